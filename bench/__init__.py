@@ -1,0 +1,1 @@
+"""Benchmarks: what the engine costs beside PyTorch and NumPy, measured in one run."""

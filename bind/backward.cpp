@@ -1,0 +1,173 @@
+#include "bind/backward.h"
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "bind/site.h"
+#include "core/autograd/leaf.h"
+#include "core/base/error.h"
+
+namespace clew::bind {
+namespace {
+
+PyObject* on_backward = nullptr;  // clew xray listens
+
+std::vector<Tensor> read_tensors(PyObject* object, const char* what, bool allow_none) {
+    std::vector<Tensor> tensors;
+    if (object == nullptr || object == Py_None) return tensors;
+    if (TensorObject* one = as_tensor(object)) {
+        tensors.emplace_back(one);
+        return tensors;
+    }
+    PyObject* sequence = checked(PySequence_Fast(object, "backward: expected a tensor or a sequence of tensors"));
+    const Handle held = Handle::steal(sequence);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) {
+        PyObject* element = PySequence_Fast_GET_ITEM(sequence, i);
+        TensorObject* tensor = as_tensor(element);
+        if (tensor == nullptr && !(allow_none && element == Py_None))
+            fail(ErrorKind::Type, "%s: expected tensors, got %s at position %zd", what, Py_TYPE(element)->tp_name, i);
+        tensors.emplace_back(tensor);
+    }
+    return tensors;
+}
+
+[[noreturn]] void raise_no_grad(const Tensor& root, std::size_t i) {
+    std::string text = format("element %zu of tensors does not require grad and does not have a grad_fn", i);
+    PyObject* lost_at = Py_NewRef(Py_None);
+    PyObject* cause = Py_NewRef(Py_None);
+    if (root->lost) {
+        const Lost& lost = *root->lost;
+        text += format(". Its history was lost by '%s' at %s. To do: keep the value in the graph there, or call backward on something that "
+                       "requires grad",
+                       lost.cause, site_text(lost.site.code, lost.site.instruction).c_str());
+        Py_SETREF(lost_at, site_object(lost.site));
+        Py_SETREF(cause, PyUnicode_FromString(lost.cause));
+    } else {
+        text += ". Nothing that it was computed from required grad. To do: set requires_grad=True on the tensors whose gradient you want";
+    }
+    PyObject* module = checked(PyImport_ImportModule("clew.autograd.errors"));
+    PyObject* type = checked(PyObject_GetAttrString(module, "NoGradError"));
+    PyObject* error = checked(PyObject_CallFunction(type, "s", text.c_str()));
+    PyObject_SetAttrString(error, "lost_at", lost_at);
+    PyObject_SetAttrString(error, "cause", cause);
+    PyErr_SetObject(type, error);
+    for (PyObject* object : {module, type, error, lost_at, cause}) Py_DECREF(object);
+    throw PythonError();
+}
+
+void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradients) {
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+        const Tensor& root = roots[i];
+        const Tensor& gradient = gradients[i];
+        if (!root.requires_grad()) raise_no_grad(root, i);
+        if (!gradient) {
+            if (root.numel() != 1)
+                fail(ErrorKind::Runtime,
+                     "grad can be implicitly created only for scalar outputs; output %zu has shape %s: reduce it, or pass its gradient", i,
+                     shape_text(root.sizes()).c_str());
+            continue;
+        }
+        if (!same_sizes(gradient.sizes(), root.sizes()))
+            fail(ErrorKind::Runtime,
+                 "Mismatch in shape: grad_output[%zu] has a shape of torch.Size(%s) and output[%zu] has a shape of torch.Size(%s).", i,
+                 shape_text(gradient.sizes()).c_str(), i, shape_text(root.sizes()).c_str());
+        if (!is_floating(gradient.dtype()))
+            fail(ErrorKind::Runtime, "backward: expected a floating gradient for output %zu, got dtype %s; cast it", i, dtype_name(gradient.dtype()));
+    }
+}
+
+void notify(const std::vector<Tensor>& roots, const BackwardResult& result);
+
+struct Options {
+    bool keep_graph, create_graph;
+};
+Options read_options(PyObject* retain_graph, PyObject* create_graph) {
+    const int create = create_graph ? PyObject_IsTrue(create_graph) : 0;
+    checked(create);
+    const bool given = retain_graph && retain_graph != Py_None;
+    const int keep = given ? PyObject_IsTrue(retain_graph) : create;
+    checked(keep);
+    return {keep != 0, create != 0};
+}
+
+std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gradients, PyObject* retain_graph, PyObject* create_graph,
+                        const std::vector<Tensor>& inputs, bool accumulate, const char* kind) {
+    if (gradients.empty()) gradients.resize(roots.size());
+    if (gradients.size() != roots.size())
+        fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i].requires_grad())
+            fail(ErrorKind::Runtime, "One of the differentiated Tensors does not require grad: input %zu; set requires_grad=True before it is used", i);
+    check_roots(roots, gradients);
+    const Options options = read_options(retain_graph, create_graph);
+    for (std::size_t i = 0; i < roots.size(); ++i)
+        if (gradients[i] && gradients[i].dtype() != roots[i].dtype()) gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
+    BackwardRequest request{.roots = roots, .gradients = gradients, .keep_graph = options.keep_graph, .create_graph = options.create_graph,
+                            .kind = kind, .inputs = inputs, .accumulate_inputs = accumulate};
+    BackwardResult result = run_backward(request);
+    if (on_backward) notify(roots, result);
+    return std::move(result.captured);
+}
+
+}  // namespace
+
+void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_graph, PyObject* create_graph, PyObject* inputs) {
+    const std::vector<Tensor> roots{root}, wanted = read_tensors(inputs, "backward", false);
+    if (inputs && inputs != Py_None && wanted.empty())
+        fail(ErrorKind::Runtime, "'inputs' argument to backward() cannot be empty.");
+    if (gradient && gradient != Py_None && as_tensor(gradient) == nullptr)
+        fail(ErrorKind::Type, "gradients can be either Tensors or None, but got %s", Py_TYPE(gradient)->tp_name);
+    run(roots, read_tensors(gradient, "backward", true), retain_graph, create_graph, wanted, true, "backward");
+}
+
+namespace {
+
+PyObject* release_object(const Ref<Release>& record) {
+    if (!record) Py_RETURN_NONE;
+    PyObject* module = checked(PyImport_ImportModule("clew.graph.records"));
+    PyObject* made = PyObject_CallMethod(module, "Release", "sNK", record->kind, site_object(record->site),
+                                         static_cast<unsigned long long>(record->serial));
+    Py_DECREF(module);
+    return checked(made);
+}
+
+void notify(const std::vector<Tensor>& roots, const BackwardResult& result) {
+    PyObject* nodes = checked(PyTuple_New(static_cast<Py_ssize_t>(roots.size())));
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+        const Edge edge = gradient_edge(roots[i]);
+        PyTuple_SET_ITEM(nodes, static_cast<Py_ssize_t>(i), Py_NewRef(as_object(edge.node)));
+    }
+    const Handle held = Handle::steal(nodes), record = Handle::steal(release_object(result.release));
+    Py_DECREF(checked(PyObject_CallFunctionObjArgs(on_backward, nodes, static_cast<PyObject*>(record.get()), nullptr)));
+}
+
+// (tensors, gradients | None, retain_graph, create_graph, inputs | None, accumulate) -> captured gradients, None where not reached
+PyObject* py_run_backward(PyObject*, PyObject* args) {
+    PyObject *tensors, *gradients, *retain_graph, *create_graph, *inputs;
+    int accumulate;
+    if (!PyArg_ParseTuple(args, "OOOOOp", &tensors, &gradients, &retain_graph, &create_graph, &inputs, &accumulate)) return nullptr;
+    return guarded([&]() -> PyObject* {
+        const auto wanted = read_tensors(inputs, accumulate ? "backward" : "grad", false);
+        auto captured = run(read_tensors(tensors, accumulate ? "backward" : "grad", false), read_tensors(gradients, "backward", true),
+                            retain_graph, create_graph, wanted, accumulate != 0, accumulate ? "backward" : "grad");
+        PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(captured.size())));
+        for (std::size_t i = 0; i < captured.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(captured[i])));
+        return tuple;
+    });
+}
+
+PyObject* py_on_backward(PyObject*, PyObject* callback) {
+    Py_XSETREF(on_backward, callback == Py_None ? nullptr : Py_NewRef(callback));
+    Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"run_backward", py_run_backward, METH_VARARGS, nullptr},
+    {"on_backward", py_on_backward, METH_O, "Calls back with (roots, release) after each backward; None stops it."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void init_backward(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
+
+}  // namespace clew::bind

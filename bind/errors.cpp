@@ -1,0 +1,86 @@
+#include "bind/errors.h"
+
+#include <new>
+
+#include "bind/objects.h"
+#include "bind/site.h"
+#include "core/autograd/engine.h"
+#include "core/autograd/saved.h"
+#include "core/base/error.h"
+
+namespace clew::bind {
+namespace {
+
+PyObject* type_of(ErrorKind kind) {
+    switch (kind) {
+        case ErrorKind::Value: return PyExc_ValueError;
+        case ErrorKind::Type: return PyExc_TypeError;
+        case ErrorKind::Index: return PyExc_IndexError;
+        case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
+        case ErrorKind::Memory: return PyExc_MemoryError;
+        default: return PyExc_RuntimeError;
+    }
+}
+
+// An exception of class clew.autograd.errors.<name>, with fields; steals the fields' references.
+struct Field {
+    const char* name;
+    PyObject* value;
+};
+void raise_with_fields(const char* name, const char* text, std::initializer_list<Field> fields) {
+    PyObject* module = PyImport_ImportModule("clew.autograd.errors");
+    PyObject* type = module ? PyObject_GetAttrString(module, name) : nullptr;
+    PyObject* error = type ? PyObject_CallFunction(type, "s", text) : nullptr;
+    for (const Field& field : fields) {
+        if (error && field.value) PyObject_SetAttrString(error, field.name, field.value);
+        Py_XDECREF(field.value);
+    }
+    if (error) PyErr_SetObject(type, error);
+    Py_XDECREF(error);
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+}
+
+PyObject* node_object(const NodeRef& node) { return Py_NewRef(as_object(node.get())); }
+PyObject* made_at(const NodeRef& node) { return site_object({node->code, node->instruction}); }
+
+}  // namespace
+
+void set_python_error() noexcept {
+    try {
+        throw;
+    } catch (const PythonError&) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "clew: an error was announced but not set");
+    } catch (const GraphFreed& error) {
+        const Release* record = error.node->released;
+        raise_with_fields("GraphFreedError", error.what(),
+                          {{"node", node_object(error.node)},
+                           {"made_at", made_at(error.node)},
+                           {"freed_at", record ? site_object(record->site) : Py_NewRef(Py_None)}});
+    } catch (const ModifiedInPlace& error) {
+        raise_with_fields("InplaceError", error.what(),
+                          {{"node", node_object(error.node)},
+                           {"made_at", made_at(error.node)},
+                           {"saved_at", made_at(error.node)},
+                           {"written_by", error.written_op ? PyUnicode_FromString(error.written_op) : Py_NewRef(Py_None)},
+                           {"written_at", site_object({error.written_code.get(), error.written_instruction})}});
+    } catch (const NonFinite& error) {
+        raise_with_fields("NonFiniteError", error.what(), {{"node", node_object(error.node)}, {"made_at", made_at(error.node)}});
+    } catch (const Error& error) {
+        PyErr_SetString(type_of(error.kind()), error.what());
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+}
+
+PyObject* checked(PyObject* object) {
+    if (object == nullptr) throw PythonError();
+    return object;
+}
+void checked(int status) {
+    if (status < 0) throw PythonError();
+}
+
+}  // namespace clew::bind

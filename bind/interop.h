@@ -1,0 +1,15 @@
+// Data in and out: Python numbers and lists, NumPy, the buffer protocol, DLPack.
+#pragma once
+#include <Python.h>
+
+#include "core/tensor/tensor.h"
+
+namespace clew::bind {
+
+PyObject* tensor_numpy(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* tensor_tolist(PyObject* self, PyObject* unused);
+// floating and in the default dtype: what Tensor([1, 2]) makes
+Tensor converted_to_default(const Tensor& tensor);
+void init_interop(PyObject* module);
+
+}  // namespace clew::bind

@@ -1,0 +1,39 @@
+// The module clew._core.
+#include <nanobind/nanobind.h>
+
+#include "bind/backward.h"
+#include "bind/dtype.h"
+#include "bind/errors.h"
+#include "bind/function.h"
+#include "bind/fused.h"
+#include "bind/interop.h"
+#include "bind/modes.h"
+#include "bind/objects.h"
+#include "bind/operation.h"
+#include "bind/site.h"
+#include "bind/tensor_attributes.h"
+#include "core/base/error.h"
+
+NB_MODULE(_core, m) {
+    using namespace clew::bind;
+    PyObject* module = m.ptr();
+    try {
+        init_runtime();
+        checked(PyModule_AddObjectRef(module, "Site", init_site_type()));
+        init_dtypes(module);
+        init_node_type(module);
+        init_tensor_type(module);
+        init_operations(module);
+        bind_operators();
+        init_backward(module);
+        init_function(module);
+        init_interop(module);
+        init_fused(module);
+        init_modes(module);
+        init_collector();
+    } catch (const clew::PythonError&) {
+        throw nanobind::python_error();
+    } catch (const clew::Error& error) {
+        throw std::runtime_error(error.what());
+    }
+}

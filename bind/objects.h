@@ -1,0 +1,62 @@
+// The two hot Python types and how C++ sees their objects.
+#pragma once
+#include <Python.h>
+
+#include <cstddef>
+
+#include "core/autograd/node.h"
+#include "core/tensor/tensor.h"
+
+namespace clew::bind {
+
+static_assert(sizeof(Object) == sizeof(PyObject));
+static_assert(offsetof(Object, type) == offsetof(PyObject, ob_type));
+
+extern PyTypeObject tensor_type;
+extern PyTypeObject node_type;
+
+inline PyObject* as_object(Object* object) { return reinterpret_cast<PyObject*>(object); }
+
+inline bool is_exact_tensor(PyObject* object) { return Py_TYPE(object) == &tensor_type; }
+// Borrowed; null if it is no Tensor.
+inline TensorObject* as_tensor(PyObject* object) {
+    if (is_exact_tensor(object) || PyType_IsSubtype(Py_TYPE(object), &tensor_type)) return reinterpret_cast<TensorObject*>(object);
+    return nullptr;
+}
+inline Node* as_node(PyObject* object) {
+    return PyObject_TypeCheck(object, &node_type) ? reinterpret_cast<Node*>(object) : nullptr;
+}
+
+// A new reference; an empty handle gives None.
+inline PyObject* wrap(Tensor tensor) {
+    if (!tensor) Py_RETURN_NONE;
+    return as_object(tensor.detach());
+}
+inline PyObject* wrap(NodeRef node) {
+    if (!node) Py_RETURN_NONE;
+    return as_object(node.detach());
+}
+
+// A Python number as a 0-dim tensor that yields in type promotion; throws if it is none.
+Tensor tensor_from_number(PyObject* number);
+bool is_number(PyObject* object);
+// clew.tensor(data): numbers, nested sequences, NumPy arrays, tensors.
+Tensor tensor_from_python(PyObject* data);
+
+// The number in a one-element tensor as a Python int, float or bool.
+PyObject* item(const Tensor& tensor);
+PyObject* size_tuple(Sizes sizes);  // a clew.Size
+
+// Subclasses: is a call on these objects for __torch_function__?
+bool needs_dispatch(PyObject* object);
+
+void init_tensor_type(PyObject* module);
+void init_node_type(PyObject* module);
+void init_collector();
+void init_runtime();
+// Shows a tensor to the collector because it holds Python things now.
+void track_tensor(TensorObject* self);
+// Something below existing nodes became visible to the collector: look again before the next full collection.
+void note_late_python();
+
+}  // namespace clew::bind

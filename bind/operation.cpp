@@ -1,0 +1,373 @@
+#include "bind/operation.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include <structmember.h>
+
+#include "bind/dtype.h"
+#include "bind/errors.h"
+#include "bind/type.h"
+#include "bind/objects.h"
+#include "bind/parse.h"
+#include "bind/torch_function.h"
+#include "core/base/error.h"
+
+namespace clew::bind {
+namespace {
+
+std::map<std::string, std::unique_ptr<OpGroup>>& groups() {
+    static auto* const all = new std::map<std::string, std::unique_ptr<OpGroup>>;
+    return *all;
+}
+
+// The Python object: callable like a function, and a method of tensors when put into their type.
+struct OperationObject {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    OpGroup* group;
+    bool in_place;
+    PyObject* name;
+    PyObject* dict;
+};
+PyTypeObject operation_type = blank_type();
+
+OperationObject* self_of(PyObject* object) { return reinterpret_cast<OperationObject*>(object); }
+
+PyObject* results(OpGroup& group, const OpDef& def, std::vector<Tensor>& outputs) {
+    if (outputs.size() == 1 && !def.is(kManyViews)) return wrap(std::move(outputs[0]));
+    PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
+    for (std::size_t i = 0; i < outputs.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(outputs[i])));
+    if (group.return_type == nullptr || def.is(kManyViews)) return tuple;
+    PyObject* named = PyObject_Call(group.return_type, tuple, nullptr);
+    Py_DECREF(tuple);
+    return checked(named);
+}
+
+std::vector<Tensor> read_out(PyObject* out, const OpDef& def) {
+    std::vector<Tensor> destinations;
+    if (TensorObject* one = as_tensor(out)) {
+        destinations.emplace_back(one);
+    } else if (PyTuple_Check(out) || PyList_Check(out)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) {
+            TensorObject* tensor = as_tensor(PySequence_Fast_GET_ITEM(out, i));
+            if (tensor == nullptr) fail(ErrorKind::Type, "%s: expected out= to hold tensors, got %s", def.name, Py_TYPE(out)->tp_name);
+            destinations.emplace_back(tensor);
+        }
+    }
+    if (destinations.size() != def.output_count)
+        fail(ErrorKind::Type, "%s: expected out= to be %u tensor(s), got %s", def.name, def.output_count, Py_TYPE(out)->tp_name);
+    return destinations;
+}
+
+PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& parsed) {
+    if (in_place || def.is(kWritesInput)) {
+        if (!parsed.inputs[0]) fail(ErrorKind::Type, "%s: expected a tensor to write into, got None", def.in_place_name.c_str());
+        apply_in_place(def, parsed.inputs, parsed.attributes);
+        return wrap(parsed.inputs[0]);
+    }
+    if (parsed.out) {
+        std::vector<Tensor> destinations = read_out(parsed.out, def);
+        apply_out(def, parsed.inputs, parsed.attributes, destinations);
+        return Py_NewRef(parsed.out);
+    }
+    std::vector<Tensor> outputs(def.count_outputs ? def.count_outputs(parsed.inputs, parsed.attributes) : def.output_count);
+    apply(def, parsed.inputs, parsed.attributes, outputs);
+    return results(group, def, outputs);
+}
+
+[[noreturn]] void no_overload(const OpGroup& group, bool in_place, const Arguments& arguments, const std::string& why) {
+    std::string text = group.name + (in_place ? "_" : "") + "(): ";
+    if (group.overloads.size() == 1) {
+        text += why + "; expected " + schema_text(group.overloads[0].def->schema);
+    } else {
+        text += "received an invalid combination of arguments - got (";
+        for (Py_ssize_t i = 0; i < arguments.count; ++i) text += (i ? ", " : "") + std::string(Py_TYPE(arguments.values[i])->tp_name);
+        const Py_ssize_t names = arguments.names ? PyTuple_GET_SIZE(arguments.names) : 0;
+        for (Py_ssize_t i = 0; i < names; ++i)
+            text += std::string(arguments.count + i ? ", " : "") + PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)) + "=" +
+                    Py_TYPE(arguments.values[arguments.count + i])->tp_name;
+        text += "), but expected one of:";
+        for (const Overload& overload : group.overloads) text += "\n * " + schema_text(overload.def->schema);
+    }
+    throw Error(ErrorKind::Type, text);
+}
+
+// Plain tensors alone: no parsing. Null if this is not that case.
+PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count) {
+    const Overload& overload = group.overloads[0];
+    const OpDef& def = *overload.def;
+    if (!overload.only_tensors || count != overload.tensors || count > 4 || def.output_count != 1 || def.is(kWritesInput)) return nullptr;
+    Tensor inputs[4];
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (!is_exact_tensor(args[i])) return nullptr;
+        inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
+    }
+    Tensor output;
+    apply(def, Tensors(inputs, static_cast<std::size_t>(count)), overload.defaults.data(), std::span<Tensor>(&output, 1));
+    return wrap(std::move(output));
+}
+
+PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
+    OperationObject* self = self_of(callable);
+    return guarded([&] { return call_group(*self->group, self->in_place, args, PyVectorcall_NARGS(flags), names); });
+}
+
+}  // namespace
+
+PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    if (names == nullptr && !in_place)
+        if (PyObject* result = call_with_tensors(group, args, count)) return result;
+    const Arguments arguments{args, count, names};
+    if (const Dispatch dispatch = find_dispatch(arguments)) return dispatch_call(dispatch, group, in_place, arguments);
+    Parsed parsed;
+    std::string why;
+    for (const Overload& overload : group.overloads) {
+        if (in_place && !overload.def->is(kInPlace)) continue;
+        if (parse(overload, arguments, parsed, why)) return run_parsed(group, *overload.def, in_place, parsed);
+    }
+    no_overload(group, in_place, arguments, why);
+}
+
+PyObject* binary_operator(OpGroup* group, bool in_place, PyObject* a, PyObject* b) {
+    if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
+    return guarded([&]() -> PyObject* {
+        PyObject* const args[] = {a, b};
+        if (is_exact_tensor(a) && is_exact_tensor(b) && !in_place)
+            if (PyObject* result = call_with_tensors(*group, args, 2)) return result;
+        if (!(as_tensor(a) || is_number(a)) || !(as_tensor(b) || is_number(b))) Py_RETURN_NOTIMPLEMENTED;
+        return call_group(*group, in_place, args, 2, nullptr);
+    });
+}
+
+PyObject* unary_operator(OpGroup* group, PyObject* a) {
+    if (group == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "this operator is not defined for tensors");
+        return nullptr;
+    }
+    return guarded([&] { return call_group(*group, false, &a, 1, nullptr); });
+}
+
+OpGroup* find_group(const std::string& name) {
+    const auto it = groups().find(name);
+    return it == groups().end() ? nullptr : it->second.get();
+}
+
+OpGroup* group_for_operator(const char* dunder) {
+    const std::string wanted = dunder;
+    for (const auto& [name, group] : groups()) {
+        std::string all = std::string(" ") + group->overloads[0].def->text.operators + " ";
+        if (all.find(" " + wanted + " ") != std::string::npos) return group.get();
+    }
+    return nullptr;
+}
+
+namespace {
+
+PyObject* operation_repr(PyObject* object) { return PyUnicode_FromFormat("<operation %U>", self_of(object)->name); }
+
+PyObject* operation_get(PyObject* self, PyObject* instance, PyObject*) {
+    if (instance == nullptr || instance == Py_None) return Py_NewRef(self);
+    return PyMethod_New(self, instance);
+}
+
+PyObject* operation_doc(PyObject* object, void*) {
+    const OpGroup& group = *self_of(object)->group;
+    std::string text;
+    for (const Overload& overload : group.overloads) text += schema_text(overload.def->schema) + "\n";
+    text += "\n" + std::string(group.overloads[0].def->text.doc);
+    if (self_of(object)->in_place) text += "\nIn place: writes the result over self.";
+    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+PyObject* operation_reduce(PyObject* object, PyObject*) {
+    return Py_BuildValue("O(sO)", PyObject_GetAttrString(PyImport_AddModule("clew._core"), "_find_operation"),
+                         self_of(object)->group->name.c_str(), self_of(object)->in_place ? Py_True : Py_False);
+}
+
+std::string saves_text(const OpDef& def) {
+    const auto list = [&](const Saves& saves) {
+        std::string text;
+        for (int i = 0; i < 32; ++i)
+            if (saves.inputs >> i & 1) text += (text.empty() ? "" : ", ") + std::string(def.input_name(def, i));
+        for (int i = 0; i < 32; ++i)
+            if (saves.outputs >> i & 1) text += (text.empty() ? "" : ", ") + std::string(def.output_name(def, i));
+        return text;
+    };
+    std::string text;
+    for (std::size_t i = 0; i < def.saved_by_rule.size(); ++i)
+        text += (i ? "; " : "") + std::string(def.input_name(def, static_cast<int>(i))) + ": " + list(def.saved_by_rule[i]);
+    return text;
+}
+
+// What the registry says, for docs, stubs and tests.
+PyObject* operation_overloads(PyObject* object, void*) {
+    return guarded([&]() -> PyObject* {
+        const OpGroup& group = *self_of(object)->group;
+        PyObject* list = checked(PyList_New(0));
+        for (const Overload& overload : group.overloads) {
+            const OpDef& def = *overload.def;
+            PyObject* arguments = checked(PyList_New(0));
+            for (const Argument& a : def.schema.arguments) {
+                PyObject* one = checked(Py_BuildValue(
+                    "{s:s,s:s,s:O,s:O,s:s}", "name", a.name.c_str(), "type", type_name(a.type), "optional", a.optional ? Py_True : Py_False,
+                    "keyword_only", a.keyword_only ? Py_True : Py_False, "default", a.has_default ? a.default_text.c_str() : nullptr));
+                PyList_Append(arguments, one);
+                Py_DECREF(one);
+            }
+            PyObject* outputs = checked(PyList_New(0));
+            for (const std::string& output : def.output_names) {
+                PyObject* text = checked(PyUnicode_FromString(output.c_str()));
+                PyList_Append(outputs, text);
+                Py_DECREF(text);
+            }
+            PyObject* one = checked(Py_BuildValue(
+                "{s:s,s:s,s:N,s:s,s:O,s:k,s:s,s:s,s:s,s:s,s:I,s:N}", "schema", schema_text(def.schema).c_str(), "name", def.schema.full_name().c_str(),
+                "arguments", arguments, "node", def.node_name, "differentiable", def.differentiable ? Py_True : Py_False, "flags",
+                static_cast<unsigned long>(def.text.flags), "domain", def.text.domain, "doc", def.text.doc, "saves", saves_text(def).c_str(),
+                "operators", def.text.operators, "outputs", def.output_count, "output_names", outputs));
+            PyList_Append(list, one);
+            Py_DECREF(one);
+        }
+        return list;
+    });
+}
+
+PyGetSetDef operation_attributes[] = {
+    {"__doc__", operation_doc, nullptr, nullptr, nullptr},
+    {"overloads", operation_overloads, nullptr, "what the registry says of each overload", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMemberDef operation_members[] = {
+    {"__name__", T_OBJECT_EX, offsetof(OperationObject, name), READONLY, nullptr},
+    {"__qualname__", T_OBJECT_EX, offsetof(OperationObject, name), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+PyMethodDef operation_methods[] = {
+    {"__reduce__", operation_reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyObject* new_operation(OpGroup* group, bool in_place) {
+    auto* made = PyObject_New(OperationObject, &operation_type);
+    checked(reinterpret_cast<PyObject*>(made));
+    made->vectorcall = operation_call;
+    made->group = group;
+    made->in_place = in_place;
+    made->dict = nullptr;
+    const bool writes = group->overloads[0].def->is(kWritesInput);
+    made->name = checked(PyUnicode_FromString((group->name + (in_place && !writes ? "_" : "")).c_str()));
+    return reinterpret_cast<PyObject*>(made);
+}
+
+void build_groups() {
+    for (const OpDef* def : all_operations()) {
+        auto& group = groups()[def->schema.name];
+        if (!group) group = std::make_unique<OpGroup>(OpGroup{.name = def->schema.name, .overloads = {}});
+        Overload overload{.def = def, .defaults = std::vector<char>(def->attribute_bytes)};
+        if (def->attribute_bytes > kAttributeBytes) fail(ErrorKind::Value, "%s: attributes are too large", def->name);
+        std::size_t field = 0;
+        for (const Argument& argument : def->schema.arguments) {
+            const bool tensor = argument.type == ArgType::Tensor || argument.type == ArgType::Operand;
+            if (argument.type == ArgType::TensorList) {
+                overload.only_tensors = false;
+            } else if (tensor) {
+                if (argument.has_default) overload.only_tensors = false;
+                overload.tensors += 1;
+            } else {
+                if (argument.has_default)
+                    def->fields[field].set(overload.defaults.data(), argument.default_value);
+                else
+                    overload.only_tensors = false;
+                ++field;
+            }
+        }
+        if (def->count_outputs) overload.only_tensors = false;
+        group->overloads.push_back(std::move(overload));
+    }
+}
+
+void add_return_types() {
+    PyObject* collections = checked(PyImport_ImportModule("collections"));
+    for (auto& [name, group] : groups()) {
+        const OpDef* several = nullptr;
+        for (const Overload& overload : group->overloads)
+            if (overload.def->output_names.size() > 1 && !overload.def->is(kManyViews)) several = overload.def;
+        if (several == nullptr || several->is(kHidden)) continue;
+        group->return_type = checked(PyObject_CallMethod(collections, "namedtuple", "ss", name.c_str(), several->text.outputs));
+        // namedtuple takes fields one by one: keep its _make, which takes a tuple.
+        PyObject* make = checked(PyObject_GetAttrString(group->return_type, "_make"));
+        Py_SETREF(group->return_type, make);
+    }
+    Py_DECREF(collections);
+}
+
+PyObject* find_operation(PyObject*, PyObject* args) {
+    const char* name;
+    int in_place;
+    if (!PyArg_ParseTuple(args, "sp", &name, &in_place)) return nullptr;
+    return guarded([&]() -> PyObject* {
+        OpGroup* group = find_group(name);
+        if (group == nullptr) fail(ErrorKind::Value, "no operation is called '%s'", name);
+        return new_operation(group, in_place != 0);
+    });
+}
+PyMethodDef find_operation_def = {"_find_operation", find_operation, METH_VARARGS, "(name, in_place): the callable of an operation."};
+
+}  // namespace
+
+void init_operations(PyObject* module) {
+    operation_type.tp_name = "clew.Operation";
+    operation_type.tp_basicsize = sizeof(OperationObject);
+    operation_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    operation_type.tp_vectorcall_offset = offsetof(OperationObject, vectorcall);
+    operation_type.tp_call = PyVectorcall_Call;
+    operation_type.tp_descr_get = operation_get;
+    operation_type.tp_repr = operation_repr;
+    operation_type.tp_getset = operation_attributes;
+    operation_type.tp_members = operation_members;
+    operation_type.tp_methods = operation_methods;
+    operation_type.tp_dictoffset = offsetof(OperationObject, dict);
+    checked(PyType_Ready(&operation_type));
+    build_groups();
+    add_return_types();
+    PyObject* every = checked(PyDict_New());       // clew._core.ops: all of them, hidden or not
+    PyObject* functions = checked(PyDict_New());   // what clew.<name> is
+    PyObject* methods = tensor_type.tp_dict;
+    for (auto& [name, group] : groups()) {
+        PyObject* plain = new_operation(group.get(), false);
+        checked(PyDict_SetItemString(every, name.c_str(), plain));
+        std::uint32_t flags = 0;
+        for (const Overload& overload : group->overloads) flags |= overload.def->text.flags;
+        if (flags & kFunction) checked(PyDict_SetItemString(functions, name.c_str(), plain));
+        if (flags & kMethod) checked(PyDict_SetItemString(methods, name.c_str(), plain));
+        if (flags & kProperty) {
+            PyObject* property = checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyProperty_Type), plain, nullptr));
+            checked(PyDict_SetItemString(methods, name.c_str(), property));
+            Py_DECREF(property);
+        }
+        if (flags & kInPlace) {
+            PyObject* in_place = new_operation(group.get(), true);
+            const std::string written = name + "_";
+            checked(PyDict_SetItemString(every, written.c_str(), in_place));
+            checked(PyDict_SetItemString(methods, written.c_str(), in_place));
+            if (flags & kFunction) checked(PyDict_SetItemString(functions, written.c_str(), in_place));
+            Py_DECREF(in_place);
+        }
+        Py_DECREF(plain);
+    }
+    PyType_Modified(&tensor_type);
+    checked(PyModule_AddObjectRef(module, "functions", functions));
+    PyObject* types = checked(PyImport_ImportModule("types"));
+    PyObject* space = checked(PyObject_GetAttrString(types, "SimpleNamespace"));
+    PyObject* ops = checked(PyObject_Call(space, checked(PyTuple_New(0)), every));
+    checked(PyModule_AddObjectRef(module, "ops", ops));
+    PyObject* finder = checked(PyCFunction_New(&find_operation_def, nullptr));
+    checked(PyModule_AddObjectRef(module, "_find_operation", finder));
+    checked(PyModule_AddObjectRef(module, "Operation", reinterpret_cast<PyObject*>(&operation_type)));
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,39 @@
+// Operations as Python callables: one object for each name, made from the registry; it names no operation.
+#pragma once
+#include <Python.h>
+
+#include <string>
+#include <vector>
+
+#include "core/ops/apply.h"
+
+namespace clew::bind {
+
+struct Overload {
+    const OpDef* def;
+    std::vector<char> defaults;  // attributes as the schema's defaults say
+    int tensors = 0;             // tensor arguments that must be given
+    bool only_tensors = true;    // may be called with tensors alone, in order
+};
+
+// All overloads of one name.
+struct OpGroup {
+    std::string name;
+    std::vector<Overload> overloads;
+    PyObject* return_type = nullptr;  // a named tuple for several outputs
+};
+
+OpGroup* find_group(const std::string& name);
+
+// Calls a group like Python would. `in_place`: the derived form that writes over the first argument.
+PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names);
+
+// Slots of the number protocol; `group` may be null where no operation claims the operator.
+PyObject* binary_operator(OpGroup* group, bool in_place, PyObject* a, PyObject* b);
+PyObject* unary_operator(OpGroup* group, PyObject* a);
+
+// Makes groups and callables from the registry and puts them where their flags say.
+void init_operations(PyObject* module);
+OpGroup* group_for_operator(const char* dunder);
+
+}  // namespace clew::bind

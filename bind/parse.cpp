@@ -1,0 +1,247 @@
+#include "bind/parse.h"
+
+#include <cstring>
+
+#include "bind/dtype.h"
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "core/base/error.h"
+
+namespace clew::bind {
+namespace {
+
+bool is_integer(PyObject* object) { return PyLong_Check(object) && !PyBool_Check(object); }
+
+// An int, or what acts as one (NumPy integers, 0-dim integer tensors).
+bool read_int(PyObject* object, std::int64_t& out) {
+    if (PyBool_Check(object) || PyFloat_Check(object)) return false;
+    if (!PyLong_Check(object)) {
+        if (!PyIndex_Check(object)) return false;
+        if (TensorObject* tensor = as_tensor(object))
+            if (tensor->layout->ndim != 0 || !is_integral(tensor->dtype)) return false;
+        PyObject* index = PyNumber_Index(object);
+        if (index == nullptr) {
+            PyErr_Clear();
+            return false;
+        }
+        out = PyLong_AsLongLong(index);
+        Py_DECREF(index);
+    } else {
+        out = PyLong_AsLongLong(object);
+    }
+    if (out == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        fail(ErrorKind::Runtime, "argument: an integer that fits 64 bits was expected, got a larger one");
+    }
+    return true;
+}
+
+bool read_float(PyObject* object, double& out) {
+    if (PyFloat_Check(object)) {
+        out = PyFloat_AS_DOUBLE(object);
+        return true;
+    }
+    if (PyUnicode_Check(object) || !(PyLong_Check(object) || PyNumber_Check(object))) return false;
+    if (TensorObject* tensor = as_tensor(object))
+        if (tensor->layout->numel != 1) return false;
+    out = PyFloat_AsDouble(object);
+    if (out == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return true;
+}
+
+bool read_scalar(PyObject* object, Value& value) {
+    if (PyBool_Check(object)) {
+        value.tag = Value::Bool;
+        value.integer = object == Py_True;
+        return true;
+    }
+    if (read_int(object, value.integer)) {
+        value.tag = Value::Int;
+        return true;
+    }
+    value.tag = Value::Float;
+    return read_float(object, value.real);
+}
+
+bool read_ints(PyObject* object, Dims& dims) {
+    dims.count = 0;
+    std::int64_t one;
+    if (!PyTuple_Check(object) && !PyList_Check(object)) {
+        if (!read_int(object, one)) return false;
+        dims.push_back(one);
+        return true;
+    }
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (!read_int(PySequence_Fast_GET_ITEM(object, i), one)) return false;
+        dims.push_back(one);
+    }
+    return true;
+}
+
+bool read_attribute(PyObject* object, ArgType type, Value& value) {
+    switch (type) {
+        case ArgType::Bool:
+            if (!PyBool_Check(object)) return false;
+            value.tag = Value::Bool;
+            value.integer = object == Py_True;
+            return true;
+        case ArgType::Int: value.tag = Value::Int; return read_int(object, value.integer);
+        case ArgType::Float: value.tag = Value::Float; return read_float(object, value.real);
+        case ArgType::Scalar: return read_scalar(object, value);
+        case ArgType::IntList: value.tag = Value::IntList; return read_ints(object, value.dims);
+        case ArgType::Text: {
+            if (!PyUnicode_Check(object)) return false;
+            Py_ssize_t size;
+            const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+            if (text == nullptr) throw PythonError();
+            value.tag = Value::Text;
+            value.text = Text(std::string_view(text, static_cast<std::size_t>(size)));
+            return true;
+        }
+        case ArgType::DType: {
+            const auto dtype = dtype_from(object);
+            if (!dtype) return false;
+            value.tag = Value::DType;
+            value.integer = static_cast<std::int64_t>(*dtype);
+            return true;
+        }
+        default: return false;
+    }
+}
+
+bool read_tensors(PyObject* object, const Argument& argument, std::vector<Tensor>& inputs) {
+    if (argument.type == ArgType::TensorList) {
+        if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
+        const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            TensorObject* tensor = as_tensor(PySequence_Fast_GET_ITEM(object, i));
+            if (tensor == nullptr && !(argument.optional && PySequence_Fast_GET_ITEM(object, i) == Py_None)) return false;
+            inputs.emplace_back(tensor);
+        }
+        return true;
+    }
+    if (TensorObject* tensor = as_tensor(object)) {
+        inputs.emplace_back(tensor);
+        return true;
+    }
+    if (argument.type == ArgType::Operand && is_number(object)) {
+        inputs.push_back(tensor_from_number(object));
+        return true;
+    }
+    return false;
+}
+
+bool is_tensor_type(ArgType type) { return type == ArgType::Tensor || type == ArgType::TensorList || type == ArgType::Operand; }
+
+// Older and NumPy's spellings of argument names.
+bool same_name(PyObject* given, const std::string& name) {
+    if (PyUnicode_CompareWithASCIIString(given, name.c_str()) == 0) return true;
+    if (name == "self") return PyUnicode_CompareWithASCIIString(given, "input") == 0;
+    if (name == "dim") return PyUnicode_CompareWithASCIIString(given, "axis") == 0;
+    if (name == "keepdim") return PyUnicode_CompareWithASCIIString(given, "keepdims") == 0;
+    return false;
+}
+
+PyObject* find_keyword(const Arguments& arguments, const std::string& name, Py_ssize_t& used) {
+    if (arguments.names == nullptr) return nullptr;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments.names); ++i) {
+        if (!same_name(PyTuple_GET_ITEM(arguments.names, i), name)) continue;
+        ++used;
+        return arguments.values[arguments.count + i];
+    }
+    return nullptr;
+}
+
+std::string mismatch(const Argument& argument, PyObject* got) {
+    return format("argument '%s' must be %s, not %s", argument.name.c_str(), type_name(argument.type), Py_TYPE(got)->tp_name);
+}
+
+}  // namespace
+
+bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string& why) {
+    const OpDef& def = *overload.def;
+    parsed.inputs.clear();
+    parsed.out = nullptr;
+    if (def.attribute_bytes) std::memcpy(parsed.attributes, overload.defaults.data(), def.attribute_bytes);
+    Py_ssize_t next = 0, used_names = 0;
+    std::size_t field = 0;
+    Value value;
+    for (const Argument& argument : def.schema.arguments) {
+        PyObject* given = nullptr;
+        bool rest = false;
+        if (next < arguments.count && !argument.keyword_only) {
+            given = arguments.values[next++];
+            // x.view(2, 3) as well as x.view((2, 3))
+            rest = argument.type == ArgType::IntList && next < arguments.count && (is_integer(given) || PyIndex_Check(given));
+        } else {
+            given = find_keyword(arguments, argument.name, used_names);
+        }
+        const bool tensor = is_tensor_type(argument.type);
+        const std::size_t this_field = tensor ? 0 : field++;
+        if (given == nullptr) {
+            if (!argument.has_default) {
+                why = format("missing required argument '%s'", argument.name.c_str());
+                return false;
+            }
+            if (tensor) parsed.inputs.emplace_back();
+            continue;
+        }
+        if (given == Py_None && argument.optional && argument.type != ArgType::TensorList) {
+            if (tensor) {
+                parsed.inputs.emplace_back();
+            } else {
+                value.tag = Value::None;
+                def.fields[this_field].set(parsed.attributes, value);
+            }
+            continue;
+        }
+        if (tensor) {
+            if (!read_tensors(given, argument, parsed.inputs)) {
+                why = mismatch(argument, given);
+                return false;
+            }
+            continue;
+        }
+        if (rest) {
+            value.tag = Value::IntList;
+            value.dims.count = 0;
+            for (--next; next < arguments.count; ++next) {
+                std::int64_t one;
+                if (!read_int(arguments.values[next], one)) break;
+                value.dims.push_back(one);
+            }
+        } else if (!read_attribute(given, argument.type, value)) {
+            why = mismatch(argument, given);
+            return false;
+        }
+        def.fields[this_field].set(parsed.attributes, value);
+    }
+    if (next < arguments.count) {
+        why = format("takes at most %zu arguments, got %zd", def.schema.arguments.size(), arguments.count);
+        return false;
+    }
+    const Py_ssize_t names = arguments.names ? PyTuple_GET_SIZE(arguments.names) : 0;
+    if (names > used_names && def.is(kOutArgument)) {
+        parsed.out = find_keyword(arguments, "out", used_names);
+        if (parsed.out == Py_None) parsed.out = nullptr;
+    }
+    if (names > used_names) {
+        for (Py_ssize_t i = 0; i < names; ++i) {
+            bool known = false;
+            for (const Argument& argument : def.schema.arguments) known = known || same_name(PyTuple_GET_ITEM(arguments.names, i), argument.name);
+            if (!known) {
+                why = format("got an unexpected keyword argument '%s'", PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)));
+                return false;
+            }
+        }
+        why = "got multiple values for an argument";
+        return false;
+    }
+    return true;
+}
+
+}  // namespace clew::bind

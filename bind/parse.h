@@ -1,0 +1,29 @@
+// From Python arguments to the inputs and attributes of an operation.
+#pragma once
+#include <Python.h>
+
+#include <string>
+#include <vector>
+
+#include "bind/operation.h"
+
+namespace clew::bind {
+
+inline constexpr std::size_t kAttributeBytes = 1024;
+
+struct Arguments {
+    PyObject* const* values;
+    Py_ssize_t count;   // positional
+    PyObject* names;    // of the keywords, whose values follow; may be null
+};
+
+struct Parsed {
+    std::vector<Tensor> inputs;
+    alignas(16) char attributes[kAttributeBytes];
+    PyObject* out = nullptr;  // borrowed: the out= argument
+};
+
+// True if the arguments fit this overload; else `why` says what did not.
+bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string& why);
+
+}  // namespace clew::bind

@@ -1,0 +1,127 @@
+// Fills in the function pointers through which the core reaches Python: counts, sites, hooks.
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "bind/site.h"
+#include "core/autograd/hooks.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/saved.h"
+#include "core/base/error.h"
+
+namespace clew::bind {
+namespace {
+
+PyObject* object_of(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
+
+Tensor tensor_or_none(PyObject* result, const char* what) {
+    const Handle held = Handle::steal(checked(result));
+    if (result == Py_None) return {};
+    TensorObject* tensor = as_tensor(result);
+    if (tensor == nullptr) fail(ErrorKind::Type, "%s: expected a Tensor or None, got %s", what, Py_TYPE(result)->tp_name);
+    return Tensor(tensor);
+}
+
+PyObject* tuple_of(std::span<Tensor> tensors) {
+    PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+    for (std::size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(tensors[i]));
+    return tuple;
+}
+
+// A hook's answer: None, or as many tensors as it was given (one may come bare).
+void take_over(PyObject* result, std::span<Tensor> tensors, const char* what) {
+    const Handle held = Handle::steal(checked(result));
+    if (result == Py_None) return;
+    if (TensorObject* one = as_tensor(result); one && tensors.size() == 1) {
+        tensors[0] = Tensor(one);
+        return;
+    }
+    if (!PyTuple_Check(result) && !PyList_Check(result))
+        fail(ErrorKind::Type, "%s: expected None or a tuple of gradients, got %s", what, Py_TYPE(result)->tp_name);
+    if (PySequence_Fast_GET_SIZE(result) != static_cast<Py_ssize_t>(tensors.size()))
+        fail(ErrorKind::Runtime, "%s: hook has returned an incorrect number of values (got %zd, but expected %zu)", what,
+             PySequence_Fast_GET_SIZE(result), tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        PyObject* value = PySequence_Fast_GET_ITEM(result, static_cast<Py_ssize_t>(i));
+        TensorObject* tensor = as_tensor(value);
+        if (tensor == nullptr && value != Py_None) fail(ErrorKind::Type, "%s: expected tensors, got %s", what, Py_TYPE(value)->tp_name);
+        tensors[i] = Tensor(tensor);
+    }
+}
+
+Tensor call_tensor_hook(const Handle& hook, const Tensor& gradient) {
+    const Handle argument = Handle::steal(wrap(gradient));
+    Tensor replaced = tensor_or_none(PyObject_CallOneArg(object_of(hook), object_of(argument)), "hook");
+    if (replaced && (!same_sizes(replaced.sizes(), gradient.sizes())))
+        fail(ErrorKind::Runtime, "hook: has changed the size of value: expected %s, got %s", shape_text(gradient.sizes()).c_str(),
+             shape_text(replaced.sizes()).c_str());
+    if (replaced && replaced.dtype() != gradient.dtype())
+        fail(ErrorKind::Runtime, "hook: has changed the type of value: expected %s, got %s", dtype_name(gradient.dtype()), dtype_name(replaced.dtype()));
+    return replaced;
+}
+void call_pre_hook(const Handle& hook, std::span<Tensor> incoming) {
+    const Handle grads = Handle::steal(tuple_of(incoming));
+    take_over(PyObject_CallOneArg(object_of(hook), object_of(grads)), incoming, "prehook");
+}
+void call_post_hook(const Handle& hook, std::span<Tensor> results, std::span<Tensor> incoming) {
+    const Handle out = Handle::steal(tuple_of(results)), in = Handle::steal(tuple_of(incoming));
+    take_over(PyObject_CallFunctionObjArgs(object_of(hook), object_of(out), object_of(in), nullptr), results, "hook");
+}
+void call_accumulate_hook(const Handle& hook, const Tensor& leaf) {
+    const Handle argument = Handle::steal(wrap(leaf));
+    const Handle result = Handle::steal(checked(PyObject_CallOneArg(object_of(hook), object_of(argument))));
+    if (object_of(result) != Py_None) fail(ErrorKind::Runtime, "Tensor post accumulate grad hooks should return None.");
+}
+
+// The stack of saved_tensors_hooks lives in Python (clew/autograd/graph.py); the innermost pair is kept here.
+PyObject* saved_hooks_module() { return checked(PyImport_ImportModule("clew.autograd.saved_hooks")); }
+
+bool hooks_active() {
+    PyObject* module = saved_hooks_module();
+    PyObject* active = PyObject_CallMethod(module, "active", nullptr);
+    Py_DECREF(module);
+    const Handle held = Handle::steal(checked(active));
+    const int truth = PyObject_IsTrue(active);
+    checked(truth);
+    return truth != 0;
+}
+
+void call_pack(const Tensor& value, Handle& packed, Handle& unpack_hook) {
+    const Handle module = Handle::steal(saved_hooks_module()), argument = Handle::steal(wrap(value));
+    const Handle pair = Handle::steal(checked(PyObject_CallMethod(object_of(module), "pack", "O", object_of(argument))));
+    packed = Handle::borrow(PyTuple_GetItem(object_of(pair), 0));
+    unpack_hook = Handle::borrow(PyTuple_GetItem(object_of(pair), 1));
+}
+
+Tensor call_unpack(const Handle& unpack_hook, const Handle& packed) {
+    Tensor value = tensor_or_none(PyObject_CallOneArg(object_of(unpack_hook), object_of(packed)), "unpack_hook");
+    if (!value) fail(ErrorKind::Type, "unpack_hook: expected a Tensor, got None");
+    return value;
+}
+
+void check_interrupt() {
+    if (PyErr_CheckSignals() < 0) throw PythonError();
+}
+
+void track(Object* object) {
+    PyObject* python = as_object(object);
+    if (!PyObject_GC_IsTracked(python)) PyObject_GC_Track(python);
+}
+
+}  // namespace
+
+void init_runtime() {
+    runtime.tensor_type = &tensor_type;
+    runtime.node_type = &node_type;
+    runtime.dealloc = [](Object* object) { _Py_Dealloc(as_object(object)); };
+    runtime.retain = [](void* object) { Py_INCREF(static_cast<PyObject*>(object)); };
+    runtime.release = [](void* object) { Py_DECREF(static_cast<PyObject*>(object)); };
+    runtime.current_site = current_site;
+    runtime.track = track;
+    runtime.check_interrupt = check_interrupt;
+    runtime.leave_python = []() -> void* { return PyEval_SaveThread(); };
+    runtime.enter_python = [](void* thread) { PyEval_RestoreThread(static_cast<PyThreadState*>(thread)); };
+    hook_calls = {call_tensor_hook, call_pre_hook, call_post_hook, call_accumulate_hook};
+    saved_hooks = {hooks_active, call_pack, call_unpack, site_text};
+}
+
+}  // namespace clew::bind

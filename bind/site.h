@@ -1,0 +1,18 @@
+// Where in the user's code are we? See Note [Sites] in site.cpp.
+#pragma once
+#include <Python.h>
+
+#include <string>
+
+#include "core/base/object.h"
+
+namespace clew::bind {
+
+Site current_site();  // owned code; empty when no Python frame outside clew runs
+std::string site_text(void* code, std::int32_t instruction);  // "train.py:5 in main"
+PyObject* site_object(const Site& site);                      // a clew Site, or None
+
+void set_package_folder(const char* folder);  // frames of files in it are skipped
+PyObject* init_site_type();
+
+}  // namespace clew::bind

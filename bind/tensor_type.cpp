@@ -1,0 +1,219 @@
+// Tensor as a Python type: life and death, what the collector sees, and the slots of Python's protocols.
+#include <cstring>
+
+#include "bind/errors.h"
+#include "bind/type.h"
+#include "bind/indexing.h"
+#include "bind/objects.h"
+#include "bind/operation.h"
+#include "bind/tensor_attributes.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/view.h"
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+
+namespace clew::bind {
+
+PyTypeObject tensor_type = blank_type();
+
+namespace {
+
+TensorObject* self_of(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
+
+// A tensor is tracked only while it may be part of a cycle: it has attributes, or leads to a node that holds Python things.
+int tensor_traverse(PyObject* object, visitproc visit, void* arg) {
+    TensorObject* self = self_of(object);
+    Py_VISIT(static_cast<PyObject*>(self->dict));
+    Py_VISIT(as_object(self->grad_fn.get()));
+    Py_VISIT(as_object(self->base.get()));
+    if (self->extras) {
+        Py_VISIT(as_object(self->extras->grad.get()));
+        Py_VISIT(as_object(self->extras->accumulator.get()));
+    }
+    return 0;
+}
+
+int tensor_clear(PyObject* object) {
+    Py_CLEAR(*reinterpret_cast<PyObject**>(&self_of(object)->dict));
+    return 0;
+}
+
+void tensor_dealloc(PyObject* object) {
+    TensorObject* self = self_of(object);
+    if (self->has(TensorObject::kTracked)) PyObject_GC_UnTrack(object);
+    if (self->weak_references) PyObject_ClearWeakRefs(object);
+    if (self->dict) Py_CLEAR(*reinterpret_cast<PyObject**>(&self->dict));
+    if (self->grad_fn) unlink_output(self);
+    destruct(self);
+    if (Py_TYPE(object) == &tensor_type)
+        free_tensor_object(self);
+    else
+        Py_TYPE(object)->tp_free(object);
+}
+
+// Only subclasses have operators of their own; Tensor's come from the registry.
+enum Operator {
+    kAdd, kSub, kMul, kTrueDiv, kFloorDiv, kMod, kMatMul, kAnd, kOr, kXor, kLeftShift, kRightShift, kPow, kNeg, kAbs, kInvert,
+    kLt, kLe, kEq, kNe, kGt, kGe, kOperators
+};
+constexpr const char* kDunders[kOperators] = {
+    "__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__matmul__", "__and__", "__or__", "__xor__",
+    "__lshift__", "__rshift__", "__pow__", "__neg__", "__abs__", "__invert__", "__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+OpGroup* operators[kOperators];
+
+template <int Op>
+PyObject* binary_slot(PyObject* a, PyObject* b) { return binary_operator(operators[Op], false, a, b); }
+template <int Op>
+PyObject* in_place_slot(PyObject* a, PyObject* b) { return binary_operator(operators[Op], true, a, b); }
+template <int Op>
+PyObject* unary_slot(PyObject* a) { return unary_operator(operators[Op], a); }
+
+PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
+    if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    return binary_operator(operators[kPow], false, a, b);
+}
+PyObject* in_place_power_slot(PyObject* a, PyObject* b, PyObject*) { return binary_operator(operators[kPow], true, a, b); }
+
+PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
+    constexpr int which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+    return binary_operator(operators[which[op]], false, a, b);
+}
+
+Py_hash_t tensor_hash(PyObject* self) {
+    const auto address = reinterpret_cast<std::uintptr_t>(self);
+    const auto hash = static_cast<Py_hash_t>(address >> 4 | address << 60);
+    return hash == -1 ? -2 : hash;
+}
+
+PyObject* positive_slot(PyObject* self) { return Py_NewRef(self); }
+
+int bool_slot(PyObject* object) {
+    return guarded([&] {
+        const Tensor self(self_of(object));
+        if (self.numel() != 1)
+            fail(ErrorKind::Runtime,
+                 "bool: Boolean value of Tensor with %s value%s is ambiguous; use .any() or .all()", self.numel() == 0 ? "no" : "more than one",
+                 self.numel() == 0 ? "" : "s");
+        escape(self, "bool");
+        return read_number(self) != 0 ? 1 : 0;
+    }, -1);
+}
+PyObject* float_slot(PyObject* object) {
+    return guarded([&]() -> PyObject* {
+        const Tensor self(self_of(object));
+        if (self.numel() != 1)
+            fail(ErrorKind::Runtime, "float: a Tensor with %lld elements cannot be converted to Scalar", static_cast<long long>(self.numel()));
+        escape(self, "float");
+        return PyFloat_FromDouble(read_number(self));
+    });
+}
+PyObject* int_slot(PyObject* object) {
+    return guarded([&]() -> PyObject* {
+        const Tensor self(self_of(object));
+        if (self.numel() != 1)
+            fail(ErrorKind::Runtime, "int: a Tensor with %lld elements cannot be converted to Scalar", static_cast<long long>(self.numel()));
+        escape(self, "int");
+        if (is_floating(self.dtype())) return PyLong_FromDouble(read_number(self));
+        return PyLong_FromLongLong(read_integer(self));
+    });
+}
+PyObject* index_slot(PyObject* object) {
+    return guarded([&]() -> PyObject* {
+        const Tensor self(self_of(object));
+        if (self.numel() != 1 || is_floating(self.dtype()))
+            fail(ErrorKind::Type, "index: only integer tensors of a single element can be converted to an index");
+        escape(self, "index");
+        return PyLong_FromLongLong(read_integer(self));
+    });
+}
+
+Py_ssize_t length_slot(PyObject* object) {
+    return guarded([&]() -> Py_ssize_t {
+        const Tensor self(self_of(object));
+        if (self.ndim() == 0) fail(ErrorKind::Type, "len() of a 0-d tensor");
+        return self.size(0);
+    }, -1);
+}
+
+PyObject* repr_slot(PyObject* self) {
+    PyObject* module = PyImport_ImportModule("clew._tensor_str");
+    PyObject* text = module ? PyObject_CallMethod(module, "tensor_repr", "O", self) : nullptr;
+    Py_XDECREF(module);
+    return text;
+}
+
+PyNumberMethods number_methods;
+PyMappingMethods mapping_methods;
+PySequenceMethods sequence_methods;
+
+void fill_slots() {
+    PyNumberMethods& n = number_methods;
+    n.nb_add = binary_slot<kAdd>;
+    n.nb_subtract = binary_slot<kSub>;
+    n.nb_multiply = binary_slot<kMul>;
+    n.nb_true_divide = binary_slot<kTrueDiv>;
+    n.nb_floor_divide = binary_slot<kFloorDiv>;
+    n.nb_remainder = binary_slot<kMod>;
+    n.nb_matrix_multiply = binary_slot<kMatMul>;
+    n.nb_and = binary_slot<kAnd>;
+    n.nb_or = binary_slot<kOr>;
+    n.nb_xor = binary_slot<kXor>;
+    n.nb_lshift = binary_slot<kLeftShift>;
+    n.nb_rshift = binary_slot<kRightShift>;
+    n.nb_power = power_slot;
+    n.nb_inplace_add = in_place_slot<kAdd>;
+    n.nb_inplace_subtract = in_place_slot<kSub>;
+    n.nb_inplace_multiply = in_place_slot<kMul>;
+    n.nb_inplace_true_divide = in_place_slot<kTrueDiv>;
+    n.nb_inplace_floor_divide = in_place_slot<kFloorDiv>;
+    n.nb_inplace_remainder = in_place_slot<kMod>;
+    n.nb_inplace_and = in_place_slot<kAnd>;
+    n.nb_inplace_or = in_place_slot<kOr>;
+    n.nb_inplace_xor = in_place_slot<kXor>;
+    n.nb_inplace_power = in_place_power_slot;
+    n.nb_negative = unary_slot<kNeg>;
+    n.nb_absolute = unary_slot<kAbs>;
+    n.nb_invert = unary_slot<kInvert>;
+    n.nb_positive = positive_slot;
+    n.nb_bool = bool_slot;
+    n.nb_float = float_slot;
+    n.nb_int = int_slot;
+    n.nb_index = index_slot;
+    mapping_methods.mp_length = length_slot;
+    mapping_methods.mp_subscript = tensor_getitem;
+    mapping_methods.mp_ass_subscript = tensor_setitem;
+    sequence_methods.sq_length = length_slot;
+}
+
+}  // namespace
+
+void init_tensor_type(PyObject* module) {
+    fill_slots();
+    PyTypeObject& type = tensor_type;
+    type.tp_name = "torch.Tensor";
+    type.tp_basicsize = sizeof(TensorObject);
+    type.tp_dealloc = tensor_dealloc;
+    type.tp_repr = repr_slot;
+    type.tp_as_number = &number_methods;
+    type.tp_as_mapping = &mapping_methods;
+    type.tp_as_sequence = &sequence_methods;
+    type.tp_hash = tensor_hash;
+    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE;
+    type.tp_doc = "An n-dimensional array that may have a history. See clew.tensor.";
+    type.tp_traverse = tensor_traverse;
+    type.tp_clear = tensor_clear;
+    type.tp_richcompare = compare_slot;
+    type.tp_weaklistoffset = offsetof(TensorObject, weak_references);
+    type.tp_dictoffset = offsetof(TensorObject, dict);
+    type.tp_free = PyObject_GC_Del;
+    type.tp_as_buffer = tensor_buffer_methods();
+    add_tensor_attributes(type);
+    checked(PyType_Ready(&type));
+    checked(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(&type)));
+}
+
+void bind_operators() {
+    for (int i = 0; i < kOperators; ++i) operators[i] = group_for_operator(kDunders[i]);
+}
+
+}  // namespace clew::bind

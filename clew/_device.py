@@ -1,0 +1,111 @@
+"""Where a tensor lives and how it lies there. There is one device, the CPU; other names can be said, not used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Device types that scripts may name, as in `device("cuda" if cuda.is_available() else "cpu")`.
+_TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "hip", "xla", "mtia", "hpu")
+
+
+class device:
+    """A device by its type and, if it has one, its number.
+
+    >>> import clew
+    >>> clew.device("cpu")
+    device(type='cpu')
+    >>> clew.device("cuda:1").index
+    1
+    """
+
+    __slots__ = ("index", "type")
+    type: str
+    index: int | None
+
+    def __new__(cls, type: str | device, index: int | None = None) -> device:
+        if isinstance(type, device):
+            return type
+        if isinstance(type, int) and not isinstance(type, bool):
+            raise RuntimeError(f"device: expected 'cpu', got the number {type} of an accelerator; there is none")
+        if not isinstance(type, str):
+            raise TypeError(f"device: expected a string such as 'cpu', got {type.__class__.__name__}")
+        kind, colon, number = type.partition(":")
+        if kind not in _TYPES:
+            raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {type}")
+        if colon:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+            if not number.isdecimal():
+                raise RuntimeError(f"Invalid device string: '{type}'; expected a number after the colon")
+            index = int(number)
+        self = object.__new__(cls)
+        self.type = kind
+        self.index = index
+        return self
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r}" + (")" if self.index is None else f", index={self.index})")
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, device):
+            return NotImplemented
+        return (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> device:
+        return check_device(self, "device")
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+
+CPU = device("cpu")
+
+
+def check_device(value: Any, operation: str) -> device:
+    """The device that an argument `device=` means.
+
+    Raises:
+        NotImplementedError: a device other than the CPU.
+        RuntimeError: no device at all.
+    """
+    if value is None or value is CPU:
+        return CPU
+    found = device(value)
+    if found.type != "cpu":
+        raise NotImplementedError(f"{operation}: expected device 'cpu', got '{found}'; the CPU is the only device so far")
+    return CPU
+
+
+class layout:
+    """How the elements lie in memory. `clew.strided` is the only layout."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+class memory_format(layout):
+    """Which order of axes a copy has in memory."""
+
+    __slots__ = ()
+
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")

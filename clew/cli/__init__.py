@@ -1,0 +1,27 @@
+"""The ``clew`` command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the ``clew`` command; returns the exit code."""
+    from . import xray
+
+    parser = argparse.ArgumentParser(prog="clew", description="See what happens to the graphs of a training script.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    command = commands.add_parser(
+        "xray",
+        help="run a script and say what its graphs saved, what was freed and by which line",
+        description="Run a Python script; then print the graph of its last backward as a tree, what was saved and "
+        "freed, who still holds a graph, and where the time of a step went.",
+    )
+    xray.add_arguments(command)
+    command.set_defaults(run=xray.main)
+    options = parser.parse_args(arguments)
+    code: int = options.run(options)
+    return code

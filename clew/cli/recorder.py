@@ -1,0 +1,144 @@
+"""What is noted while a script runs under ``clew xray``: each backward, its graph, the time since the last one."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any
+
+from .. import _core
+from ..graph.explain import explain_nodes
+from ..graph.frames import user_frames
+from ..graph.names import find_tensors
+from ..graph.protocol import Node, Release
+from ..graph.records import Explanation, Place
+from ..graph.walk import walk
+
+_MOST_STEPS = 10_000  # of one line, for the shares of a step
+_MOST_NAME_SEARCHES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where the time went between two backwards of one line, in nanoseconds."""
+
+    wall: int
+    recording: int
+    forward_kernels: int
+    backward: int
+    operations: int
+
+    @property
+    def elsewhere(self) -> int:
+        return max(0, self.wall - self.recording - self.forward_kernels - self.backward)
+
+
+@dataclass(slots=True)
+class Backward:
+    """All that is known of the backwards that one line called; the graph is that of the last."""
+
+    place: Place
+    call: str
+    count: int = 0
+    explanation: Explanation | None = None
+    since_start: Step | None = None  # until the first of them
+    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=_MOST_STEPS))
+    mark: tuple[int, Mapping[str, int]] = (0, {})
+
+
+class Recorder:
+    """Listens to the engine from ``start()`` to ``stop()``.
+
+    Its own work is not counted into the script's steps. With ``at``, a file and a line, only the graphs of backwards
+    called from there are described.
+    """
+
+    def __init__(self, limit: int, at: tuple[str, int] | None = None) -> None:
+        self.at = at
+        self.backwards: dict[tuple[str, int], Backward] = {}
+        self.last: Backward | None = None
+        self._limit = limit
+        self._own_ns = 0
+        self._start: tuple[int, Mapping[str, int]] = (0, {})
+        self._names: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._name_searches = 0
+
+    def start(self) -> None:
+        _core.timing(True)
+        _core.on_backward(self._after_backward)
+        self._start = self._now()
+
+    def stop(self) -> None:
+        _core.on_backward(None)
+        _core.timing(False)
+
+    def _now(self) -> tuple[int, Mapping[str, int]]:
+        return perf_counter_ns() - self._own_ns, _core.timings()
+
+    def _after_backward(self, roots: tuple[Node, ...], release: Release | None) -> None:
+        entered = perf_counter_ns()
+        now = (entered - self._own_ns, _core.timings())
+        frames = user_frames(sys._getframe(1))
+        if frames:
+            self._note(frames, now, roots, release)
+        del roots, release
+        self._own_ns += perf_counter_ns() - entered
+
+    def _note(
+        self,
+        frames: list[FrameType],
+        now: tuple[int, Mapping[str, int]],
+        roots: tuple[Node, ...],
+        release: Release | None,
+    ) -> None:
+        caller = frames[0]
+        key = (caller.f_code.co_filename, caller.f_lineno)
+        backward = self.backwards.get(key)
+        if backward is None:
+            place = Place(*key, caller.f_code.co_name)
+            backward = self.backwards[key] = Backward(place, "backward")
+            backward.since_start = _between(self._start, now)
+        else:
+            backward.steps.append(_between(backward.mark, now))
+        if release is not None and release.kind == "grad":
+            backward.call = "autograd.grad"
+        backward.count += 1
+        backward.mark = now
+        self.last = backward
+        if self.at is None or self.at == key:
+            names = self._leaf_names(roots, frames)
+            subject = f"graph of {backward.call}() at {backward.place}"
+            backward.explanation = explain_nodes(roots, subject, limit=self._limit, names=names)
+
+    def _leaf_names(self, roots: tuple[Node, ...], frames: list[FrameType]) -> Mapping[int, str]:
+        """Names for the graph's leaves, searched in the callers' variables a few times at most."""
+        # A leaf that is gone may have left its id to another one.
+        self._names = {key: (leaf, name) for key, (leaf, name) in self._names.items() if leaf() is not None}
+        if self._name_searches < _MOST_NAME_SEARCHES:
+            leaves = {id(variable) for variable in map(_variable, walk(roots)) if variable is not None}
+            if not leaves <= self._names.keys():
+                self._name_searches += 1
+                scopes = [*(frame.f_locals for frame in frames), frames[-1].f_globals]
+                for path, tensor in find_tensors(scopes, _is_tensor):
+                    if id(tensor) in leaves:
+                        self._names.setdefault(id(tensor), (weakref.ref(tensor), path))
+        return {key: name for key, (_, name) in self._names.items()}
+
+
+def _between(before: tuple[int, Mapping[str, int]], after: tuple[int, Mapping[str, int]]) -> Step:
+    then, now = before[1], after[1]
+    keys = ("recording", "forward_kernels", "backward", "operations")
+    return Step(after[0] - before[0], *(now[key] - then[key] for key in keys))
+
+
+def _variable(node: Any) -> object:
+    return node.variable if node.name() == "AccumulateGrad" else None
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, _core.Tensor)

@@ -1,0 +1,167 @@
+"""The text of ``clew xray``: plain, or with colour where ``rich`` is installed and someone looks."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..graph.text import as_ascii, bytes_text, counted, render
+from .recorder import Backward, Step
+
+if TYPE_CHECKING:
+    from .xray import Held, Report
+
+_WIDTH = 100
+_MOST_HOLDERS = 10
+_COLOURS = {
+    r"● #\d+ \w+": "bold",
+    r"○ #\d+ leaf [\w.\[\]']*": "green",
+    r"[^\s/]+\.py:\d+( in [\w<>.]+)?": "cyan",
+    r"\bfreed\b": "dim",
+    r"\bheld\b": "yellow",
+    r"^── .*": "bold blue",
+}
+
+
+def show(report: Report) -> None:
+    """Print it on stdout, in what the terminal can show."""
+    try:
+        _print(report)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print(report: Report) -> None:
+    text = as_text(report)
+    encoding = sys.stdout.encoding or "ascii"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = as_ascii(text).encode(encoding, "backslashreplace").decode(encoding)
+    if sys.stdout.isatty():
+        try:
+            from rich.console import Console
+            from rich.text import Text
+        except ImportError:
+            pass
+        else:
+            painted = Text(text)
+            for pattern, style in _COLOURS.items():
+                painted.highlight_regex(re.compile(pattern, re.MULTILINE), style)
+            Console(soft_wrap=True).print(painted)
+            return
+    print(text)
+
+
+def as_text(report: Report) -> str:
+    """The whole report."""
+    parts = [_rule(f"clew xray {report.script}")]
+    if report.ended_in:
+        parts.append(f"The script ended in {report.ended_in}; this is what had happened until then.")
+    parts += [_graph(report), _totals(report)]
+    if report.chosen is not None:
+        parts.append(_step(report.chosen))
+    return "\n\n".join(parts)
+
+
+def _rule(title: str) -> str:
+    return f"── {title} ".ljust(_WIDTH, "─")
+
+
+def _graph(report: Report) -> str:
+    chosen = report.chosen
+    if chosen is None or chosen.explanation is None:
+        if report.backward_lines:
+            lines = ", ".join(report.backward_lines)
+            return (
+                f"No backward was called from line {report.at} of {report.script}; backwards were called from {lines}."
+            )
+        return "No backward happened: neither backward() nor autograd.grad() came to an end."
+    which = f"The last of {chosen.count:,} backwards" if chosen.count > 1 else "The only backward"
+    source = f": {chosen.place.source}" if chosen.place.source else ""
+    return f"{which} called from {chosen.place}{source}\n{render(chosen.explanation)}"
+
+
+def _totals(report: Report) -> str:
+    counters = report.counters
+    held_bytes = counters["bytes_saved"] - counters["bytes_freed_by_backward"] - counters["bytes_freed_by_scope"]
+    rows = [
+        ("nodes built", f"{counters['nodes_built']:,}"),
+        ("bytes saved by nodes", bytes_text(counters["bytes_saved"])),
+        ("peak of all tensors", bytes_text(report.peak_bytes)),
+        ("freed by backward", _freed(counters, "backward")),
+        ("freed by scope", _freed(counters, "scope")),
+        ("still held", f"{counted(counters['nodes_alive'], 'node')}, {bytes_text(max(0, held_bytes))} saved"),
+    ]
+    lines = [_rule("totals of the run"), *_table(rows)]
+    holders = _grouped(report.held)
+    lines += [f"    {holder}" for holder in holders[:_MOST_HOLDERS]]
+    if len(holders) > _MOST_HOLDERS:
+        lines.append(f"    … {len(holders) - _MOST_HOLDERS:,} more")
+    if not holders and counters["nodes_alive"] > 0:
+        lines.append("    by no variable that the script's names lead to")
+    return "\n".join(lines)
+
+
+def _freed(counters: Mapping[str, int], how: str) -> str:
+    return f"{counted(counters[f'nodes_freed_by_{how}'], 'node')}, {bytes_text(counters[f'bytes_freed_by_{how}'])}"
+
+
+def _grouped(held: Sequence[Held]) -> list[str]:
+    """One line for each variable, most bytes first; the elements of one list together."""
+    groups: dict[tuple[str, object], list[Held]] = {}
+    for one in held:
+        container = re.sub(r"\[\d+\]$", "[]", one.path)
+        groups.setdefault((container, one.made_at), []).append(one)
+    ordered = sorted(groups.values(), key=lambda group: -sum(one.saved_bytes for one in group))
+    return [_holder(group) for group in ordered]
+
+
+def _holder(group: Sequence[Held]) -> str:
+    first, last = group[0], group[-1]
+    path = first.path if len(group) == 1 else f"{first.path} … {last.path} ({len(group):,} tensors)"
+    nodes, saved = sum(one.nodes for one in group), sum(one.saved_bytes for one in group)
+    made = f", made at {first.made_at}" if first.made_at else ""
+    return f"by {path}: {counted(nodes, 'node')}, {bytes_text(saved)} saved{made}"
+
+
+def _step(chosen: Backward) -> str:
+    typical, how = _typical(chosen)
+    rows = [
+        ("building the graph", _share(typical.recording, typical.wall)),
+        ("forward kernels", _share(typical.forward_kernels, typical.wall)),
+        ("backward", _share(typical.backward, typical.wall)),
+        ("elsewhere (Python)", _share(typical.elsewhere, typical.wall)),
+    ]
+    title = _rule(f"the step: {typical.wall / 1e6:.3f} ms, {counted(typical.operations, 'operation')}")
+    return "\n".join([title, *_table(rows), f"  ({how}; the report's own time is left out)"])
+
+
+def _typical(chosen: Backward) -> tuple[Step, str]:
+    """The mean of the middle half of the steps: an evaluation between two of them does not count as a step."""
+    if not chosen.steps:
+        assert chosen.since_start is not None
+        return chosen.since_start, "there was one backward only: this is the time from the script's start until its end"
+    ordered = sorted(chosen.steps, key=lambda step: step.wall)
+    quarter = len(ordered) // 4
+    middle = ordered[quarter : len(ordered) - quarter]
+    mean = Step(
+        *(
+            sum(getattr(step, name) for step in middle) // len(middle)
+            for name in ("wall", "recording", "forward_kernels", "backward", "operations")
+        )
+    )
+    half = f"mean of the middle half of {counted(len(ordered), 'step')}" if quarter else "mean of all steps"
+    return mean, f"from the end of one backward at {chosen.place.short} to the end of the next: {half}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / max(1, whole):5.1f} %  {part / 1e6:9.3f} ms"
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"  {name:<22}{value}" for name, value in rows]

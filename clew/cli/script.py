@@ -1,0 +1,143 @@
+"""Running a user's script as Python itself would: its name, its arguments, its exit code, its traceback."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType, TracebackType
+
+from ..graph.frames import is_ours
+
+
+class NotAScript(Exception):
+    """What was to be run is not a Python script. The text says why, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Compiled code and what ``__main__`` must know about it."""
+
+    file: str
+    code: CodeType
+    first_on_path: str
+    argv0: str
+    package: str | None = None
+    spec: ModuleSpec | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended. ``error`` is what it raised, other than ``SystemExit``."""
+
+    exit_code: int
+    error: BaseException | None
+    module: ModuleType
+
+
+def load_file(path: str) -> Script:
+    """Read and compile a script.
+
+    Raises:
+        NotAScript: there is no such file, it is a folder, or it does not hold Python source.
+    """
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        reason = "is a folder" if isinstance(error, IsADirectoryError) else (error.strerror or str(error)).lower()
+        raise NotAScript(f"{path}: expected a Python script, got a path that cannot be read: {reason}") from None
+    file_name = os.path.abspath(path)
+    return Script(file_name, _compile(source, file_name), os.path.dirname(os.path.realpath(path)), path)
+
+
+def load_module(name: str) -> Script:
+    """The script that ``python -m name`` would run.
+
+    Raises:
+        NotAScript: there is no such module, or it cannot be run.
+    """
+    sys.path.insert(0, os.getcwd())
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name += ".__main__"
+            spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError) as error:
+        raise NotAScript(f"-m {name}: expected a module, got {error}") from None
+    finally:
+        del sys.path[0]
+    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
+        raise NotAScript(f"-m {name}: expected a module written in Python, found none of this name")
+    with open(spec.origin, "rb") as file:
+        source = file.read()
+    return Script(spec.origin, _compile(source, spec.origin), os.getcwd(), spec.origin, spec.parent, spec)
+
+
+def _compile(source: bytes, path: str) -> CodeType:
+    try:
+        return compile(source, path, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line = f":{error.lineno}" if error.lineno else ""
+        raise NotAScript(f"{path}{line}: expected a Python script, got {error.msg}") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise NotAScript(f"{path}: expected a Python script, got {error}") from None
+
+
+def run(script: Script, arguments: list[str]) -> Ending:
+    """Run it as ``__main__``. A traceback goes to stderr, with the user's frames only; Ctrl-C is left to the caller."""
+    module = ModuleType("__main__")
+    module.__file__ = script.file
+    module.__package__ = script.package
+    module.__spec__ = script.spec
+    module.__loader__ = SourceFileLoader("__main__", script.file)
+    module.__dict__["__cached__"] = None
+    module.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    sys.argv = [script.argv0, *arguments]
+    sys.path[0:0] = [script.first_on_path]
+    try:
+        exec(script.code, module.__dict__)
+    except SystemExit as exit_:
+        return Ending(_exit_code(exit_), None, module)
+    except BaseException as error:
+        error.__traceback__ = _of_the_user(error.__traceback__)
+        if not isinstance(error, KeyboardInterrupt):
+            print_traceback(error)
+        return Ending(1, error, module)
+    return Ending(0, None, module)
+
+
+def _exit_code(exit_: SystemExit) -> int:
+    if exit_.code is None:
+        return 0
+    if isinstance(exit_.code, int):
+        return exit_.code
+    print(exit_.code, file=sys.stderr)
+    return 1
+
+
+def print_traceback(error: BaseException) -> None:
+    """On stderr, through ``sys.excepthook`` if the script has set one."""
+    sys.stdout.flush()
+    if sys.excepthook is not sys.__excepthook__:  # the user's own
+        sys.excepthook(type(error), error, error.__traceback__)
+    else:
+        traceback.print_exception(error)
+
+
+def _of_the_user(trace: TracebackType | None) -> TracebackType | None:
+    """The same traceback without frames inside clew, at whatever depth they stand."""
+    kept: list[TracebackType] = []
+    while trace is not None:
+        if not is_ours(trace.tb_frame.f_code.co_filename):
+            kept.append(trace)
+        trace = trace.tb_next
+    below: TracebackType | None = None
+    for entry in reversed(kept):
+        below = TracebackType(below, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return below

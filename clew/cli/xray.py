@@ -1,0 +1,144 @@
+"""``clew xray SCRIPT``: run a script, then say what happened to its graphs."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from .. import _core, memory
+from ..graph.explain import LIMIT
+from ..graph.frames import is_ours
+from ..graph.names import find_tensors
+from ..graph.protocol import Node
+from ..graph.records import Place
+from ..graph.walk import walk
+from . import as_torch, report, script
+from .recorder import Backward, Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A variable that still holds a graph when the script has ended.
+
+    What a variable found before it holds too is not counted again.
+    """
+
+    path: str
+    made_at: Place | None
+    nodes: int
+    saved_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What happened to the graphs of one run."""
+
+    script: str
+    at: int | None
+    chosen: Backward | None
+    backward_lines: tuple[str, ...]
+    counters: Mapping[str, int]
+    peak_bytes: int
+    held: tuple[Held, ...]
+    ended_in: str | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--as-torch", action="store_true", help="in the script, `import torch` means clew")
+    parser.add_argument(
+        "--at", type=int, metavar="LINE", help="show the backward called from this line, not the last one"
+    )
+    parser.add_argument("--limit", type=int, default=LIMIT, metavar="N", help="nodes to show (default: %(default)s)")
+    parser.add_argument(
+        "-m", dest="is_module", action="store_true", help="SCRIPT is a module's name, as in `python -m`"
+    )
+    parser.add_argument("script", metavar="SCRIPT", help="the Python script to run")
+    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="passed on to the script")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run and report. Returns the script's exit code, or 2 if it is not a script."""
+    try:
+        loaded = script.load_module(options.script) if options.is_module else script.load_file(options.script)
+    except script.NotAScript as error:
+        print(f"clew xray: {error}", file=sys.stderr)
+        return 2
+    if options.as_torch:
+        as_torch.install()
+    at = None if options.at is None else (loaded.file, options.at)
+    recorder = Recorder(max(1, options.limit), at)
+    before = _core.graph_counters()
+    memory.reset_peak()
+    recorder.start()
+    try:
+        ending = script.run(loaded, options.arguments)
+    finally:
+        recorder.stop()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    report.show(_report(options, loaded, ending, recorder, before))
+    if isinstance(ending.error, KeyboardInterrupt):
+        _end_by_interrupt(ending.error)
+    return ending.exit_code
+
+
+def _report(
+    options: argparse.Namespace,
+    loaded: script.Script,
+    ending: script.Ending,
+    recorder: Recorder,
+    before: Mapping[str, int],
+) -> Report:
+    after = _core.graph_counters()
+    counters = {name: after[name] - before.get(name, 0) for name in after}
+    scopes = [vars(ending.module), *_locals(ending.error.__traceback__ if ending.error else None)]
+    chosen = recorder.last
+    if recorder.at is not None:
+        chosen = recorder.backwards.get(recorder.at)
+    return Report(
+        script=options.script,
+        at=options.at,
+        chosen=chosen,
+        backward_lines=tuple(backward.place.short for backward in recorder.backwards.values()),
+        counters=counters,
+        peak_bytes=memory.stats().peak,
+        held=tuple(_held(scopes)),
+        ended_in=type(ending.error).__name__ if ending.error else None,
+    )
+
+
+def _locals(trace: TracebackType | None) -> Iterable[Mapping[str, object]]:
+    """What the functions in which the script failed still hold."""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name != "<module>" and not is_ours(trace.tb_frame.f_code.co_filename):
+            yield trace.tb_frame.f_locals
+        trace = trace.tb_next
+
+
+def _held(scopes: Iterable[Mapping[str, object]]) -> Iterable[Held]:
+    counted: set[Node] = set()
+    storages: set[int] = set()
+    for path, tensor in find_tensors(scopes, lambda value: isinstance(value, _core.Tensor)):
+        root: Any = tensor.grad_fn
+        if root is None or root in counted:
+            continue
+        nodes = [node for node in walk([root], counted) if node.name() != "AccumulateGrad"]
+        saved_bytes = 0
+        for slot in (slot for node in nodes for slot in node.saved):
+            if slot.state == "held" and slot.storage not in storages:
+                storages.add(slot.storage)
+                saved_bytes += slot.nbytes
+        yield Held(path, Place.of(root.made_at), len(nodes), saved_bytes)
+
+
+def _end_by_interrupt(error: KeyboardInterrupt) -> None:
+    """End as Python does at Ctrl-C: traceback, then by the signal, so that a shell sees it too."""
+    script.print_traceback(error)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.excepthook = lambda *_: None
+    raise error

@@ -1,0 +1,22 @@
+"""The graph, looked at: one traversal, and what can be told from it.
+
+Nothing here changes a graph or costs anything until it is called: the engine records the line that made a node, what
+the node saved and which call freed it, and these functions read that.
+"""
+
+from .explain import explain
+from .records import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .walk import nearest, walk
+
+__all__ = [
+    "Explanation",
+    "LeafRecord",
+    "NodeRecord",
+    "Place",
+    "ReleaseRecord",
+    "SavedRecord",
+    "Totals",
+    "explain",
+    "nearest",
+    "walk",
+]

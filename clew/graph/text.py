@@ -1,0 +1,174 @@
+"""The text of an :class:`Explanation`: a tree whose trunk goes straight down and whose side branches are indented."""
+
+from __future__ import annotations
+
+from .records import Explanation, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+
+SITE_COLUMN = 44
+SOURCE_WIDTH = 72
+
+_ASCII = str.maketrans({"●": "*", "○": "o", "│": "|", "├": "|", "└": "`", "─": "-", "→": ">", "…": "."})
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes for a reader.
+
+    >>> bytes_text(12), bytes_text(2560), bytes_text(34 * 2**20)
+    ('12 B', '2.5 KiB', '34.0 MiB')
+    """
+    if count < 1024:
+        return f"{count} B"
+    size = count / 1024
+    for unit in ("KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def counted(count: int, noun: str) -> str:
+    """
+    >>> counted(1, "node"), counted(12000, "leaf")
+    ('1 node', '12,000 leaves')
+    """
+    plural = noun[:-1] + "ves" if noun.endswith("f") else noun + "s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def as_ascii(text: str) -> str:
+    """The same tree for a terminal that cannot show line drawing."""
+    return text.translate(_ASCII)
+
+
+def render(told: Explanation) -> str:
+    """The whole answer, without a newline at its end."""
+    lines = [f"{told.subject}; {told.remark}" if told.remark else told.subject]
+    if told.lost_by is not None:
+        lines += _lost(told.lost_by, told.lost_at)
+    if told.nodes:
+        lines += ["", *_tree(told.nodes)]
+        if told.hidden:
+            lines.append(f"… {told.hidden:,} more nodes")
+        lines += ["", *totals_lines(told.totals)]
+    return "\n".join(lines)
+
+
+def totals_lines(totals: Totals) -> list[str]:
+    """Two lines or more: how many nodes, and what they saved."""
+    lines = [
+        f"{counted(totals.nodes, 'node')} and {counted(totals.leaves, 'leaf')}; "
+        f"without what they saved they take {bytes_text(totals.node_bytes)}"
+    ]
+    if not totals.slots:
+        return [*lines, "nothing was saved, so nothing can be freed: backward can run again"]
+    states = [f"saved {counted(totals.slots, 'tensor')}"]
+    if totals.held:
+        states.append(f"{totals.held:,} held, {bytes_text(totals.held_bytes)}")
+    if totals.foreign_bytes:
+        states.append(f"{bytes_text(totals.foreign_bytes)} of other libraries' memory")
+    if totals.packed:
+        states.append(f"{totals.packed:,} packed by hooks")
+    if totals.freed:
+        states.append(f"{totals.freed:,} freed, {bytes_text(totals.freed_bytes)}")
+    lines.append("; ".join(states))
+    lines += [f"freed by {release}" + _quoted(release.place) for release in totals.releases]
+    return lines
+
+
+def _lost(cause: str, place: Place | None) -> list[str]:
+    if place is None:
+        return [f"  lost by {cause}"]
+    return [f"  lost by {cause} at {place}{_quoted(place)}"]
+
+
+def _quoted(place: Place | None) -> str:
+    source = _source(place)
+    return f": {source}" if source else ""
+
+
+def _source(place: Place | None) -> str:
+    text = place.source if place is not None else ""
+    return text if len(text) <= SOURCE_WIDTH else text[: SOURCE_WIDTH - 1] + "…"
+
+
+def _tree(nodes: tuple[NodeRecord, ...]) -> list[str]:
+    children: list[list[int]] = [[] for _ in nodes]
+    for number, node in enumerate(nodes):
+        if node.parent is not None:
+            children[node.parent].append(number)
+    lines: list[str] = []
+    margins = [""] * len(nodes)  # what stands left of a node's own line
+    last_place: Place | None = None
+    for number, node in enumerate(nodes):
+        margin, head = margins[number], margins[number]
+        below = children[number]
+        is_branch = node.parent is not None and number != children[node.parent][-1]
+        if is_branch:
+            head, margin = margin + "├─", margin + "│ "
+        for child in below:
+            margins[child] = margin
+        lines.append(_headline(head, number, node, last_place))
+        last_place = node.made_at or last_place
+        details = _details(node) + _references(node, set(below), nodes)
+        bar = "│" if below else " "
+        lines += [f"{margin}{bar}{detail}".rstrip() for detail in details]
+    return lines
+
+
+def _headline(head: str, number: int, node: NodeRecord, last_place: Place | None) -> str:
+    if node.leaf is not None:
+        gone = ", gone: nothing will be accumulated" if node.leaf.is_gone else ""
+        return f"{head}○ #{number + 1} {_title(node)} {node.leaf.shape} {node.leaf.dtype}{gone}".rstrip()
+    shapes = ", ".join(str(shape) for shape, _ in node.outputs)
+    nothing = "" if node.saved else ", saved nothing"
+    line = f"{head}● #{number + 1} {node.name} {shapes}{nothing}"
+    if node.made_at is None:
+        return line
+    line = f"{line:<{SITE_COLUMN}}  {node.made_at}"
+    # One line of the user's often makes many nodes; its text is shown with the first.
+    return line if node.made_at == last_place else line + _quoted(node.made_at)
+
+
+def _title(node: NodeRecord) -> str:
+    if node.leaf is None:
+        return node.name
+    return f"leaf {node.leaf.name}" if node.leaf.name else "leaf"
+
+
+def _details(node: NodeRecord) -> list[str]:
+    lines = [f"     saved {_slot(slot, node.released)}" for slot in node.saved]
+    if node.released is not None and not node.saved:
+        lines.append(f"     what its rule reads was freed by {_short(node.released)}")
+    return lines
+
+
+def _slot(slot: SavedRecord, released: ReleaseRecord | None) -> str:
+    size = f"shares memory with {slot.shared_with}" if slot.shared_with else bytes_text(slot.nbytes)
+    if not slot.shared_with and slot.view_nbytes < slot.nbytes:
+        size = f"{bytes_text(slot.view_nbytes)} of a storage of {size}"
+    if slot.is_foreign:
+        size += " of another library's memory"
+    state = slot.state
+    if state == "freed" and released is not None:
+        state = f"freed by {_short(released)}"
+    elif state == "packed":
+        state = "packed by a hook"
+    elif slot.is_stale:
+        state = f"held, but written in place since: version {slot.current_version}, saved at {slot.version}"
+    return f"{slot.name} {slot.shape} {slot.dtype}, {size}, {state}"
+
+
+def _short(release: ReleaseRecord) -> str:
+    return f"{release.call}() at {release.place.short}" if release.place else f"{release.call}()"
+
+
+def _references(node: NodeRecord, below: set[int], nodes: tuple[NodeRecord, ...]) -> list[str]:
+    """Inputs that are printed elsewhere, and those that are not printed at all."""
+    lines = [
+        f"  → #{number + 1} {_title(nodes[number])}"
+        for number in node.inputs
+        if number is not None and number not in below
+    ]
+    if node.hidden_inputs:
+        lines.append(f"  … {counted(node.hidden_inputs, 'input')} not shown")
+    return lines

@@ -1,0 +1,198 @@
+"""Initial values: each function fills a tensor in place and returns it.
+
+The random ones draw from the generator in PyTorch's order, so the same seed gives the same weights.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import clew
+from clew import Tensor
+
+_GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+_NO_GAIN = (
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
+)
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which weights before `nonlinearity` are scaled up so that variances stay.
+
+    `param` is the slope of `"leaky_relu"` (0.01 by default).
+
+    >>> from clew.nn import init
+    >>> init.calculate_gain("tanh")
+    1.6666666666666667
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity in _NO_GAIN:
+        return 1.0
+    if nonlinearity not in _GAINS:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return _GAINS[nonlinearity]
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Values from U(a, b)."""
+    with clew.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Values from N(mean, std²)."""
+    with clew.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Values from N(mean, std²), redrawn until they lie in [a, b]."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+    below = (math.erf((bound - mean) / std / math.sqrt(2.0)) for bound in (a, b))
+    inside = -(next(below) - next(below)) / 2
+    draw = _normal_inside if inside > 0.3 else _uniform_accepted
+    with clew.no_grad():
+        return draw(tensor, mean, std, a, b, generator)
+
+
+def _normal_inside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """Draw normals, and again for all, keeping those that were inside, until all are."""
+    bounds = tensor.new_tensor([a, b])
+    tensor.normal_(mean, std, generator=generator)
+    while bool((outside := (tensor < bounds[0]) | (tensor > bounds[1])).any()):
+        again = clew.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(clew.where(outside, again, tensor))
+    return tensor
+
+
+def _uniform_accepted(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """Draw from U(a, b), accept with the normal's density: better where little of the normal is inside."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    pending = clew.ones_like(tensor, dtype=clew.bool)
+    while True:
+        candidate = clew.empty_like(tensor).uniform_(a, b, generator=generator)
+        log_density = ((candidate - mean) / std).pow(2) * -0.5 - peak
+        refused = clew.empty_like(tensor).uniform_(generator=generator).log() > log_density
+        tensor.copy_(clew.where(pending, candidate, tensor))
+        pending = pending & refused
+        if not bool(pending.any()):
+            return tensor
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """The value `val` everywhere."""
+    with clew.no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix."""
+    if tensor.dim() != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
+    with clew.no_grad():
+        return tensor.copy_(clew.eye(*tensor.shape))
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs an output has, and how many outputs an input."""
+    if tensor.dim() < 2:
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, "
+            f"got {tensor.dim()}; use uniform_ or normal_"
+        )
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Values from U(-a, a), a = gain * sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio, 2010)."""
+    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Values from N(0, std²), std = gain * sqrt(2 / (fan_in + fan_out)) (Glorot & Bengio, 2010)."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Values from U(-b, b), b = gain * sqrt(3 / fan) (He et al., https://arxiv.org/abs/1502.01852).
+
+    Args:
+        a: the slope of `"leaky_relu"`.
+        mode: `"fan_in"` keeps variances in the forward pass, `"fan_out"` in the backward.
+        nonlinearity: what comes after the layer; gives the gain.
+    """
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Values from N(0, std²), std = gain / sqrt(fan); arguments as for `kaiming_uniform_`."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    modes = ("fan_in", "fan_out")
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {list(modes)}")
+    return calculate_gain(nonlinearity, a) / math.sqrt(_fans(tensor)[modes.index(mode.lower())])
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """A matrix with orthonormal rows or columns, whichever are fewer (Saxe et al., https://arxiv.org/abs/1312.6120).
+
+    Dimensions after the first count as columns.
+    """
+    if tensor.dim() < 2:
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, got {tensor.dim()}")
+    if tensor.numel() == 0:
+        return tensor
+    import numpy
+
+    rows = tensor.shape[0]
+    drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(generator=generator).numpy()
+    q, r = numpy.linalg.qr(drawn.T if drawn.shape[0] < drawn.shape[1] else drawn)
+    # The decomposition leaves signs open; fixing them makes the result uniform (https://arxiv.org/abs/math-ph/0609050).
+    q = q * numpy.sign(numpy.diagonal(r))
+    matrix = numpy.ascontiguousarray(q if q.shape == drawn.shape else q.T)
+    with clew.no_grad():
+        return tensor.copy_(clew.from_numpy(matrix).view(tensor.shape)).mul_(gain)

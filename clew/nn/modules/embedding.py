@@ -1,0 +1,81 @@
+"""Tables of vectors, read by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import clew
+from clew import Tensor
+
+from .. import init
+from ..functional.layer import embedding_padding, refuse_embedding_options
+from ..parameter import Parameter
+from .module import Module
+
+
+class Embedding(Module):
+    """A table of `num_embeddings` vectors, drawn from N(0, 1): indices (*) give vectors (*, embedding_dim).
+
+    Args:
+        num_embeddings: rows of the table.
+        embedding_dim: size of each.
+        padding_idx: a row that starts as zeros and gets no gradient.
+        max_norm, scale_grad_by_freq, sparse: not supported.
+
+    >>> import clew
+    >>> clew.nn.Embedding(10, 3, padding_idx=0)(clew.tensor([0]))
+    tensor([[0., 0., 0.]], grad_fn=<EmbeddingBackward0>)
+    """
+
+    weight: Parameter
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        refuse_embedding_options(max_norm, scale_grad_by_freq, sparse)
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self._padding = embedding_padding(padding_idx, num_embeddings)
+        self.padding_idx = None if padding_idx is None else self._padding
+        self.norm_type = norm_type
+        shape = num_embeddings, embedding_dim
+        if _weight is None:
+            self.weight = Parameter(clew.empty(shape, device=device, dtype=dtype), requires_grad=not _freeze)
+            self.reset_parameters()
+        elif tuple(_weight.shape) == shape:
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+        else:
+            raise ValueError(f"Embedding: expected weights of shape {shape}, got {tuple(_weight.shape)}")
+
+    def reset_parameters(self) -> None:
+        """Draw new vectors."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with clew.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return clew.embedding(self.weight, input, self._padding)
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+        """An embedding with the given table (V, D); if `freeze`, it takes no gradient."""
+        if embeddings.dim() != 2:
+            raise ValueError(f"Embeddings parameter is expected to be 2-dimensional, got {embeddings.dim()}")
+        rows, size = embeddings.shape
+        return cls(rows, size, padding_idx, _weight=embeddings, _freeze=freeze)

@@ -1,0 +1,51 @@
+"""Layers that only change the shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew import Tensor
+
+from .module import Module
+
+
+class Flatten(Module):
+    """Makes one dimension of those from `start_dim` to `end_dim`.
+
+    >>> import clew
+    >>> clew.nn.Flatten()(clew.zeros(2, 3, 4)).shape == (2, 12)
+    True
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Makes dimensions of the sizes `unflattened_size` of the dimension `dim`.
+
+    >>> import clew
+    >>> clew.nn.Unflatten(1, (3, 4))(clew.zeros(2, 12)).shape == (2, 3, 4)
+    True
+    """
+
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        if not isinstance(unflattened_size, (tuple, list)):
+            raise TypeError(
+                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
+            )
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,0 +1,160 @@
+"""Losses as modules: functions of `nn.functional` with fixed arguments.
+
+All take `reduction`: "mean" (the default), "sum", or "none" for one value an element.
+"""
+
+from __future__ import annotations
+
+from clew import Tensor
+
+from .. import functional as F
+from ..functional.loss import reduction_code
+from .module import Module
+
+
+class _Loss(Module):
+    def __init__(self, *, reduction: str = "mean") -> None:
+        super().__init__()
+        if not (reduction == "batchmean" and isinstance(self, KLDivLoss)):
+            reduction_code(reduction)
+        self.reduction = reduction
+
+
+class _WeightedLoss(_Loss):
+    weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.register_buffer("weight", weight)
+
+
+class MSELoss(_Loss):
+    """Squared difference.
+
+    >>> import clew
+    >>> clew.nn.MSELoss()(clew.zeros(2), clew.tensor([1.0, 3.0]))
+    tensor(5.)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class L1Loss(_Loss):
+    """Absolute difference."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """`d * d / (2 * beta)` for differences `d` below `beta`, else `|d| - beta / 2`."""
+
+    def __init__(self, *, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """`d * d / 2` for differences `d` up to `delta`, else `delta * (|d| - delta / 2)`."""
+
+    def __init__(self, *, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class NLLLoss(_WeightedLoss):
+    """Negative log-likelihood of the target classes; takes log-probabilities (N, C, ...) and indices (N, ...).
+
+    Args:
+        weight: a factor for each class, of shape (C).
+        ignore_index: a target value that counts for nothing.
+    """
+
+    def __init__(self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(weight, reduction=reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """Cross entropy of logits (N, C, ...) against class indices (N, ...) or probabilities (N, C, ...).
+
+    Args:
+        weight: a factor for each class, of shape (C).
+        ignore_index: a class index that counts for nothing.
+        label_smoothing: how much of the target, from 0 to 1, is spread evenly over all classes.
+
+    >>> import clew
+    >>> clew.nn.CrossEntropyLoss()(clew.zeros(3, 4), clew.tensor([0, 1, 2]))
+    tensor(1.3863)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        *,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, reduction=reduction)
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input,
+            target,
+            self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class KLDivLoss(_Loss):
+    """Kullback-Leibler divergence of log-probabilities `input` from `target`; see `functional.kl_div`."""
+
+    def __init__(self, *, reduction: str = "mean", log_target: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class BCELoss(_WeightedLoss):
+    """Cross entropy of probabilities against a target of the same shape, elementwise."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_WeightedLoss):
+    """Cross entropy of `sigmoid(input)` against a target of the same shape, elementwise.
+
+    Args:
+        weight: a factor for each element, broadcast.
+        pos_weight: a factor for the positive part, broadcast.
+    """
+
+    pos_weight: Tensor | None
+
+    def __init__(
+        self, weight: Tensor | None = None, *, reduction: str = "mean", pos_weight: Tensor | None = None
+    ) -> None:
+        super().__init__(weight, reduction=reduction)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )

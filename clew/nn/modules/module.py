@@ -1,0 +1,197 @@
+"""`Module`: what a layer and a whole model are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import clew
+from clew import Tensor
+
+from ...utils.grads import clear_grad
+from . import hooks
+from .hooks import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
+from .state import State
+
+__all__ = [
+    "Module",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
+
+_M = TypeVar("_M", bound="Module")
+
+
+class Module(hooks.HookRegistration, State):
+    """A computation with parameters: subclass it, assign parameters and modules to attributes, write `forward`.
+
+    Calling the module runs `forward` and the hooks around it.
+
+    >>> import clew
+    >>> from clew import nn
+    >>> class Residual(nn.Module):
+    ...     def __init__(self, width: int) -> None:
+    ...         super().__init__()
+    ...         self.inner = nn.Linear(width, width)
+    ...     def forward(self, x: clew.Tensor) -> clew.Tensor:
+    ...         return x + self.inner(x).relu()
+    >>> model = Residual(4)
+    >>> model(clew.zeros(2, 4)).shape == (2, 4)
+    True
+    >>> model
+    Residual(
+      (inner): Linear(in_features=4, out_features=4, bias=True)
+    )
+    """
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; every subclass defines it, with its own parameters."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._hooks is None and hooks.everywhere is None:
+            return self.forward(*args, **kwargs)
+        return hooks.call(self, args, kwargs)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    # The whole tree ---------------------------------------------------------------------------------------------------
+
+    def apply(self: _M, fn: Callable[[Module], None]) -> _M:
+        """Call `fn` on every module below and then on this one.
+
+        >>> from clew import nn
+        >>> model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+        >>> _ = model.apply(lambda module: print(type(module).__name__))
+        Linear
+        ReLU
+        Sequential
+        """
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def train(self: _M, mode: bool = True) -> _M:
+        """Set training mode (dropout drops) or, with `mode=False`, evaluation mode."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self: _M) -> _M:
+        """Set evaluation mode."""
+        return self.train(False)
+
+    def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
+        """Say for every parameter whether it takes gradients."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros."""
+        for parameter in self.parameters():
+            clear_grad(parameter, set_to_none)
+
+    # Conversion -------------------------------------------------------------------------------------------------------
+
+    def to(self: _M, *args: Any, **kwargs: Any) -> _M:
+        """Convert in place: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(tensor)`.
+
+        The parameters stay the same objects, so an optimizer keeps working. Integer buffers keep their type.
+
+        Raises:
+            TypeError: the dtype is not a floating one.
+
+        >>> import clew
+        >>> clew.nn.Linear(2, 2).to(clew.float64).weight.dtype == clew.float64
+        True
+        """
+        device, dtype = _parse_to(*args, **kwargs)
+        if dtype is not None and not dtype.is_floating_point:
+            raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
+
+        def convert(tensor: Tensor) -> Tensor:
+            if device is not None:
+                tensor = tensor.to(device)
+            return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
+
+        return self._apply(convert)
+
+    def float(self: _M) -> _M:
+        """Convert parameters and floating buffers to float32."""
+        return self.to(clew.float32)
+
+    def double(self: _M) -> _M:
+        """Convert parameters and floating buffers to float64."""
+        return self.to(clew.float64)
+
+    def cpu(self: _M) -> _M:
+        """Move to the CPU."""
+        return self.to("cpu")
+
+    def _apply(self: _M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _M:
+        """Replace the data of every parameter, gradient and buffer by `fn` of it."""
+        if recurse:
+            for child in self.children():
+                child._apply(fn)
+        for parameter in self.parameters(recurse=False):
+            with clew.no_grad():
+                grad = parameter.grad
+                # Set aside, because a gradient of another dtype does not fit the new data.
+                parameter.grad = None
+                parameter.data = fn(parameter.data)
+                if grad is not None:
+                    parameter.grad = fn(grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    # Text -------------------------------------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What stands between the brackets of the repr, before the children."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({name}): {_indent(repr(child))}" for name, child in self._modules.items()]
+        if len(lines) == 1 and not children:
+            return f"{self._get_name()}({extra})"
+        body = "".join(f"\n  {line}" for line in lines + children)
+        return f"{self._get_name()}({body}\n)" if body else f"{self._get_name()}()"
+
+    def __dir__(self) -> list[str]:
+        return sorted(name for name in super().__dir__() if not name[0].isdigit())
+
+
+def _parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False) -> tuple[Any, Any]:
+    """The device and the dtype that the arguments of `to` name."""
+    del non_blocking  # there is nothing to wait for
+    for arg in args:
+        if isinstance(arg, Tensor):
+            device, dtype = arg.device, arg.dtype
+        elif isinstance(arg, clew.dtype):
+            dtype = arg
+        elif not isinstance(arg, bool) and arg is not None:
+            device = arg
+    return device, dtype
+
+
+def _indent(text: str) -> str:
+    return text.replace("\n", "\n  ")

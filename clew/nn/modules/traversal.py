@@ -1,0 +1,143 @@
+"""Walking over a module: its children, parameters and buffers, with their dotted names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from clew import Tensor
+
+from ..parameter import Parameter
+from .attributes import Attributes
+
+if TYPE_CHECKING:
+    from .module import Module
+
+
+class Traversal(Attributes):
+    """The part of a module that finds what lies below it."""
+
+    def children(self) -> Iterator[Module]:
+        """The direct child modules, each once."""
+        for _, child in self.named_children():
+            yield child
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """`(name, child)` of the direct child modules, each child once."""
+        seen: set[int] = set()
+        for name, child in self._modules.items():
+            if child is not None and id(child) not in seen:
+                seen.add(id(child))
+                yield name, child
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all below it, each once, parents first."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """`(dotted name, module)` of this module and all below it, parents first.
+
+        >>> from clew import nn
+        >>> [name for name, _ in nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU())).named_modules()]
+        ['', '0', '1', '1.0']
+        """
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, cast("Module", self)
+        for name, child in self._modules.items():
+            if child is not None:
+                yield from child.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters of this module and, if `recurse`, of those below it; each once."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """`(dotted name, parameter)` of all parameters.
+
+        >>> from clew import nn
+        >>> [(name, tuple(p.shape)) for name, p in nn.Sequential(nn.Linear(3, 2)).named_parameters()]
+        [('0.weight', (2, 3)), ('0.bias', (2,))]
+        """
+        return self._named_members("_parameter_names", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers of this module and, if `recurse`, of those below it; each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """`(dotted name, buffer)` of all buffers."""
+        return self._named_members("_buffer_names", prefix, recurse, remove_duplicate)
+
+    def _named_members(
+        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        modules = self.named_modules(None, prefix, remove_duplicate) if recurse else iter([(prefix, self)])
+        for path, module in modules:
+            kept = module.__dict__
+            for name in kept[table]:
+                member = kept[name]
+                if member is None or id(member) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(member))
+                yield (f"{path}.{name}" if path else name), member
+
+    def get_submodule(self, target: str) -> Module:
+        """The module with the dotted name `target`; `""` is this module itself.
+
+        Raises:
+            AttributeError: there is none, or what is there is no module.
+        """
+        module: Traversal = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Traversal):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return cast("Module", module)
+
+    def set_submodule(self, target: str, module: Module) -> None:
+        """Put `module` in the place that the dotted name `target` has now."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        parent, _, name = target.rpartition(".")
+        owner = self.get_submodule(parent)
+        owner.get_submodule(name)
+        setattr(owner, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter with the dotted name `target`."""
+        found = self._get_member(target)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer with the dotted name `target`."""
+        found = self._get_member(target)
+        path, _, name = target.rpartition(".")
+        if name not in self.get_submodule(path)._buffer_names:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return cast(Tensor, found)
+
+    def _get_member(self, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if not hasattr(owner, name):
+            raise AttributeError(f"{type(owner).__name__} has no attribute `{name}`")
+        return getattr(owner, name)

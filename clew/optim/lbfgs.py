@@ -1,0 +1,195 @@
+"""L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import clew
+from clew import Tensor
+
+from .line_search import Point, strong_wolfe
+from .optimizer import Optimizer, Params, evaluate
+
+
+class LBFGS(Optimizer):
+    """Steps along the gradient times an estimate of the inverse Hessian, made from the last gradients.
+
+    Nocedal & Wright, Numerical Optimization, algorithm 7.4. One `step` does several iterations and needs a closure;
+    there is one parameter group.
+
+    Args:
+        params: parameters.
+        lr: the step length, or with a line search the first one that is tried.
+        max_iter: iterations in a step.
+        max_eval: evaluations of the closure in a step; 5 / 4 of `max_iter` by default.
+        tolerance_grad: stop when no gradient is larger.
+        tolerance_change: stop when the loss or all parameters change by less.
+        history_size: how many gradients are kept.
+        line_search_fn: None or "strong_wolfe".
+
+    >>> import clew
+    >>> x = clew.nn.Parameter(clew.tensor([4.0]))
+    >>> optimizer = clew.optim.LBFGS([x], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((x - 1) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(closure).item()
+    9.0
+    >>> x.detach()
+    tensor([1.])
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        if line_search_fn not in (None, "strong_wolfe"):
+            raise RuntimeError(f"only 'strong_wolfe' is supported, got {line_search_fn!r}")
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+        }
+        super().__init__(params, defaults)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    @property
+    def _params(self) -> list[Tensor]:
+        params: list[Tensor] = self.param_groups[0]["params"]
+        return params
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Iterate until nothing changes or the limits are reached; the loss before."""
+        if closure is None:
+            raise TypeError("LBFGS.step: expected a closure that computes the loss and its gradients, got None")
+        with clew.no_grad():
+            return self._iterate(closure)
+
+    def _iterate(self, closure: Callable[[], Any]) -> Any:
+        group = self.param_groups[0]
+        # What is kept for all parameters is kept with the first.
+        state = self.state[self._params[0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        first_loss = evaluate(closure)
+        loss, grad = float(first_loss), self._flat_grad()
+        state["func_evals"] += 1
+        evaluations, iteration = 1, 0
+        done = _largest(grad) <= group["tolerance_grad"]
+        while not done and iteration < group["max_iter"]:
+            iteration += 1
+            state["n_iter"] += 1
+            direction = self._direction(state, grad, group["history_size"])
+            t = float(group["lr"])
+            if state["n_iter"] == 1:
+                t *= min(1.0, 1.0 / float(grad.abs().sum()))
+            slope = float(grad.dot(direction))
+            state.update(d=direction, t=t, prev_flat_grad=grad.clone(), prev_loss=loss)
+            if slope > -group["tolerance_change"]:
+                break
+            start = Point(0.0, loss, grad, slope)
+            last = iteration == group["max_iter"]
+            point, used = self._move(closure, direction, start, t, group, group["max_eval"] - evaluations, last)
+            evaluations += used
+            state["func_evals"] += used
+            state["t"] = point.t
+            done = (
+                evaluations >= group["max_eval"]
+                or _largest(point.grad) <= group["tolerance_grad"]
+                or _largest(direction * point.t) <= group["tolerance_change"]
+                or abs(point.loss - loss) < group["tolerance_change"]
+            )
+            loss, grad = point.loss, point.grad
+        return first_loss
+
+    def _direction(self, state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
+        """Minus the estimated inverse Hessian times the gradient."""
+        if state["n_iter"] == 1:
+            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
+            return -grad
+        change, step = grad - state["prev_flat_grad"], state["d"] * state["t"]
+        changes, steps, inverses = state["old_dirs"], state["old_stps"], state["ro"]
+        curvature = float(change.dot(step))
+        if curvature > 1e-10:
+            if len(changes) == history_size:
+                for history in (changes, steps, inverses):
+                    history.pop(0)
+            changes.append(change)
+            steps.append(step)
+            inverses.append(1.0 / curvature)
+            state["H_diag"] = curvature / float(change.dot(change))
+        direction, weights = -grad, []
+        for y, s, inverse in zip(reversed(changes), reversed(steps), reversed(inverses), strict=True):
+            weights.append(float(s.dot(direction)) * inverse)
+            direction.add_(y, alpha=-weights[-1])
+        direction.mul_(state["H_diag"])
+        for y, s, inverse, weight in zip(changes, steps, inverses, reversed(weights), strict=True):
+            direction.add_(s, alpha=weight - float(y.dot(direction)) * inverse)
+        return direction
+
+    def _move(
+        self,
+        closure: Callable[[], Any],
+        direction: Tensor,
+        start: Point,
+        t: float,
+        group: dict[str, Any],
+        limit: int,
+        last: bool,
+    ) -> tuple[Point, int]:
+        """Go along the direction; where that leads, and how often the closure was called."""
+        if group["line_search_fn"] is None:
+            self._add(direction, t)
+            if last:
+                return start._replace(t=t), 0
+            loss = float(evaluate(closure))
+            return Point(t, loss, self._flat_grad(), 0.0), 1
+        origin = [parameter.clone() for parameter in self._params]
+        calls = 0
+
+        def at(t: float) -> Point:
+            nonlocal calls
+            calls += 1
+            self._add(direction, t)
+            loss, grad = float(evaluate(closure)), self._flat_grad()
+            for parameter, value in zip(self._params, origin, strict=True):
+                parameter.copy_(value)
+            return Point(t, loss, grad, float(grad.dot(direction)))
+
+        point = strong_wolfe(at, start, t, _largest(direction), group["tolerance_change"], limit)
+        self._add(direction, point.t)
+        return point, calls
+
+    def _flat_grad(self) -> Tensor:
+        """All gradients as one vector, with zeros where there is none."""
+        parts = [
+            (clew.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(-1)
+            for parameter in self._params
+        ]
+        flat: Tensor = clew.cat(parts)
+        return flat
+
+    def _add(self, direction: Tensor, t: float) -> None:
+        """Add `t` times the direction to the parameters."""
+        sizes = [parameter.numel() for parameter in self._params]
+        for parameter, part in zip(self._params, direction.split(sizes), strict=True):
+            parameter.add_(part.view(parameter.shape), alpha=t)
+
+
+def _largest(tensor: Tensor) -> float:
+    return float(tensor.abs().max())

@@ -1,0 +1,32 @@
+"""Checks of optimizers' options; the texts are PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew import Tensor
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Raise `ValueError` if `value` is negative (or not a number)."""
+    if isinstance(value, Tensor) and value.numel() != 1:
+        raise ValueError(f"Tensor {name} must be 1-element, got {value.numel()}")
+    if not float(value) >= 0.0:
+        labels = {"lr": "learning rate", "eps": "epsilon value"}
+        raise ValueError(f"Invalid {labels.get(name, name + ' value')}: {value}")
+
+
+def check_betas(betas: tuple[Any, Any]) -> None:
+    """Raise `ValueError` unless both decay rates are in [0, 1)."""
+    for index, beta in enumerate(betas):
+        if not 0.0 <= float(beta) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+
+
+def check_variants(foreach: bool | None, fused: bool | None, differentiable: bool, capturable: bool = False) -> None:
+    """Refuse what a fused step on the CPU cannot do. `foreach` and `fused` are hints: steps are always fused."""
+    if foreach and fused:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    for name, value in [("differentiable", differentiable), ("capturable", capturable)]:
+        if value:
+            raise NotImplementedError(f"optimizer: {name}=True is not supported; leave it off")

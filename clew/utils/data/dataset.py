@@ -1,0 +1,137 @@
+"""Collections of samples."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import clew
+from clew import Tensor
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """Samples by index: a subclass defines `__getitem__` and, for most uses, `__len__`."""
+
+    def __getitem__(self, index: Any) -> T_co:
+        raise NotImplementedError(f"{type(self).__name__}.__getitem__ is not defined")
+
+    def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co]):
+    """Samples one after the other: a subclass defines `__iter__`."""
+
+    def __iter__(self) -> Iterator[T_co]:
+        raise NotImplementedError(f"{type(self).__name__}.__iter__ is not defined")
+
+
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
+    """Samples that are rows of tensors: sample `i` is the tuple of row `i` of each.
+
+    Args:
+        tensors: of any shapes with the same first dimension.
+
+    >>> import clew
+    >>> from clew.utils.data import TensorDataset
+    >>> TensorDataset(clew.tensor([[1.0], [2.0]]), clew.tensor([0, 1]))[1]
+    (tensor([2.]), tensor(1))
+    """
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if len({tensor.shape[0] for tensor in tensors}) > 1:
+            raise AssertionError(
+                f"Size mismatch between tensors: expected one first dimension, got {[t.shape[0] for t in tensors]}"
+            )
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self) -> int:
+        return self.tensors[0].shape[0]
+
+
+class Subset(Dataset[T_co]):
+    """The samples of `dataset` at `indices`, in that order."""
+
+    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, index: Any) -> T_co:
+        if isinstance(index, list):
+            return self.dataset[[self.indices[each] for each in index]]
+        return self.dataset[self.indices[index]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class ConcatDataset(Dataset[T_co]):
+    """The samples of several datasets, one after the other."""
+
+    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
+        self.datasets: list[Any] = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        self.cumulative_sizes = list(itertools.accumulate(len(dataset) for dataset in self.datasets))
+
+    def __getitem__(self, index: Any) -> T_co:
+        if not -len(self) <= index < len(self):
+            raise ValueError(f"ConcatDataset: expected an index below {len(self)}, got {index}")
+        index %= len(self)
+        number = bisect.bisect_right(self.cumulative_sizes, index)
+        sample: T_co = self.datasets[number][index - (self.cumulative_sizes[number - 1] if number else 0)]
+        return sample
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
+    """Split a dataset into random parts.
+
+    Args:
+        dataset: with a length.
+        lengths: the sizes of the parts, or fractions that sum to 1 (what rounding leaves goes to the first parts).
+        generator: where random numbers come from.
+
+    >>> import clew
+    >>> from clew.utils.data import random_split
+    >>> [len(part) for part in random_split(range(10), [0.7, 0.3])]
+    [7, 3]
+    """
+    sizes = _sizes_from_fractions(lengths, len(dataset)) if _are_fractions(lengths) else [int(size) for size in lengths]
+    if sum(sizes) != len(dataset):
+        raise ValueError(
+            "Sum of input lengths does not equal the length of the input dataset! "
+            f"Expected {len(dataset)}, got {sum(sizes)}"
+        )
+    indices = clew.randperm(len(dataset), generator=generator).tolist()
+    ends = list(itertools.accumulate(sizes))
+    return [Subset(dataset, indices[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
+
+
+def _are_fractions(lengths: Sequence[float]) -> bool:
+    return math.isclose(sum(lengths), 1) and sum(lengths) <= 1
+
+
+def _sizes_from_fractions(fractions: Sequence[float], total: int) -> list[int]:
+    for index, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction at index {index} is not between 0 and 1, got {fraction}")
+    sizes = [math.floor(total * fraction) for fraction in fractions]
+    for index in range(total - sum(sizes)):
+        sizes[index % len(sizes)] += 1
+    for index, size in enumerate(sizes):
+        if size == 0:
+            warnings.warn(
+                f"Length of split at index {index} is 0. This might result in an empty dataset.", stacklevel=3
+            )
+    return sizes

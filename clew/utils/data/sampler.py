@@ -1,0 +1,125 @@
+"""Orders in which samples are taken. The random ones draw as PyTorch's do: the same seed gives the same order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, TypeVar
+
+import clew
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Sampler(Generic[T_co]):
+    """Indices (or lists of them): a subclass defines `__iter__`."""
+
+    def __iter__(self) -> Iterator[T_co]:
+        raise NotImplementedError(f"{type(self).__name__}.__iter__ is not defined")
+
+
+class SequentialSampler(Sampler[int]):
+    """0, 1, 2, ..."""
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+def draw_seed(generator: Any = None) -> int:
+    """63 random bits, as `Tensor.random_` of an int64 draws them."""
+    bits = clew.randint(-(2**63), 2**63 - 1, (), generator=generator).item()
+    return (int(bits) + 2**63) % 2**63
+
+
+class RandomSampler(Sampler[int]):
+    """A random order, or with `replacement` independent draws.
+
+    Args:
+        data_source: what is sampled from; only its length is used.
+        replacement: whether an index may come again.
+        num_samples: how many to draw; the length by default.
+        generator: where random numbers come from. By default a new one, seeded from the global one.
+    """
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Any = None,
+    ) -> None:
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self._num_samples = num_samples
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices are drawn."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        generator = self.generator
+        if generator is None:
+            generator = clew.Generator()
+            generator.manual_seed(draw_seed())
+        size, wanted = len(self.data_source), self.num_samples
+        if self.replacement:
+            for chunk in [32] * (wanted // 32) + [wanted % 32]:
+                yield from clew.randint(0, size, (chunk,), generator=generator).tolist()
+            return
+        for _ in range(wanted // size):
+            yield from clew.randperm(size, generator=generator).tolist()
+        # Drawn even if nothing is left to give: a generator that is used again has to go on as PyTorch's does.
+        yield from clew.randperm(size, generator=generator).tolist()[: wanted % size]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """The given indices in a random order."""
+
+    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[int]:
+        for position in clew.randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[position]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of `batch_size` indices of another sampler; the last may be shorter, unless `drop_last`.
+
+    >>> from clew.utils.data import BatchSampler
+    >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        indices = iter(self.sampler)
+        while batch := list(itertools.islice(indices, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self) -> int:
+        size = len(self.sampler)  # type: ignore[arg-type]
+        return size // self.batch_size if self.drop_last else -(-size // self.batch_size)

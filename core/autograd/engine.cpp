@@ -1,0 +1,314 @@
+#include "core/autograd/saved.h"
+
+#include "core/autograd/engine.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+
+#include "core/autograd/hooks.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+
+namespace clew {
+namespace {
+
+// Note [The visit hint]
+// Each node carries the index of its entry in the run that saw it last. That makes the usual run (alone) free of hashing. A run
+// inside another, or beside one on another thread, overwrites hints; from then on all runs under way look nodes up in a map.
+struct Entry {
+    Node* node;
+    std::uint32_t waiting = 0;   // gradients still to come
+    bool needed = true;
+    std::int32_t capture = -1;   // first capture of an output of this node
+    Tensor gradient{};                  // of output 0
+    std::unique_ptr<Tensor[]> others{};  // of outputs 1, 2, ...
+
+    Tensor& output(std::uint32_t i) {
+        if (i == 0) return gradient;
+        if (!others) others = std::make_unique<Tensor[]>(node->output_count - 1);
+        return others[i - 1];
+    }
+};
+
+struct Capture {
+    std::int32_t next;  // of the same node
+    std::uint32_t output;
+    std::size_t input;
+};
+
+class Run;
+Run* runs_under_way = nullptr;
+
+class Run {
+public:
+    explicit Run(const BackwardRequest& request) : request_(request), outer_(runs_under_way) {
+        if (outer_)
+            for (Run* run = this; run; run = run->outer_) run->use_map();
+        runs_under_way = this;
+    }
+    ~Run() {
+        // Runs of several threads may end in any order.
+        Run** link = &runs_under_way;
+        while (*link != this) link = &(*link)->outer_;
+        *link = outer_;
+    }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    BackwardResult go();
+
+private:
+    std::uint32_t find(Node* node);  // index + 1; 0: not seen
+    std::uint32_t visit(Node* node);
+    void use_map();
+    void seed_roots();
+    void discover();
+    void select_paths();
+    void add_captures();
+    void push(std::uint32_t index);
+    std::uint32_t pop();
+    void evaluate(std::uint32_t index);
+    void send(Node& node, std::span<Tensor> results);
+    void check_finite(Node& node, std::span<Tensor> results);
+
+    const BackwardRequest& request_;
+    Run* outer_;
+    std::vector<Entry> entries_;
+    std::vector<std::uint32_t> ready_;  // a heap, the largest sequence first
+    std::unordered_map<Node*, std::uint32_t> map_;
+    bool use_map_ = false;
+    std::vector<Capture> captures_;
+    std::vector<NodeRef> kept_;  // roots, and the nodes of inputs
+    BackwardResult result_;
+};
+
+std::uint32_t Run::find(Node* node) {
+    if (use_map_) {
+        const auto it = map_.find(node);
+        return it == map_.end() ? 0 : it->second + 1;
+    }
+    const std::uint32_t hint = node->visit;
+    return hint < entries_.size() && entries_[hint].node == node ? hint + 1 : 0;
+}
+
+std::uint32_t Run::visit(Node* node) {
+    const auto index = static_cast<std::uint32_t>(entries_.size());
+    entries_.push_back(Entry{.node = node});
+    node->visit = index;
+    if (use_map_) map_.emplace(node, index);
+    return index;
+}
+
+void Run::use_map() {
+    if (use_map_) return;
+    use_map_ = true;
+    for (std::uint32_t i = 0; i < entries_.size(); ++i) map_.emplace(entries_[i].node, i);
+}
+
+void Run::seed_roots() {
+    for (std::size_t i = 0; i < request_.roots.size(); ++i) {
+        const Tensor& root = request_.roots[i];
+        const Edge edge = gradient_edge(root);
+        if (!edge)
+            fail(ErrorKind::Runtime, "element %zu of tensors does not require grad and does not have a grad_fn", i);
+        kept_.emplace_back(edge.node);
+        std::uint32_t found = find(edge.node);
+        const std::uint32_t index = found ? found - 1 : visit(edge.node);
+        Tensor gradient = request_.gradients[i] ? request_.gradients[i] : engine_ops.ones_like(root);
+        add_gradient(entries_[index].output(edge.index), std::move(gradient));
+    }
+}
+
+void Run::discover() {
+    std::vector<std::uint32_t> stack;
+    for (std::uint32_t i = 0; i < entries_.size(); ++i) stack.push_back(i);
+    while (!stack.empty()) {
+        Node* node = entries_[stack.back()].node;
+        stack.pop_back();
+        Node** children = node->edge_nodes();
+        for (std::uint32_t i = 0; i < node->edge_count; ++i) {
+            Node* child = children[i];
+            if (child == nullptr) continue;
+            if (const std::uint32_t found = find(child)) {
+                ++entries_[found - 1].waiting;
+            } else {
+                const std::uint32_t index = visit(child);
+                ++entries_[index].waiting;
+                if (child->edge_count) stack.push_back(index);
+            }
+        }
+    }
+}
+
+void Run::add_captures() {
+    for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
+        const Edge edge = gradient_edge(request_.inputs[i]);
+        kept_.emplace_back(edge.node);
+        const std::uint32_t found = find(edge.node);
+        if (!found) continue;
+        Entry& entry = entries_[found - 1];
+        captures_.push_back({entry.capture, edge.index, i});
+        entry.capture = static_cast<std::int32_t>(captures_.size()) - 1;
+    }
+}
+
+// Children are older than parents, so one pass from old to new tells who leads to an input.
+void Run::select_paths() {
+    std::vector<std::uint32_t> order(entries_.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](auto a, auto b) { return entries_[a].node->sequence < entries_[b].node->sequence; });
+    for (Entry& entry : entries_) {
+        const bool leaf = entry.node->has(Node::kAccumulate);
+        // A leaf that is asked for is only captured, unless its gradient is to go into .grad.
+        entry.needed = leaf && entry.capture >= 0 && request_.accumulate_inputs;
+    }
+    for (const std::uint32_t index : order) {
+        Entry& entry = entries_[index];
+        Node* node = entry.node;
+        for (std::uint32_t i = 0; i < node->edge_count && !entry.needed; ++i) {
+            Node* child = node->edge_nodes()[i];
+            if (child == nullptr) continue;
+            const Entry& below = entries_[find(child) - 1];
+            entry.needed = below.needed || below.capture >= 0;
+        }
+    }
+}
+
+void Run::push(std::uint32_t index) {
+    ready_.push_back(index);
+    std::push_heap(ready_.begin(), ready_.end(),
+                   [&](auto a, auto b) { return entries_[a].node->sequence < entries_[b].node->sequence; });
+}
+
+std::uint32_t Run::pop() {
+    if (ready_.size() > 1)
+        std::pop_heap(ready_.begin(), ready_.end(),
+                      [&](auto a, auto b) { return entries_[a].node->sequence < entries_[b].node->sequence; });
+    const std::uint32_t index = ready_.back();
+    ready_.pop_back();
+    return index;
+}
+
+void Run::check_finite(Node& node, std::span<Tensor> results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (!results[i] || !is_floating(results[i].dtype()) || engine_ops.all_finite(results[i])) continue;
+        throw NonFinite(format("Function '%s' returned nan or infinite values in its %zuth output. It was made at %s; look at the values "
+                               "that went into it there",
+                               node.kind->node_name, i,
+                               node.code ? saved_hooks.site_text(node.code, node.instruction).c_str() : "an unknown line"),
+                        NodeRef(&node));
+    }
+}
+
+void Run::send(Node& node, std::span<Tensor> results) {
+    for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+        Node* child = node.edge_nodes()[i];
+        if (child == nullptr) continue;
+        const std::uint32_t index = find(child) - 1;
+        Entry& entry = entries_[index];
+        if (results[i] && (entry.needed || entry.capture >= 0)) {
+            const std::uint32_t output = node.edge_indices()[i];
+            fit_gradient(results[i], *child->outputs()[output].layout, child->output_dtypes()[output], node.kind->node_name,
+                         static_cast<int>(i));
+            add_gradient(entry.output(output), std::move(results[i]));
+        }
+        if (--entry.waiting == 0) push(index);
+    }
+}
+
+void Run::evaluate(std::uint32_t index) {
+    Node& node = *entries_[index].node;
+    constexpr int kInline = 6;
+    Tensor few_in[kInline], few_out[kInline];
+    std::vector<Tensor> many_in, many_out;
+    std::span<Tensor> incoming(few_in, node.output_count), results(few_out, node.edge_count);
+    if (node.output_count > kInline) incoming = (many_in.resize(node.output_count), many_in);
+    if (node.edge_count > kInline) results = (many_out.resize(node.edge_count), many_out);
+    const bool needed = entries_[index].needed;
+    const std::int32_t capture = entries_[index].capture;
+    {
+        Entry& entry = entries_[index];
+        incoming[0] = std::move(entry.gradient);
+        if (entry.others)
+            for (std::uint32_t i = 1; i < node.output_count; ++i) incoming[i] = std::move(entry.others[i - 1]);
+        entry.others.reset();
+    }
+    bool any = false;
+    for (const Tensor& gradient : incoming) any = any || gradient;
+    if (any && (needed || capture >= 0)) {
+        run_tensor_hooks(node, incoming);
+        if (!request_.accumulate_inputs || !node.has(Node::kAccumulate))
+            for (std::int32_t i = capture; i >= 0; i = captures_[static_cast<std::size_t>(i)].next) {
+                const Capture& wanted = captures_[static_cast<std::size_t>(i)];
+                result_.captured[wanted.input] = incoming[wanted.output];
+            }
+    }
+    if (any && needed) {
+        run_pre_hooks(node, incoming);
+        std::uint64_t wants = 0;
+        for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+            Node* child = node.edge_nodes()[i];
+            if (child == nullptr) continue;
+            const Entry& entry = entries_[find(child) - 1];
+            if (entry.needed || entry.capture >= 0) wants |= std::uint64_t{1} << std::min<std::uint32_t>(i, 63);
+        }
+        std::vector<Tensor> shown;  // the rule may consume its gradients; hooks after it see them still
+        const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
+        if (hooks_after) shown.assign(incoming.begin(), incoming.end());
+        BackwardCall call{node, incoming, results, wants};
+        node.kind->backward(call);
+        if (hooks_after) run_post_hooks(node, results, shown);
+        if (mode(kAnomaly)) check_finite(node, results);
+        if (!request_.keep_graph) release_saved(node, result_.release);
+    }
+    for (Tensor& gradient : incoming) gradient = Tensor();
+    send(node, results);
+}
+
+BackwardResult Run::go() {
+    result_.captured.resize(request_.inputs.size());
+    if (!request_.keep_graph) result_.release = Release::make(request_.kind);
+    const ModeGuard guard(kNoGrad, !request_.create_graph);
+    const ModeGuard inside(kInBackward, true);
+    seed_roots();
+    const auto root_count = static_cast<std::uint32_t>(entries_.size());
+    discover();
+    if (!request_.inputs.empty()) {
+        add_captures();
+        select_paths();
+    }
+    for (std::uint32_t i = 0; i < root_count; ++i)
+        if (entries_[i].waiting == 0) push(i);
+    for (std::uint32_t count = 1; !ready_.empty(); ++count) {
+        evaluate(pop());
+        if (count % 256 == 0) runtime.check_interrupt();
+    }
+    return std::move(result_);
+}
+
+}  // namespace
+
+void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const char* who, int index) {
+    if (gradient->layout.get() != &layout && !same_sizes(gradient.sizes(), layout.shape())) {
+        if (!can_expand(layout.shape(), gradient.sizes()))
+            fail(ErrorKind::Runtime, "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
+                 who, index, shape_text(gradient.sizes()).c_str(), shape_text(layout.shape()).c_str());
+        gradient = engine_ops.sum_to(gradient, layout.shape());
+    }
+    if (gradient.dtype() != dtype) gradient = engine_ops.cast(gradient, dtype);
+}
+
+BackwardResult run_backward(const BackwardRequest& request) {
+    const bool timed = mode(kTiming) && runs_under_way == nullptr;
+    const std::int64_t start = timed ? now_ns() : 0;
+    BackwardResult result = [&] {
+        const ModeGuard guard(kTiming, false);  // what runs inside counts as backward
+        return Run(request).go();
+    }();
+    if (timed) timings.backward += now_ns() - start;
+    return result;
+}
+
+}  // namespace clew

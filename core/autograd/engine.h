@@ -1,0 +1,42 @@
+// Runs a graph backward.
+//
+// Note [The engine]
+// 1. Discover: walk from the roots, give every node an entry, count how many gradients it waits for.
+// 2. Run: of the nodes that wait for nothing more, the one made last comes first; leaves come as soon as they are complete.
+//    Hooks, the rule, hooks; then what the node saved is dropped, and its results are added to the entries of its inputs.
+// With `inputs`, only nodes on a path to one of them run. One thread does all of it; a backward inside a backward is a nested call.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "core/autograd/node.h"
+#include "core/base/error.h"
+
+namespace clew {
+
+struct BackwardRequest {
+    std::span<const Tensor> roots;
+    std::span<const Tensor> gradients;  // one for each root; empty handles mean "ones", for one-element roots
+    bool keep_graph = false;
+    bool create_graph = false;
+    const char* kind = "backward";      // for the release record
+    std::span<const Tensor> inputs;     // empty: accumulate into all leaves
+    bool accumulate_inputs = false;     // backward(inputs=): into .grad of these only; else return them
+};
+
+struct BackwardResult {
+    std::vector<Tensor> captured;  // one for each input; empty handle where it was not reached
+    Ref<Release> release;          // null when the graph was kept
+};
+
+BackwardResult run_backward(const BackwardRequest& request);
+
+// Checks what a rule returned against what its input was: sums over broadcast axes, casts. Fails when it cannot fit.
+void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const char* who, int index);
+
+struct NonFinite : Error {
+    NonFinite(std::string text, NodeRef node) : Error(ErrorKind::Runtime, std::move(text)), node(std::move(node)) {}
+    NodeRef node;
+};
+
+}  // namespace clew

@@ -1,0 +1,173 @@
+#include "core/autograd/leaf.h"
+
+#include "core/autograd/hooks.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/saved.h"
+#include "core/autograd/view.h"
+#include "core/base/error.h"
+
+namespace clew {
+
+EngineOps engine_ops;
+
+Extras& extras_of(TensorObject& tensor) {
+    if (tensor.extras == nullptr) tensor.extras = new (pool_take(sizeof(Extras))) Extras;
+    return *tensor.extras;
+}
+
+void mark_tracked(TensorObject& tensor) {
+    if (tensor.has(TensorObject::kTracked)) return;
+    tensor.set(TensorObject::kTracked, true);
+    runtime.track(&tensor);
+}
+
+void destroy(Extras* extras) {
+    if (extras->accumulator) {
+        OutputRecord& record = extras->accumulator->outputs()[0];
+        // A stand-in for a leaf that is gone has the same accumulator; only the leaf itself is in the record.
+        if (record.tensor && record.tensor->extras == extras) record.tensor = nullptr;
+    }
+    extras->~Extras();
+    pool_give(extras, sizeof(Extras));
+}
+
+namespace {
+
+void accumulate_backward(BackwardCall& call) { accumulate(call.node, std::move(call.incoming[0])); }
+
+// Up to date: what was written through another view or the base may have changed this view's history.
+void refresh_view(const Tensor& view) {
+    const std::uint32_t version = version_of(*view.get());
+    if (view->history_version == version) return;
+    const Tensor base(view->base.get());
+    const Edge edge = gradient_edge(base);
+    if (!edge) return;
+    const bool retains = view->has(TensorObject::kRetainsGrad);
+    const Tensor fresh = [&] {
+        ModeGuard guard(kNoGrad | kTiming, false);
+        return engine_ops.as_strided(base, view.layout(), view->offset - base->offset);
+    }();
+    unlink_output(view.get());
+    unlink_output(fresh.get());
+    view->grad_fn = fresh->grad_fn;
+    view->output_index = fresh->output_index;
+    view->grad_fn->outputs()[view->output_index].tensor = view.get();
+    view->history_version = version;
+    if (retains) extras_of(*view->grad_fn).retains_grad = true;
+}
+
+}  // namespace
+
+const NodeKind accumulate_kind{.name = "accumulate_grad", .node_name = "AccumulateGrad", .backward = accumulate_backward};
+
+Node* accumulator_of(const Tensor& leaf) {
+    Extras& extras = extras_of(*leaf.get());
+    if (!extras.accumulator) {
+        NodeRef node = new_node(accumulate_kind, {0, 0, 1});
+        node->set(Node::kAccumulate);
+        node->sequence = 0xffffffffffff;
+        set_output(*node, 0, leaf.get());
+        extras.accumulator = std::move(node);
+    }
+    return extras.accumulator.get();
+}
+
+const NodeRef& grad_fn_of(const Tensor& tensor) {
+    if (tensor->base && tensor.requires_grad()) refresh_view(tensor);
+    return tensor->grad_fn;
+}
+
+Edge gradient_edge(const Tensor& tensor) {
+    if (tensor->base) grad_fn_of(tensor);
+    if (Node* node = tensor->grad_fn.get()) return {node, tensor->output_index};
+    if (tensor->has(TensorObject::kRequiresGrad)) return {accumulator_of(tensor), 0};
+    return {};
+}
+
+Tensor grad_of(const Tensor& tensor) { return tensor->extras ? tensor->extras->grad : Tensor(); }
+
+void set_grad(const Tensor& tensor, Tensor grad) {
+    if (!grad && !tensor->extras) return;
+    if (grad && grad->has(TensorObject::kTracked)) mark_tracked(*tensor.get());
+    Extras& extras = extras_of(*tensor.get());
+    std::swap(extras.grad, grad);  // the old one dies last: that may run Python
+}
+
+void set_requires_grad(const Tensor& tensor, bool on) {
+    if (on && !is_floating(tensor.dtype()))
+        fail(ErrorKind::Runtime, "requires_grad: only Tensors of floating point dtype can require gradients, got %s; cast it first",
+             dtype_name(tensor.dtype()));
+    if (on && tensor->has(TensorObject::kInference) && !mode(kInferenceMode))
+        fail(ErrorKind::Runtime, "requires_grad: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    if (grad_fn_of(tensor)) {
+        if (!on)
+            fail(ErrorKind::Runtime,
+                 "requires_grad: you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                 "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+        return;
+    }
+    tensor->set(TensorObject::kRequiresGrad, on);
+}
+
+void retain_grad(const Tensor& tensor) {
+    if (!tensor.requires_grad())
+        fail(ErrorKind::Runtime, "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
+    if (!grad_fn_of(tensor)) return;
+    tensor->set(TensorObject::kRetainsGrad, true);
+    extras_of(*tensor->grad_fn).retains_grad = true;
+}
+
+void set_history(const Tensor& tensor, const NodeRef& node, int output) {
+    unlink_output(tensor.get());
+    set_output(*node, output, tensor.get());
+    tensor->output_index = static_cast<std::uint16_t>(output);
+    tensor->grad_fn = node;
+    tensor->lost = nullptr;
+    tensor->set(TensorObject::kRequiresGrad, false);
+    if (tensor->base) tensor->history_version = version_of(*tensor.get());
+    if (tensor->has(TensorObject::kRetainsGrad)) extras_of(*node).retains_grad = true;
+    if (node->has(Node::kPython)) mark_tracked(*tensor.get());
+}
+
+namespace {
+
+// Nobody else sees the object or its memory, so it may be kept or written to.
+bool unshared(const Tensor& t) {
+    return t->references == 1 && t->storage->references == 1 && t.contiguous() && !t->base && !t->storage->foreign && !t->grad_fn;
+}
+
+}  // namespace
+
+void add_gradient(Tensor& into, Tensor gradient) {
+    if (!into) {
+        into = std::move(gradient);
+    } else if (!grad_enabled() && unshared(into) && into->layout == gradient->layout && into.dtype() == gradient.dtype()) {
+        engine_ops.add_in_place(into, gradient);
+    } else if (!grad_enabled() && unshared(gradient) && into->layout == gradient->layout && into.dtype() == gradient.dtype()) {
+        engine_ops.add_in_place(gradient, into);
+        into = std::move(gradient);
+    } else {
+        into = engine_ops.add(into, gradient);
+    }
+}
+
+void accumulate(Node& accumulator, Tensor gradient) {
+    if (!gradient || accumulator.outputs()[0].tensor == nullptr) return;
+    const Tensor leaf(accumulator.outputs()[0].tensor);
+    const Tensor before = grad_of(leaf);
+    if (!before) {
+        const bool same_layout = gradient->layout == leaf->layout || same_sizes(gradient.strides(), leaf.strides());
+        set_grad(leaf, !grad_enabled() && unshared(gradient) && same_layout ? std::move(gradient) : engine_ops.clone(gradient));
+    } else if (grad_enabled()) {
+        set_grad(leaf, engine_ops.add(before, gradient));
+    } else {
+        check_in_place(before, "accumulate_grad", false);
+        engine_ops.add_in_place(before, gradient);
+        bump_version(before, "accumulate_grad");
+    }
+    if (accumulator.extras == nullptr) return;
+    const auto hooks = accumulator.extras->accumulate_hooks;
+    for (const Hook& hook : hooks) hook_calls.accumulate(hook.callable, leaf);
+}
+
+}  // namespace clew

@@ -1,0 +1,56 @@
+// Where gradients end: a leaf, its AccumulateGrad node, and the gradient itself.
+//
+// Note [Who owns whom]
+// tensor -> node -> edge -> node, and node -> what it saved. A leaf owns its AccumulateGrad, which refers to the leaf weakly and
+// owns its hooks. So `x.grad` may carry a graph that ends in x again without closing a cycle. When the leaf is gone, its hooks
+// still run and nothing is accumulated.
+#pragma once
+#include "core/autograd/node.h"
+
+namespace clew {
+
+struct Extras {
+    Tensor grad;
+    NodeRef accumulator;
+    Ref<VersionCounter> counter;  // if kAliasCounter
+};
+
+Extras& extras_of(TensorObject& tensor);
+// Shows the tensor to the garbage collector: something that it owns holds Python things.
+void mark_tracked(TensorObject& tensor);
+
+// The node and index that the gradient of this tensor goes to; null if it needs none. Brings a view's history up to date.
+Edge gradient_edge(const Tensor& tensor);
+Node* accumulator_of(const Tensor& leaf);
+const NodeRef& grad_fn_of(const Tensor& tensor);  // null for leaves
+
+Tensor grad_of(const Tensor& tensor);
+void set_grad(const Tensor& tensor, Tensor grad);
+void set_requires_grad(const Tensor& tensor, bool on);
+void retain_grad(const Tensor& tensor);
+
+// Makes `node` the history of `tensor` as its output i.
+void set_history(const Tensor& tensor, const NodeRef& node, int output);
+
+extern const NodeKind accumulate_kind;
+void accumulate(Node& accumulator, Tensor gradient);
+// into += gradient, in the buffer where nobody else can see it.
+void add_gradient(Tensor& into, Tensor gradient);
+
+// The few operations that the engine itself needs; ops/ sets them, so that autograd/ does not depend on it.
+struct EngineOps {
+    Tensor (*add)(const Tensor&, const Tensor&);
+    Tensor (*sum_to)(const Tensor&, Sizes);
+    Tensor (*cast)(const Tensor&, DType);
+    Tensor (*clone)(const Tensor&);
+    Tensor (*ones_like)(const Tensor&);
+    void (*add_in_place)(const Tensor& into, const Tensor& value);  // no history
+    bool (*all_finite)(const Tensor&);
+    Tensor (*as_strided)(const Tensor&, const Layout& layout, std::int64_t offset);
+    Tensor (*as_strided_scatter)(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset);
+    Tensor (*zeros)(Sizes, DType);
+    Tensor (*contiguous)(const Tensor&);
+};
+extern EngineOps engine_ops;
+
+}  // namespace clew

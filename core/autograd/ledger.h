@@ -1,0 +1,56 @@
+// What is written down about the graph's life, always: who released it, where history was lost, how much there is.
+#pragma once
+#include <cstdint>
+
+#include "core/base/object.h"
+#include "core/base/allocator.h"
+
+namespace clew {
+
+// The call that dropped what nodes had saved. One record for each backward, shared by all the nodes that it released.
+struct Release {
+    std::uint32_t references = 1;
+    const char* kind;  // "backward" or "grad"
+    Site site;         // code owned
+    std::uint64_t serial;
+
+    static Ref<Release> make(const char* kind);
+};
+void destroy(Release* record);
+inline void retain(Release* record) { ++record->references; }
+inline void release(Release* record) {
+    if (--record->references == 0) destroy(record);
+}
+
+// Why a tensor has no history although its data came from one that had: the first such place. apply() passes it on.
+struct Lost {
+    std::uint32_t references = 1;
+    const char* cause;  // "detach", "no_grad", "cast to int64" ...: static text
+    Site site;
+
+    static Ref<Lost> make(const char* cause);
+};
+
+struct GraphCounters {
+    std::int64_t nodes_built = 0;
+    std::int64_t nodes_alive = 0;
+    std::int64_t nodes_freed_by_backward = 0;  // what they saved was dropped by a backward
+    std::int64_t nodes_freed_by_scope = 0;     // they died holding what they saved
+    std::int64_t bytes_saved = 0;
+    std::int64_t bytes_freed_by_backward = 0;
+    std::int64_t bytes_freed_by_scope = 0;
+    std::int64_t slots_alive = 0;
+};
+extern GraphCounters graph_counters;
+
+// Where the time of apply() and of the engine goes, while kTiming is set.
+struct Timings {
+    std::int64_t forward_kernels = 0;  // ns
+    std::int64_t recording = 0;
+    std::int64_t backward = 0;
+    std::int64_t operations = 0;
+};
+extern Timings timings;
+std::int64_t now_ns();
+
+}  // namespace clew

@@ -1,0 +1,37 @@
+// The mode word: what differs from plain recording, one bit each. apply() tests it once; zero is the hot path.
+#pragma once
+#include <cstdint>
+
+namespace clew {
+
+enum Mode : std::uint32_t {
+    kNoGrad = 1,           // no_grad(), and the inside of a backward without create_graph
+    kInferenceMode = 2,    // inference_mode(): results are outside autograd for good
+    kSavedHooks = 4,       // saved_tensors_hooks are on the stack
+    kAnomaly = 8,          // detect_anomaly(): look at every gradient
+    kTiming = 16,          // clew xray: where does the time go
+    kAllowDataWrites = 32, // allow_data_writes(): the user vouches for writes through aliases
+    kNoProvenance = 64,    // benchmarks only: what do sites cost
+    kNoTorchFunction = 128,  // DisableTorchFunctionSubclass
+    kInBackward = 256,       // inside the engine: results that lose their history here are nobody's mystery
+};
+inline constexpr std::uint32_t kSlowApply = kTiming | kInferenceMode;
+
+extern thread_local constinit std::uint32_t mode_word __attribute__((tls_model("initial-exec")));
+
+inline bool mode(std::uint32_t bits) { return (mode_word & bits) != 0; }
+inline bool grad_enabled() { return (mode_word & kNoGrad) == 0; }
+
+// Sets bits for a scope.
+class ModeGuard {
+public:
+    ModeGuard(std::uint32_t bits, bool on) : before_(mode_word) { mode_word = on ? mode_word | bits : mode_word & ~bits; }
+    ~ModeGuard() { mode_word = before_; }
+    ModeGuard(const ModeGuard&) = delete;
+    ModeGuard& operator=(const ModeGuard&) = delete;
+
+private:
+    std::uint32_t before_;
+};
+
+}  // namespace clew

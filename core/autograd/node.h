@@ -1,0 +1,125 @@
+// A node of the graph: one operation that ran, with edges to the nodes of its inputs and what its derivative needs.
+//
+// Note [Shape of a node]
+// A node is a Python object with a fixed head and a body of variable length behind it:
+//
+//     head | outputs | edge nodes | saved slots | attributes | edge indices | output dtypes
+//
+// A binary operation that saves both inputs takes 200 bytes in all, the collector's head included. A node whose class is
+// Python's (autograd.Function) learns its counts only after its forward has run; its body is a block of its own.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/autograd/ledger.h"
+#include "core/tensor/tensor.h"
+
+namespace clew {
+
+struct Node;
+struct SavedSlot;   // core/autograd/saved.h
+struct NodeExtras;  // core/autograd/hooks.h
+
+// The gradients that arrive at a node, and where its rule puts the ones that leave.
+struct BackwardCall {
+    Node& node;
+    std::span<Tensor> incoming;  // one for each output; may be empty handles
+    std::span<Tensor> results;   // one for each input
+    std::uint64_t needed;        // bit i: input i wants its gradient (inputs from 63 on share the last bit)
+    bool needs(int i) const { return (needed >> (i < 63 ? i : 63)) & 1; }
+};
+
+// What all nodes of one operation share. ops/OpDef derives from it.
+struct NodeKind {
+    const char* name = "";       // "mul"
+    const char* node_name = "";  // "MulBackward0"
+    void (*backward)(BackwardCall&) = nullptr;
+    std::uint32_t attribute_bytes = 0;  // a plain struct, copied as bytes
+    const char* (*input_name)(const NodeKind&, int) = nullptr;
+    const char* (*output_name)(const NodeKind&, int) = nullptr;
+};
+
+struct Edge {
+    Node* node = nullptr;  // borrowed
+    std::uint32_t index = 0;
+    explicit operator bool() const { return node != nullptr; }
+};
+
+struct OutputRecord {
+    Layout* layout;        // owned: the shape that a gradient must have
+    TensorObject* tensor;  // weak: the tensor that the user holds, while it lives and has this node
+};
+
+struct Node : Object {
+    enum Flag : std::uint16_t {
+        kPython = 1,        // it, or something below it, holds Python things: the collector must see it
+        kTracked = 2,
+        kDetachedBody = 4,  // the body is in extras
+        kAccumulate = 8,    // AccumulateGrad
+        kFreed = 16,        // what it saved was released by `released`
+        kFunction = 32,     // autograd.Function
+        kBuilt = 64,        // counted in nodes_alive
+    };
+    const NodeKind* kind;
+    NodeExtras* extras;
+    void* weak_references;
+    void* code;                  // provenance: the user's line (owned)
+    std::int32_t instruction;
+    std::uint32_t visit;         // the engine's hint where its entry is
+    Release* released;           // owned, or null
+    std::uint64_t sequence : 48;
+    std::uint64_t flags : 16;
+    std::uint32_t edge_count;
+    std::uint16_t slot_count;
+    std::uint16_t output_count;
+
+    char* body();
+    OutputRecord* outputs() { return reinterpret_cast<OutputRecord*>(body()); }
+    Node** edge_nodes() { return reinterpret_cast<Node**>(outputs() + output_count); }
+    SavedSlot* slots() { return reinterpret_cast<SavedSlot*>(edge_nodes() + edge_count); }
+    void* attributes();
+    std::uint16_t* edge_indices();
+    DType* output_dtypes() { return reinterpret_cast<DType*>(edge_indices() + edge_count); }
+
+    Edge edge(int i) { return {edge_nodes()[i], edge_indices()[i]}; }
+    bool has(Flag flag) const { return (flags & flag) != 0; }
+    void set(Flag flag) { flags = flags | flag; }
+    void clear(Flag flag) { flags = flags & ~static_cast<unsigned>(flag) & 0xffffu; }
+};
+static_assert(sizeof(Node) == 80);
+
+struct NodeShape {
+    std::uint32_t edges;
+    std::uint16_t slots;
+    std::uint16_t outputs;
+    std::size_t body_bytes(const NodeKind& kind) const;
+};
+
+// A node with the user's site and a number, edges and outputs empty, slots empty, attributes raw. The caller fills it.
+NodeRef new_node(const NodeKind& kind, NodeShape shape);
+// For a node whose memory Python has made: construct() gives a head without body, attach_body() the rest.
+void construct_node(Node* self, const NodeKind& kind);
+void attach_body(Node* self, NodeShape shape);
+
+void set_edge(Node& node, int i, Edge to);
+// Makes `result` output i of the node.
+void set_output(Node& node, int i, TensorObject* result);
+void set_output_shape(Node& node, int i, const LayoutRef& layout, DType dtype);
+// Takes a tensor out of the graph's weak references to it (its grad_fn changes, or it dies).
+void unlink_output(TensorObject* tensor);
+void mark_python(Node& node);
+
+// Everything but the memory of the head: edges go to the queue of Note [Deletion], slots and records are dropped.
+void destruct_node(Node* self);
+void free_node(Node* self);
+std::size_t node_bytes(Node& self);  // all that the pool gave for it
+
+// Note [Deletion]
+// The last reference to a chain of ten million nodes may go in one statement. A node that dies hands its children to a queue
+// (one for each thread) instead of releasing them itself; the outermost death empties the queue. Python code run by a death
+// (weak references, __del__) may start another death, which finds the queue busy and only adds to it.
+void drain_dead_nodes();
+
+}  // namespace clew

@@ -1,0 +1,315 @@
+#include "core/autograd/saved.h"
+
+#include "core/autograd/hooks.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+
+namespace clew {
+
+SavedHooks saved_hooks;
+
+std::uint32_t version_of(const TensorObject& tensor) {
+    return tensor.has(TensorObject::kAliasCounter) ? tensor.extras->counter->value : tensor.storage->version;
+}
+
+const void* counter_of(const TensorObject& tensor) {
+    if (tensor.has(TensorObject::kAliasCounter)) return tensor.extras->counter.get();
+    return tensor.storage.get();
+}
+
+namespace {
+
+SlotRest& rest_of(SavedSlot& slot) {
+    if (slot.has_rest) return *slot.rest;
+    auto* rest = new SlotRest;
+    if (slot.storage) rest->storage = StorageRef::steal(slot.storage);
+    slot.rest = rest;
+    slot.has_rest = true;
+    return *rest;
+}
+
+void hold(SavedSlot& slot, const Tensor& value) {
+    Storage& storage = *value->storage;
+    retain(&storage);
+    slot.storage = &storage;
+    slot.has_rest = false;
+    slot.layout = value->layout.get();
+    retain(slot.layout);
+    slot.offset = value->offset;
+    slot.version = version_of(*value.get());
+    slot.dtype = value->dtype;
+    slot.wrapped_number = value->has(TensorObject::kWrappedNumber);
+    slot.state = SlotState::Held;
+    ++storage.saved;
+    graph_counters.bytes_saved += storage.bytes;
+    ++graph_counters.slots_alive;
+    if (value->has(TensorObject::kAliasCounter)) rest_of(slot).counter = value->extras->counter;
+}
+
+void unhold(SavedSlot& slot) {
+    Storage* storage = slot.has_rest ? slot.rest->storage.get() : slot.storage;
+    if (--storage->saved == 0) forget_writes(*storage);
+    --graph_counters.slots_alive;
+    if (slot.has_rest) {
+        delete slot.rest;
+    } else {
+        release(storage);
+    }
+    slot.storage = nullptr;
+    slot.has_rest = false;
+}
+
+// saved_tensors_hooks: the packed value is kept in place of the storage.
+void pack(Node& node, SavedSlot& slot, const Tensor& value) {
+    Handle packed, unpack_hook;
+    Tensor shown = value;
+    if (slot.source == SlotSource::Output) {
+        // The hook must not get the output itself: through its grad_fn the packed value would keep this node alive.
+        shown = alias(value, value->layout, value->offset);
+        shown->lost = value->lost;
+    }
+    saved_hooks.pack(shown, packed, unpack_hook);
+    const auto source = slot.source;
+    SlotRest& rest = rest_of(slot);
+    --rest.storage->saved;
+    graph_counters.bytes_saved -= rest.storage->bytes;
+    rest.storage = nullptr;
+    rest.packed = std::move(packed);
+    rest.unpack = std::move(unpack_hook);
+    rest.wrapped_number = slot.wrapped_number;
+    slot.source = source;
+    slot.state = SlotState::Packed;
+    mark_python(node);
+}
+
+void save(Node& node, SavedSlot& slot, const Tensor& value, SlotSource source, int index) {
+    hold(slot, value);
+    slot.source = source;
+    slot.index = static_cast<std::uint8_t>(index);
+    if (mode(kSavedHooks) && saved_hooks.active()) pack(node, slot, value);
+}
+
+}  // namespace
+
+void save_input(Node& node, SavedSlot& slot, const Tensor& value, int input) {
+    if (!value) return;
+    save(node, slot, value, SlotSource::Input, input);
+}
+
+void save_output(Node& node, SavedSlot& slot, const Tensor& value, int output) {
+    if (!value) return;
+    save(node, slot, value, SlotSource::Output, output);
+}
+
+void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+    if (!value) return;
+    for (std::size_t i = 0; i < outputs.size() && i < 256; ++i)
+        if (outputs[i].same(value)) return save(node, slot, value, SlotSource::Output, static_cast<int>(i));
+    for (std::size_t i = 0; i < inputs.size() && i < 256; ++i)
+        if (inputs[i].same(value)) return save(node, slot, value, SlotSource::Input, static_cast<int>(i));
+    const Edge edge = gradient_edge(value);
+    save(node, slot, value, SlotSource::Other, 0);
+    if (!edge) return;
+    SlotRest& rest = rest_of(slot);
+    rest.edge = NodeRef(edge.node);
+    rest.edge_index = edge.index;
+    if (edge.node->has(Node::kPython)) mark_python(node);
+}
+
+namespace {
+
+Edge edge_of(Node& node, const SavedSlot& slot) {
+    switch (slot.source) {
+        case SlotSource::Input: return node.edge(slot.index);
+        case SlotSource::Output: return {&node, slot.index};
+        default: return slot.has_rest ? Edge{slot.rest->edge.get(), slot.rest->edge_index} : Edge{};
+    }
+}
+
+bool is_the_saved_value(const TensorObject* tensor, const Storage* storage, const SavedSlot& slot) {
+    return tensor && tensor->storage.get() == storage && tensor->offset == slot.offset && tensor->dtype == slot.dtype &&
+           (tensor->layout.get() == slot.layout || (same_shape(*tensor->layout, *slot.layout) &&
+                                                    same_sizes(tensor->layout->steps(), slot.layout->steps())));
+}
+
+Tensor with_history(Tensor value, Edge edge) {
+    if (!edge) return value;
+    if (edge.node->has(Node::kAccumulate)) {
+        value->set(TensorObject::kRequiresGrad, true);
+        extras_of(*value.get()).accumulator = NodeRef(edge.node);
+    } else {
+        value->grad_fn = NodeRef(edge.node);
+        value->output_index = static_cast<std::uint16_t>(edge.index);
+    }
+    return value;
+}
+
+std::string at(void* code, std::int32_t instruction) {
+    return code ? saved_hooks.site_text(code, instruction) : std::string("an unknown line");
+}
+
+std::string names(Node& node, const SavedSlot& slot) {
+    return format("[%s %s], which is '%s' of %s (made at %s)", dtype_name(slot.dtype), shape_text(slot.layout->shape()).c_str(),
+                  slot_name(node, slot), node.kind->node_name, at(node.code, node.instruction).c_str());
+}
+
+const Write* alias_write(const Node& node, const SavedSlot& slot, const Storage& storage) {
+    if (storage.log == nullptr || mode(kAllowDataWrites)) return nullptr;
+    const void* counter = slot.has_rest && slot.rest->counter ? static_cast<const void*>(slot.rest->counter.get()) : &storage;
+    const Extent reach = extent(*slot.layout);
+    const auto size = static_cast<std::int64_t>(item_size(slot.dtype));
+    const std::int64_t begin = (slot.offset + reach.low) * size, end = (slot.offset + reach.high + 1) * size;
+    const auto& writes = storage.log->since_saved;
+    for (std::size_t i = writes.size(); i-- > 0 && writes[i].serial > node.sequence;)
+        if (writes[i].counter != counter && writes[i].begin < end && begin < writes[i].end) return &writes[i];
+    return nullptr;
+}
+
+void check_versions(Node& node, const SavedSlot& slot) {
+    const Storage& storage = *slot.held_storage();
+    const std::uint32_t now = current_version(slot);
+    const Write* last = storage.log && storage.log->last.op ? &storage.log->last : nullptr;
+    const std::string advice =
+        "write out of place, or clone the value before it is written (clew.explain(tensor) shows what each node keeps)";
+    if (now != slot.version) {
+        std::string text = format(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: %s, is at version %u; "
+            "expected version %u instead.",
+            names(node, slot).c_str(), now, slot.version);
+        if (last) text += format(" The last write was '%s' at %s.", last->op, at(last->site.code, last->site.instruction).c_str());
+        throw ModifiedInPlace(text + " To do: " + advice, NodeRef(&node), last);
+    }
+    if (const Write* write = alias_write(node, slot, storage)) {
+        throw ModifiedInPlace(
+            format("one of the variables needed for gradient computation has been modified by an inplace operation: %s, is at version %u "
+                   "as expected, but '%s' at %s wrote to its memory through an alias that does not share its version counter "
+                   "(.data, or from_numpy of its memory), so the gradient would be wrong. To do: %s; or, if the values are back in "
+                   "place, call backward under `with autograd.graph.allow_data_writes():`",
+                   names(node, slot).c_str(), now, write->op, at(write->site.code, write->site.instruction).c_str(), advice.c_str()),
+            NodeRef(&node), write);
+    }
+}
+
+}  // namespace
+
+std::uint32_t current_version(const SavedSlot& slot) {
+    if (slot.has_rest && slot.rest->counter) return slot.rest->counter->value;
+    const Storage* storage = slot.held_storage();
+    return storage ? storage->version : slot.version;
+}
+
+std::int64_t held_bytes(const SavedSlot& slot) {
+    const Storage* storage = slot.held_storage();
+    return storage ? storage->bytes : 0;
+}
+
+const char* slot_name(Node& node, const SavedSlot& slot) {
+    if (slot.source == SlotSource::Input && node.kind->input_name) return node.kind->input_name(*node.kind, slot.index);
+    if (slot.source == SlotSource::Output && node.kind->output_name) return node.kind->output_name(*node.kind, slot.index);
+    return "tensor";
+}
+
+Tensor unpack(Node& node, SavedSlot& slot) {
+    if (slot.state == SlotState::Empty) return {};
+    if (slot.state == SlotState::Freed) throw_freed(node);
+    const Edge edge = edge_of(node, slot);
+    if (slot.state == SlotState::Packed) {
+        Tensor value = saved_hooks.unpack(slot.rest->unpack, slot.rest->packed);
+        if (!edge && !value.requires_grad()) return value;
+        Tensor fresh = alias(value, value->layout, value->offset);
+        fresh->set(TensorObject::kWrappedNumber, slot.rest->wrapped_number);
+        return with_history(std::move(fresh), edge);
+    }
+    check_versions(node, slot);
+    Storage* storage = const_cast<Storage*>(slot.held_storage());
+    // The user's own object, while it lives.
+    if (edge && edge.index < edge.node->output_count) {
+        TensorObject* living = edge.node->outputs()[edge.index].tensor;
+        if (is_the_saved_value(living, storage, slot)) return Tensor(living);
+    } else if (!edge && is_the_saved_value(storage->owner, storage, slot) && !Tensor(storage->owner).requires_grad()) {
+        return Tensor(storage->owner);
+    }
+    TensorObject* fresh = new_tensor_object();
+    retain(storage);
+    fresh->storage = StorageRef::steal(storage);
+    fresh->layout = LayoutRef(slot.layout);
+    fresh->offset = slot.offset;
+    fresh->dtype = slot.dtype;
+    fresh->set(TensorObject::kWrappedNumber, slot.wrapped_number);
+    if (slot.has_rest && slot.rest->counter) {
+        extras_of(*fresh).counter = slot.rest->counter;
+        fresh->set(TensorObject::kAliasCounter, true);
+    }
+    return with_history(Tensor::steal(fresh), edge);
+}
+
+void drop_slot(SavedSlot& slot) {
+    if (slot.state == SlotState::Held) {
+        graph_counters.bytes_freed_by_scope += held_bytes(slot);
+        unhold(slot);
+    } else if (slot.state == SlotState::Packed) {
+        --graph_counters.slots_alive;
+        delete slot.rest;
+    } else if (slot.has_rest) {
+        delete slot.rest;
+    }
+    slot.state = SlotState::Empty;
+    slot.has_rest = false;
+    if (slot.layout) release(slot.layout);
+    slot.layout = nullptr;
+}
+
+void release_saved(Node& node, const Ref<Release>& record) {
+    bool any = false;
+    for (int i = 0; i < node.slot_count; ++i) {
+        SavedSlot& slot = node.slots()[i];
+        if (slot.state == SlotState::Held) {
+            graph_counters.bytes_freed_by_backward += held_bytes(slot);
+            unhold(slot);
+            slot.storage = nullptr;
+        } else if (slot.state == SlotState::Packed) {
+            --graph_counters.slots_alive;
+            auto* rest = slot.rest;
+            slot.storage = nullptr;
+            slot.has_rest = false;
+            slot.state = SlotState::Freed;
+            delete rest;  // may run Python
+        } else {
+            continue;
+        }
+        slot.state = SlotState::Freed;
+        any = true;
+    }
+    if (!any) return;
+    ++graph_counters.nodes_freed_by_backward;
+    node.set(Node::kFreed);
+    retain(record.get());
+    if (node.released) release(node.released);
+    node.released = record.get();
+}
+
+void throw_freed(Node& node) {
+    std::string text = format(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Expected: %s (made at %s) still "
+        "holds what it saved. ",
+        node.kind->node_name, at(node.code, node.instruction).c_str());
+    if (node.released)
+        text += format("Got: freed by the %s at %s. To do: make this value again before each backward, detach() it, or pass "
+                       "retain_graph=True at %s.",
+                       node.released->kind, at(node.released->site.code, node.released->site.instruction).c_str(),
+                       at(node.released->site.code, node.released->site.instruction).c_str());
+    else
+        text += "Specify retain_graph=True if you need to backward through the graph a second time.";
+    throw GraphFreed(std::move(text), NodeRef(&node));
+}
+
+ModifiedInPlace::ModifiedInPlace(std::string text, NodeRef node, const Write* write)
+    : Error(ErrorKind::Runtime, std::move(text)), node(std::move(node)) {
+    if (write == nullptr) return;
+    written_op = write->op;
+    written_code = Handle::borrow(write->site.code);
+    written_instruction = write->site.instruction;
+}
+
+}  // namespace clew

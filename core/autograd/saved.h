@@ -1,0 +1,89 @@
+// What a node saved for its backward: one class, with one function that unpacks, checks and raises.
+#pragma once
+#include <cstdint>
+
+#include "core/autograd/node.h"
+#include "core/base/error.h"
+
+namespace clew {
+
+enum class SlotState : std::uint8_t { Empty, Held, Packed, Freed };
+enum class SlotSource : std::uint8_t { Input, Output, Other };
+
+// What few slots need: a packed value, another version counter, an edge that is neither an input's nor an output's.
+struct SlotRest {
+    StorageRef storage;
+    Ref<VersionCounter> counter;
+    Handle packed, unpack;  // saved_tensors_hooks
+    NodeRef edge;
+    std::uint32_t edge_index = 0;
+    bool leaf_requires_grad = false;
+    bool wrapped_number = false;
+};
+
+// Note [Saved slots]
+// A slot holds storage, geometry, version and (through the node's own edges) history; never a Tensor object. So a saved output
+// makes no cycle, and the user's object dies when the user lets go of it. Unpacking gives that object while it lives, else a
+// new one on the same storage. "Freed" is a state: geometry stays, so that the ledger can still say what was here.
+struct SavedSlot {
+    union {
+        Storage* storage;
+        SlotRest* rest;  // if has_rest
+    };
+    Layout* layout;
+    std::int64_t offset;
+    std::uint32_t version;
+    DType dtype : 4;
+    bool has_rest : 1;
+    bool wrapped_number : 1;
+    SlotState state;
+    SlotSource source;
+    std::uint8_t index;  // of the input or output
+
+    const Storage* held_storage() const {
+        if (state != SlotState::Held) return nullptr;
+        return has_rest ? rest->storage.get() : storage;
+    }
+};
+static_assert(sizeof(SavedSlot) == 32);
+
+std::uint32_t version_of(const TensorObject& tensor);
+const void* counter_of(const TensorObject& tensor);
+
+void save_input(Node& node, SavedSlot& slot, const Tensor& value, int input);
+void save_output(Node& node, SavedSlot& slot, const Tensor& value, int output);
+// save_for_backward: an input or an output if it is one, else with an edge of its own.
+void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+
+Tensor unpack(Node& node, SavedSlot& slot);
+const char* slot_name(Node& node, const SavedSlot& slot);
+std::uint32_t current_version(const SavedSlot& slot);
+std::int64_t held_bytes(const SavedSlot& slot);
+
+// Drops what the node saved, on behalf of the call that `record` describes.
+void release_saved(Node& node, const Ref<Release>& record);
+void drop_slot(SavedSlot& slot);  // the node dies
+[[noreturn]] void throw_freed(Node& node);
+
+struct GraphFreed : Error {
+    GraphFreed(std::string text, NodeRef node) : Error(ErrorKind::Runtime, std::move(text)), node(std::move(node)) {}
+    NodeRef node;
+};
+struct ModifiedInPlace : Error {
+    ModifiedInPlace(std::string text, NodeRef node, const Write* write);
+    NodeRef node;
+    const char* written_op = nullptr;
+    Handle written_code;
+    std::int32_t written_instruction = -1;
+};
+
+// Set by bind/: how hooks of saved_tensors_hooks are called.
+struct SavedHooks {
+    bool (*active)();                                            // false: nothing on the stack after all
+    void (*pack)(const Tensor&, Handle& packed, Handle& unpack);
+    Tensor (*unpack)(const Handle& unpack, const Handle& packed);
+    std::string (*site_text)(void* code, std::int32_t instruction);  // "train.py:5 in main"
+};
+extern SavedHooks saved_hooks;
+
+}  // namespace clew

@@ -1,0 +1,156 @@
+#include "core/autograd/view.h"
+
+#include "core/autograd/hooks.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/saved.h"
+#include "core/base/error.h"
+
+namespace clew {
+
+void share_version(const Tensor& result, const Tensor& source) {
+    if (!source->has(TensorObject::kAliasCounter)) return;
+    extras_of(*result.get()).counter = source->extras->counter;
+    result->set(TensorObject::kAliasCounter, true);
+}
+
+void own_version(const Tensor& result, std::uint32_t value) {
+    auto* counter = new VersionCounter;
+    counter->value = value;
+    extras_of(*result.get()).counter = Ref<VersionCounter>::steal(counter);
+    result->set(TensorObject::kAliasCounter, true);
+}
+
+void mark_view(const Tensor& result, const Tensor& source, ViewKind kind) {
+    share_version(result, source);
+    result->base = source->base ? source->base : Ref<TensorObject>(source.get());
+    if (result->base->has(TensorObject::kTracked)) mark_tracked(*result.get());
+    result->history_version = version_of(*result.get());
+    result->view_kind = source->base && kind == ViewKind::Default ? source->view_kind : kind;
+}
+
+namespace {
+
+void check_no_overlap(const Tensor& self, const char* op) {
+    const Layout& layout = self.layout();
+    if (layout.contiguous) return;
+    for (int i = 0; i < layout.ndim; ++i)
+        if (layout.sizes()[i] > 1 && layout.strides()[i] == 0)
+            fail(ErrorKind::Runtime,
+                 "%s: unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                 "Please clone() the tensor before performing the operation.",
+                 op);
+}
+
+}  // namespace
+
+void check_in_place(const Tensor& self, const char* op, bool records) {
+    check_no_overlap(self, op);
+    if (self->has(TensorObject::kInference) && !mode(kInferenceMode))
+        fail(ErrorKind::Runtime,
+             "%s: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+             "tensor before doing inplace update.",
+             op);
+    if (!grad_enabled()) return;
+    const bool wants = self.requires_grad();
+    if (self->base && (wants || records)) {
+        if (self->view_kind != ViewKind::Default) {
+            const char* why = self->view_kind == ViewKind::MultiOutput
+                                  ? "is a view and is being modified inplace. This view is the output of a function that returns "
+                                    "multiple views. Such functions do not allow the output views to be modified inplace"
+                              : self->view_kind == ViewKind::CustomFunction
+                                  ? "was created inside a custom Function (or because an input was returned as-is) and is being "
+                                    "modified inplace. Clone the output of the custom Function"
+                                  : "is a view that was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                                    "Write to it under no_grad, or make the view with gradients enabled";
+            fail(ErrorKind::Runtime, "%s: Output %d of %s %s. You should replace the inplace operation by an out-of-place one.", op,
+                 static_cast<int>(self->output_index), self->grad_fn ? self->grad_fn->kind->node_name : "a view", why);
+        }
+        const Tensor base(self->base.get());
+        if (!base->grad_fn && base->has(TensorObject::kRequiresGrad))
+            fail(ErrorKind::Runtime,
+                 "%s: a view of a leaf Variable that requires grad is being used in an in-place operation. Expected a leaf that does not "
+                 "require grad; write under no_grad(), or to a clone()",
+                 op);
+    }
+    if (wants && !self->grad_fn && self->has(TensorObject::kRequiresGrad))
+        fail(ErrorKind::Runtime,
+             "%s: a leaf Variable that requires grad is being used in an in-place operation. Write under no_grad(), or to a clone()", op);
+}
+
+void bump_version(const Tensor& self, const char* op) {
+    if (self->has(TensorObject::kInference)) return;
+    if (self->has(TensorObject::kAliasCounter))
+        ++self->extras->counter->value;
+    else
+        ++self->storage->version;
+    if (self.numel() == 0 || mode(kNoProvenance)) return;
+    const Extent reach = extent(self.layout());
+    const auto size = static_cast<std::int64_t>(item_size(self.dtype()));
+    note_write(*self->storage, counter_of(*self.get()), (self->offset + reach.low) * size, (self->offset + reach.high + 1) * size, op);
+}
+
+namespace {
+
+// The gradient of a base, laid out as the base's memory is, so that a view's geometry fits it.
+struct LaidOut {
+    Tensor memory;
+    std::int64_t shift;  // of offsets
+};
+LaidOut lay_out(const Tensor& gradient, const Layout& base) {
+    if (base.contiguous) return {engine_ops.contiguous(gradient), 0};
+    const Extent reach = extent(base);
+    const Tensor memory = engine_ops.zeros(Dims{reach.high - reach.low + 1}, gradient.dtype());
+    return {engine_ops.as_strided_scatter(memory, gradient, base, -reach.low), -reach.low};
+}
+
+// grad of base -> [grad of old base, grads of the other inputs of the in-place operation]
+void copy_slices_backward(BackwardCall& call) {
+    if (!call.incoming[0]) return;
+    Node& inner = *call.node.extras->inner;
+    const Layout& base = *call.node.outputs()[0].layout;
+    const LaidOut gradient = lay_out(call.incoming[0], base);
+    // Slot 0 of CopySlices keeps no data: only where the view lies in its base.
+    const SavedSlot& where = call.node.slots()[0];
+    Tensor part[1] = {engine_ops.as_strided(gradient.memory, *where.layout, where.offset + gradient.shift)};
+    std::vector<Tensor> results(inner.edge_count);
+    BackwardCall inside{inner, part, results, call.needed | 1};
+    inner.kind->backward(inside);
+    if (call.needs(0)) {
+        Tensor rest = results[0] ? results[0] : engine_ops.zeros(where.layout->shape(), gradient.memory.dtype());
+        if (!same_sizes(rest.sizes(), where.layout->shape())) rest = engine_ops.sum_to(rest, where.layout->shape());
+        const Tensor whole = engine_ops.as_strided_scatter(gradient.memory, rest, *where.layout, where.offset + gradient.shift);
+        call.results[0] = base.contiguous ? whole : engine_ops.as_strided(whole, base, gradient.shift);
+    }
+    for (std::uint32_t i = 1; i < inner.edge_count; ++i) call.results[i] = std::move(results[i]);
+}
+
+}  // namespace
+
+const NodeKind copy_slices_kind{.name = "copy_slices", .node_name = "CopySlices", .backward = copy_slices_backward};
+
+void rebase_history(const Tensor& self, const NodeRef& node) {
+    if (!self->base) {
+        set_history(self, node, 0);
+        return;
+    }
+    const Tensor base(self->base.get());
+    NodeRef slices = new_node(copy_slices_kind, {node->edge_count, 1, 1});
+    slices->flags = slices->flags | (node->has(Node::kFunction) ? Node::kFunction : 0);
+    set_edge(*slices, 0, gradient_edge(base));
+    for (std::uint32_t i = 1; i < node->edge_count; ++i) set_edge(*slices, static_cast<int>(i), node->edge(static_cast<int>(i)));
+    SavedSlot& where = slices->slots()[0];
+    where.layout = self->layout.get();
+    retain(where.layout);
+    where.offset = self->offset - base->offset;
+    extras_of(*slices).inner = node;
+    set_output_shape(*node, 0, self->layout, self->dtype);
+    if (node->has(Node::kPython)) mark_python(*slices);
+    set_history(base, slices, 0);
+    // The view's own history is made from the base's when somebody asks: its version is behind now.
+    unlink_output(self.get());
+    self->grad_fn = nullptr;
+    self->history_version = version_of(*self.get()) - 1;
+    gradient_edge(self);
+}
+
+}  // namespace clew

@@ -1,0 +1,29 @@
+// Views, and what happens to history when something is written in place.
+//
+// Note [Writing through a view]
+// A view knows its base, which is never a view itself. Writing in place to a view changes the base: the base's new history is a
+// CopySlices node, which sends the gradient of the written part through the in-place operation's own node and the rest on to
+// the old history. Other views of the base then look stale: each keeps the version at which its grad_fn was made, and when it
+// is next asked for its history and the version has moved on, a new AsStridedBackward0 from the base's history is made.
+#pragma once
+#include "core/autograd/leaf.h"
+
+namespace clew {
+
+// Marks `result` as a differentiable view of `source`, sharing its version counter.
+void mark_view(const Tensor& result, const Tensor& source, ViewKind kind);
+// Shares memory and version counter but is no view for autograd: detach().
+void share_version(const Tensor& result, const Tensor& source);
+// Gives the tensor a version counter of its own over the same memory: .data.
+void own_version(const Tensor& result, std::uint32_t value);
+
+// Fails if an in-place write to `self` would be an error, before anything is changed.
+void check_in_place(const Tensor& self, const char* op, bool records);
+// Counts a write and notes it on the storage. Call it for every in-place write, after the data have changed.
+void bump_version(const Tensor& self, const char* op);
+// Makes `node` the new history of `self` after an in-place operation.
+void rebase_history(const Tensor& self, const NodeRef& node);
+
+extern const NodeKind copy_slices_kind;
+
+}  // namespace clew

@@ -1,0 +1,7 @@
+#include "core/base/object.h"
+
+namespace clew {
+
+Runtime runtime;
+
+}  // namespace clew

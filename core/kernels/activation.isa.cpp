@@ -1,0 +1,123 @@
+#include "core/kernels/activation.h"
+
+#include "core/kernels/math_float32.h"
+
+namespace clew::kernels {
+namespace {
+
+inline constexpr double kRootHalf = 0.7071067811865476;       // sqrt(1/2)
+inline constexpr double kRootTwoOverPi = 0.7978845608028654;  // sqrt(2/pi)
+inline constexpr double kDensity = 0.3989422804014327;        // 1 / sqrt(2 pi)
+inline constexpr double kCubic = 0.044715;
+
+#define CLEW_OPERATION(Name, ...)         \
+    struct Name {                         \
+        template <class T>                \
+        static CLEW_INLINE T apply(T x) { \
+            return __VA_ARGS__;           \
+        }                                 \
+    }
+CLEW_OPERATION(Silu, x* math::sigmoid(x));
+CLEW_OPERATION(Gelu, T(0.5) * x * (T(1) + math::erf(x * T(kRootHalf))));
+CLEW_OPERATION(GeluTanh, T(0.5) * x * (T(1) + math::tanh(T(kRootTwoOverPi) * (x + T(kCubic) * x * x * x))));
+CLEW_OPERATION(LogSigmoid, -math::softplus(-x));
+#undef CLEW_OPERATION
+
+#define CLEW_OPERATION(Name, ...)                   \
+    struct Name {                                   \
+        template <class T>                          \
+        static CLEW_INLINE T apply(T g, T x) {      \
+            __VA_ARGS__;                            \
+        }                                           \
+    }
+CLEW_OPERATION(SigmoidBackward, return g * (x * (T(1) - x)));
+CLEW_OPERATION(TanhBackward, return g * (T(1) - x * x));
+CLEW_OPERATION(SiluBackward, const T s = math::sigmoid(x); return g * (s * (T(1) + x * (T(1) - s))));
+CLEW_OPERATION(GeluBackward, const T density = T(kDensity) * math::exp(T(-0.5) * x * x);
+               return g * (T(0.5) * (T(1) + math::erf(x * T(kRootHalf))) + x * density));
+CLEW_OPERATION(GeluTanhBackward, const T t = math::tanh(T(kRootTwoOverPi) * (x + T(kCubic) * x * x * x));
+               const T slope = T(kRootTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
+               return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * slope));
+CLEW_OPERATION(LogSigmoidBackward, return g * math::sigmoid(-x));
+#undef CLEW_OPERATION
+
+template <class T>
+struct Softplus {
+    T beta, threshold;
+    CLEW_INLINE explicit Softplus(const double* params) : beta(T(params[0])), threshold(T(params[1])) {}
+    CLEW_INLINE T operator()(T x) const {
+        const T scaled = x * beta;
+        const T y = math::softplus(scaled) / beta;
+        return scaled > threshold ? x : y;
+    }
+};
+template <class T>
+struct SoftplusBackward {
+    T beta, threshold;
+    CLEW_INLINE explicit SoftplusBackward(const double* params) : beta(T(params[0])), threshold(T(params[1])) {}
+    CLEW_INLINE T operator()(T g, T x) const {
+        const T scaled = x * beta;
+        const T y = g * math::sigmoid(scaled);
+        return scaled > threshold ? g : y;
+    }
+};
+template <class T>
+struct Elu {
+    T negative, scale;
+    CLEW_INLINE explicit Elu(const double* params) : negative(T(params[0] * params[1])), scale(T(params[1])) {}
+    CLEW_INLINE T operator()(T x) const {
+        const T below = negative * math::expm1(x);
+        return x > T(0) ? scale * x : below;
+    }
+};
+template <class T>
+struct EluBackward {
+    T negative, scale;
+    CLEW_INLINE explicit EluBackward(const double* params) : negative(T(params[0] * params[1])), scale(T(params[1])) {}
+    CLEW_INLINE T operator()(T g, T x) const {
+        const T below = g * (negative * math::exp(x));
+        return x > T(0) ? g * scale : below;
+    }
+};
+template <class T>
+struct LeakyRelu {
+    T slope;
+    CLEW_INLINE explicit LeakyRelu(const double* params) : slope(T(params[0])) {}
+    CLEW_INLINE T operator()(T x) const { return x * (x > T(0) ? T(1) : slope); }
+};
+template <class T>
+struct LeakyReluBackward {
+    T slope;
+    CLEW_INLINE explicit LeakyReluBackward(const double* params) : slope(T(params[0])) {}
+    CLEW_INLINE T operator()(T g, T x) const { return g * (x > T(0) ? T(1) : slope); }
+};
+template <class T>
+struct ThresholdBackward {
+    T threshold;
+    CLEW_INLINE explicit ThresholdBackward(const double* params) : threshold(T(params[0])) {}
+    CLEW_INLINE T operator()(T g, T x) const { return x <= threshold ? T(0) : g; }
+};
+
+}  // namespace
+
+CLEW_EXPORT_TABLE(ActivationTable, activation, {
+    .silu = CLEW_FLOATING(math_loop, Silu),
+    .gelu = CLEW_FLOATING(math_loop, Gelu),
+    .gelu_tanh = CLEW_FLOATING(math_loop, GeluTanh),
+    .logsigmoid = CLEW_FLOATING(math_loop, LogSigmoid),
+    .softplus = CLEW_FLOATING(unary_param_loop, Softplus),
+    .elu = CLEW_FLOATING(unary_param_loop, Elu),
+    .leaky_relu = CLEW_FLOATING(unary_param_loop, LeakyRelu),
+    .sigmoid_backward = CLEW_FLOATING(binary_math_loop, SigmoidBackward),
+    .tanh_backward = CLEW_FLOATING(binary_math_loop, TanhBackward),
+    .silu_backward = CLEW_FLOATING(binary_math_loop, SiluBackward),
+    .gelu_backward = CLEW_FLOATING(binary_math_loop, GeluBackward),
+    .gelu_tanh_backward = CLEW_FLOATING(binary_math_loop, GeluTanhBackward),
+    .logsigmoid_backward = CLEW_FLOATING(binary_math_loop, LogSigmoidBackward),
+    .softplus_backward = CLEW_FLOATING(binary_param_loop, SoftplusBackward),
+    .elu_backward = CLEW_FLOATING(binary_param_loop, EluBackward),
+    .leaky_relu_backward = CLEW_FLOATING(binary_param_loop, LeakyReluBackward),
+    .threshold_backward = CLEW_FLOATING(binary_param_loop, ThresholdBackward),
+});
+
+}  // namespace clew::kernels

@@ -1,0 +1,281 @@
+#include "core/kernels/index.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "core/base/threads.h"
+#include "core/kernels/index_loops.h"
+#include "core/kernels/walk.h"
+
+// Note [One loop for all that is indexed]
+// index_get and index_put are the general case, and the rest are ways to call them: index_select is a gather whose
+// index is broadcast over the other axes, scatter is an index_put whose `out` is seen in the shape of the index, a fill
+// is a put of one broadcast element. A walk visits the positions; at each, the indices give an offset into the moved
+// view, and a block is transferred: the last axis if no index varies along it (a row of an embedding), else one
+// element.
+
+namespace clew::kernels {
+namespace {
+
+using Index = std::int64_t;
+constexpr Index kWork = 32768;  // elements that are worth a thread
+
+struct Block {
+    Index length;
+    Index strides[2];  // of the fixed and of the moved view, in bytes
+};
+
+template <class T>
+void copy_block(char* to, char* from, Index length, Index to_stride, Index from_stride) {
+    if (to_stride == sizeof(T) && from_stride == sizeof(T)) {
+        std::memcpy(to, from, static_cast<std::size_t>(length) * sizeof(T));
+        return;
+    }
+    for (Index i = 0; i < length; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, sizeof(T));
+}
+
+// What happens at one position: from the moved view to the fixed one, the other way, or added the other way.
+template <class T>
+struct Get {
+    void one(char* fixed, char* moved) const { std::memcpy(fixed, moved, sizeof(T)); }
+    void many(char* fixed, char* moved, const Block& b) const {
+        copy_block<T>(fixed, moved, b.length, b.strides[0], b.strides[1]);
+    }
+};
+template <class T>
+struct Put {
+    void one(char* fixed, char* moved) const { std::memcpy(moved, fixed, sizeof(T)); }
+    void many(char* fixed, char* moved, const Block& b) const {
+        copy_block<T>(moved, fixed, b.length, b.strides[1], b.strides[0]);
+    }
+};
+template <class T>
+struct Add {
+    Loop loop;
+    void one(char* fixed, char* moved) const {
+        T& to = *reinterpret_cast<T*>(moved);
+        const T value = *reinterpret_cast<const T*>(fixed);
+        if constexpr (std::is_same_v<T, bool>)
+            to = to || value;
+        else
+            to = static_cast<T>(to + value);
+    }
+    void many(char* fixed, char* moved, const Block& b) const {
+        char* const data[] = {moved, fixed};
+        const Index strides[] = {b.strides[1], b.strides[0]};
+        loop(data, strides, b.length);
+    }
+};
+
+class Indexed {
+public:
+    Indexed(int ndim, const Index* sizes, const View& fixed, const View& moved, const AxisIndex* indices, int count)
+        : walk_(ndim, sizes), indices_(indices), count_(count), item_(static_cast<Index>(item_size(moved.dtype))) {
+        walk_.add(fixed);
+        walk_.add(moved);
+        for (int k = 0; k < count; ++k) walk_.add(indices[k].index);
+        walk_.merge();
+        const int last = walk_.ndim() - 1;
+        bool varies = walk_.count() == 0;
+        for (int k = 0; k < count; ++k) varies = varies || walk_.stride(last, 2 + k) != 0;
+        if (varies) return;
+        block_ = {walk_.size(last), {walk_.stride(last, 0), walk_.stride(last, 1)}};
+        walk_.take_last_axis();
+    }
+
+    // Positions may be visited at once: each is read from anywhere but written in its own place.
+    template <class Move>
+    void run_over_positions(const Move& move) const {
+        parallel_for(walk_.count(), std::max<Index>(1, kWork / block_.length),
+                     [&](Index begin, Index end) { run(begin, end, move, block_, 0); });
+    }
+
+    // Positions must be visited in order, for several may be written to one place. But a long block can be cut, by the
+    // number of threads even: each element of it is worked out alone.
+    template <class Move>
+    void run_in_order(const Move& move) const {
+        constexpr Index shortest = 64;
+        const Index share = (block_.length + num_threads() - 1) / num_threads();
+        const Index piece = walk_.count() * block_.length < kWork ? block_.length : std::max(shortest, share);
+        parallel_for(block_.length, piece, [&](Index begin, Index end) {
+            run(0, walk_.count(), move, {end - begin, {block_.strides[0], block_.strides[1]}}, begin);
+        });
+    }
+
+private:
+    template <class Move>
+    void run(Index begin, Index end, const Move& move, const Block& block, Index skipped) const {
+        Index steps[kMaxWalked] = {};
+        if (walk_.ndim() > 0)
+            for (int v = 0; v < 2 + count_; ++v) steps[v] = walk_.stride(walk_.ndim() - 1, v);
+        walk_.run(begin, end, [&](char* const* at, Index length) {
+            if (count_ == 1 && block.length == 1)
+                return single_row(move, at[0], steps[0], at[1], steps[1], at[2], steps[2], indices_[0].size,
+                                  indices_[0].stride * item_, length);
+            for (Index j = 0; j < length; ++j) {
+                Index places = 0;
+                for (int k = 0; k < count_; ++k)
+                    places += from_end(at[2 + k] + j * steps[2 + k], indices_[k].size) * indices_[k].stride;
+                char* const fixed = at[0] + skipped * block.strides[0] + j * steps[0];
+                char* const moved = at[1] + skipped * block.strides[1] + j * steps[1] + places * item_;
+                if (block.length == 1)
+                    move.one(fixed, moved);
+                else
+                    move.many(fixed, moved, block);
+            }
+        });
+    }
+
+    // The commonest row by itself, with all it needs in registers: it writes through char*, after which members are
+    // read anew.
+    template <class Move>
+    static void single_row(Move move, char* fixed, Index fixed_step, char* moved, Index moved_step, const char* index,
+                           Index index_step, Index size, Index stride, Index length) {
+        for (Index j = 0; j < length; ++j)
+            move.one(fixed + j * fixed_step, moved + j * moved_step + from_end(index + j * index_step, size) * stride);
+    }
+
+    static Index from_end(const char* at, Index size) {
+        const Index place = *reinterpret_cast<const Index*>(at);
+        return place < 0 ? place + size : place;
+    }
+
+    Walk walk_;
+    const AxisIndex* indices_;
+    int count_;
+    Index item_;
+    Block block_{1, {0, 0}};
+};
+
+// The type to add elements in: unsigned for integers, where overflow wraps.
+template <class Body>
+void with_unsigned_type(DType dtype, const Body& body) {
+    switch (dtype) {
+        case DType::Bool:
+            return body.template operator()<bool>();
+        case DType::UInt8:
+            return body.template operator()<std::uint8_t>();
+        case DType::Int32:
+            return body.template operator()<std::uint32_t>();
+        case DType::Int64:
+            return body.template operator()<std::uint64_t>();
+        case DType::Float32:
+            return body.template operator()<float>();
+        case DType::Float64:
+            return body.template operator()<double>();
+    }
+}
+
+// `view` with other strides; and one element, broadcast.
+View restrided(const View& view, const View& shape, const Index* strides) {
+    return {view.data, view.dtype, shape.ndim, shape.sizes, strides};
+}
+constexpr Index kNoStrides[kMaxDims] = {};
+View broadcast_element(const void* value, DType dtype, const View& shape) {
+    return {const_cast<void*>(value), dtype, shape.ndim, shape.sizes, kNoStrides};
+}
+
+// A view indexed along one axis as the general case sees it: stride 0 there, and an AxisIndex in its place.
+struct AlongAxis {
+    Index moved_strides[kMaxDims], index_strides[kMaxDims];
+    View moved;
+    AxisIndex index;
+
+    // `shape` is what is walked over; `index` has either one dimension or shape's.
+    AlongAxis(const View& shape, const View& view, int axis, const View& given) {
+        std::copy_n(view.strides, view.ndim, moved_strides);
+        moved_strides[axis] = 0;
+        if (given.ndim == shape.ndim) {
+            std::copy_n(given.strides, given.ndim, index_strides);
+        } else {
+            std::fill_n(index_strides, shape.ndim, 0);
+            index_strides[axis] = given.strides[0];
+        }
+        moved = restrided(view, shape, moved_strides);
+        index = {restrided(given, shape, index_strides), view.sizes[axis], view.strides[axis]};
+    }
+    AlongAxis(const AlongAxis&) = delete;
+};
+
+}  // namespace
+
+void index_get(const View& out, const View& in, const AxisIndex* indices, int count) {
+    const Indexed indexed(out.ndim, out.sizes, out, in, indices, count);
+    switch (item_size(out.dtype)) {
+        case 1:
+            return indexed.run_over_positions(Get<std::uint8_t>{});
+        case 4:
+            return indexed.run_over_positions(Get<std::uint32_t>{});
+        default:
+            return indexed.run_over_positions(Get<std::uint64_t>{});
+    }
+}
+
+void index_put(const View& out, const AxisIndex* indices, int count, const View& values, bool accumulate) {
+    const Indexed indexed(out.ndim, out.sizes, values, out, indices, count);
+    if (accumulate)
+        return with_unsigned_type(out.dtype, [&]<class T>() {
+            indexed.run_in_order(Add<T>{index_loops().add[static_cast<int>(out.dtype)]});
+        });
+    switch (item_size(out.dtype)) {
+        case 1:
+            return indexed.run_in_order(Put<std::uint8_t>{});
+        case 4:
+            return indexed.run_in_order(Put<std::uint32_t>{});
+        default:
+            return indexed.run_in_order(Put<std::uint64_t>{});
+    }
+}
+
+void gather(const View& out, const View& in, int axis, const View& index) {
+    const AlongAxis along(out, in, axis, index);
+    index_get(out, along.moved, &along.index, 1);
+}
+void index_select(const View& out, const View& in, int axis, const View& index) { gather(out, in, axis, index); }
+
+void scatter(const View& out, int axis, const View& index, const View& src) {
+    const AlongAxis along(index, out, axis, index);
+    index_put(along.moved, &along.index, 1, restrided(src, index, src.strides), false);
+}
+void scatter_fill(const View& out, int axis, const View& index, const void* value) {
+    scatter(out, axis, index, broadcast_element(value, out.dtype, index));
+}
+void scatter_add(const View& out, int axis, const View& index, const View& src) {
+    const AlongAxis along(index, out, axis, index);
+    index_put(along.moved, &along.index, 1, restrided(src, index, src.strides), true);
+}
+
+void index_copy(const View& out, int axis, const View& index, const View& src) {
+    const AlongAxis along(src, out, axis, index);
+    index_put(along.moved, &along.index, 1, src, false);
+}
+void index_add(const View& out, int axis, const View& index, const View& src) {
+    const AlongAxis along(src, out, axis, index);
+    index_put(along.moved, &along.index, 1, src, true);
+}
+void index_fill(const View& out, int axis, const View& index, const void* value) {
+    Index sizes[kMaxDims];
+    std::copy_n(out.sizes, out.ndim, sizes);
+    sizes[axis] = index.sizes[0];
+    index_copy(out, axis, index, {const_cast<void*>(value), out.dtype, out.ndim, sizes, kNoStrides});
+}
+
+std::int64_t check_bounds(const View& index, std::int64_t size, bool allow_negative) {
+    Walk walk(index.ndim, index.sizes);
+    walk.add(index);
+    walk.merge();
+    const auto shift = static_cast<std::uint64_t>(allow_negative ? size : 0);
+    const auto limit = static_cast<std::uint64_t>(size) + shift;
+    const Index step = walk.stride(walk.ndim() - 1, 0);
+    Index seen = 0, bad = -1;
+    walk.run(0, walk.count(), [&](char* const* at, Index length) {
+        for (Index i = 0; i < length && bad < 0; ++i)
+            if (static_cast<std::uint64_t>(*reinterpret_cast<const Index*>(at[0] + i * step)) + shift >= limit)
+                bad = seen + i;
+        seen += length;
+    });
+    return bad;
+}
+
+}  // namespace clew::kernels

@@ -1,0 +1,113 @@
+#include "core/kernels/iterate.h"
+
+#include "core/base/threads.h"
+#include "core/kernels/plan.h"
+
+namespace clew::kernels {
+namespace {
+
+std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
+
+// Whether axis a belongs inside axis b: the output decides, then the inputs in turn; broadcast axes have no say.
+bool goes_inside(const Plan& plan, int a, int b) {
+    for (int k = 0; k < plan.operands; ++k) {
+        const std::int64_t x = magnitude(plan.strides[a][k]), y = magnitude(plan.strides[b][k]);
+        if (x == 0 || y == 0 || x == y) continue;
+        return x < y;
+    }
+    return false;
+}
+
+void swap_axes(Plan& plan, int a, int b) {
+    const std::int64_t size = plan.sizes[a];
+    plan.sizes[a] = plan.sizes[b];
+    plan.sizes[b] = size;
+    for (int k = 0; k < plan.operands; ++k) {
+        const std::int64_t stride = plan.strides[a][k];
+        plan.strides[a][k] = plan.strides[b][k];
+        plan.strides[b][k] = stride;
+    }
+}
+
+void join_neighbours(Plan& plan) {
+    if (plan.ndim < 2) return;
+    int last = 0;
+    for (int axis = 1; axis < plan.ndim; ++axis) {
+        bool joins = true;
+        for (int k = 0; k < plan.operands; ++k)
+            joins &= plan.strides[axis][k] == plan.strides[last][k] * plan.sizes[last];
+        if (joins) {
+            plan.sizes[last] *= plan.sizes[axis];
+            continue;
+        }
+        if (++last == axis) continue;
+        plan.sizes[last] = plan.sizes[axis];
+        for (int k = 0; k < plan.operands; ++k) plan.strides[last][k] = plan.strides[axis][k];
+    }
+    plan.ndim = last + 1;
+}
+
+template <class Inner>
+void iterate(const View& out, std::span<const View> inputs, const Inner& inner) {
+    Plan plan;
+    const std::int64_t count = make_plan(plan, out, inputs);
+    if (count == 0) return;
+    if (count <= kChunk) {
+        if (plan.ndim == 1) {
+            inner(plan.data, plan.strides[0], count);
+        } else {
+            run(plan, 0, count, inner);
+        }
+        return;
+    }
+    parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
+}
+
+}  // namespace
+
+std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs) {
+    plan.operands = 1 + static_cast<int>(inputs.size());
+    plan.data[0] = static_cast<char*>(out.data);
+    for (int k = 1; k < plan.operands; ++k) plan.data[k] = static_cast<char*>(inputs[static_cast<std::size_t>(k - 1)].data);
+
+    plan.ndim = 0;
+    std::int64_t count = 1;
+    for (int axis = out.ndim - 1; axis >= 0; --axis) {
+        const std::int64_t size = out.sizes[axis];
+        count *= size;
+        if (size == 1) continue;
+        std::int64_t* strides = plan.strides[plan.ndim];
+        plan.sizes[plan.ndim++] = size;
+        strides[0] = out.strides[axis] * static_cast<std::int64_t>(item_size(out.dtype));
+        for (int k = 1; k < plan.operands; ++k) {
+            const View& input = inputs[static_cast<std::size_t>(k - 1)];
+            strides[k] = input.strides[axis] * static_cast<std::int64_t>(item_size(input.dtype));
+        }
+    }
+    if (count == 0) return 0;
+    if (plan.ndim > 1) {
+        for (int i = 1; i < plan.ndim; ++i)
+            for (int j = i; j > 0 && goes_inside(plan, j, j - 1); --j) swap_axes(plan, j, j - 1);
+        join_neighbours(plan);
+        // A loop over three elements spends its time in being called.
+        if (plan.ndim > 1 && plan.sizes[0] < 8 && plan.sizes[1] > 8 * plan.sizes[0]) swap_axes(plan, 0, 1);
+    }
+    if (plan.ndim == 0) {
+        plan.ndim = 1;
+        plan.sizes[0] = 1;
+        for (int k = 0; k < plan.operands; ++k) plan.strides[0][k] = 0;
+    }
+    return count;
+}
+
+void elementwise(Loop loop, const View& out, std::span<const View> inputs) {
+    iterate(out, inputs, loop);
+}
+
+void elementwise(ParamLoop loop, const double* params, const View& out, std::span<const View> inputs) {
+    iterate(out, inputs, [loop, params](char* const* data, const std::int64_t* strides, std::int64_t count) {
+        loop(data, strides, count, params);
+    });
+}
+
+}  // namespace clew::kernels

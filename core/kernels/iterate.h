@@ -1,0 +1,34 @@
+// Runs an inner loop over strided views of any shape.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "core/kernels/view.h"
+
+namespace clew::kernels {
+
+inline constexpr int kMaxInputs = 5;
+
+// Calls `loop` on all elements of `out` and of the inputs, which have the sizes of `out` (stride 0 along broadcast axes). An
+// input may be `out` itself, element for element; other overlaps are for the caller to avoid.
+void elementwise(Loop loop, const View& out, std::span<const View> inputs);
+void elementwise(ParamLoop loop, const double* params, const View& out, std::span<const View> inputs);
+
+inline void elementwise(Loop loop, const View& out, std::initializer_list<View> inputs) {
+    elementwise(loop, out, std::span<const View>(inputs.begin(), inputs.size()));
+}
+inline void elementwise(ParamLoop loop, const double* params, const View& out, std::initializer_list<View> inputs) {
+    elementwise(loop, params, out, std::span<const View>(inputs.begin(), inputs.size()));
+}
+
+// Below this many elements a loop is not worth handing to another thread; above it, arrays are cut in pieces of this size.
+inline constexpr std::int64_t kChunk = 32768;
+
+inline std::int64_t element_count(const View& view) {
+    std::int64_t count = 1;
+    for (int axis = 0; axis < view.ndim; ++axis) count *= view.sizes[axis];
+    return count;
+}
+
+}  // namespace clew::kernels

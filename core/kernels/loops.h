@@ -1,0 +1,202 @@
+// The shapes of inner loops, shared by the elementwise families; for .isa.cpp files alone.
+//
+// Note [One arithmetic for every element]
+// An element's bits must not depend on where it lies in an array, how the array is cut, or its strides. Simple operations are
+// plain loops: without contraction a vector lane computes what the scalar tail does. Long formulas (math_loop) always run in
+// whole blocks, a rest being copied to a padded block, which also keeps short arrays fast.
+//
+// Note [Aliasing]
+// An output may be one of the inputs, element for element: `ivdep` is right then, because no element depends on another.
+#pragma once
+#include <stdint.h>
+
+#include "core/kernels/view.h"
+
+#define CLEW_INLINE inline __attribute__((always_inline))
+#define CLEW_VECTORISE _Pragma("GCC ivdep")
+// In the body of a loop: keep it scalar. Gathers are no faster and each would be compiled several times over.
+#define CLEW_KEEP_SCALAR asm volatile("")
+
+namespace clew::kernels {
+namespace {
+
+template <class T>
+CLEW_INLINE T load(const char* address) {
+    return *reinterpret_cast<const T*>(address);
+}
+template <class T>
+CLEW_INLINE void store(char* address, T value) {
+    *reinterpret_cast<T*>(address) = value;
+}
+
+// Op::apply(In) -> Out
+template <class Op, class Out, class In = Out>
+void unary_loop(char* const* data, const int64_t* strides, int64_t count) {
+    if (strides[0] == sizeof(Out) && strides[1] == sizeof(In)) {
+        Out* out = reinterpret_cast<Out*>(data[0]);
+        const In* in = reinterpret_cast<const In*>(data[1]);
+        CLEW_VECTORISE
+        for (int64_t i = 0; i < count; ++i) out[i] = Op::apply(in[i]);
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        store<Out>(data[0] + i * strides[0], Op::apply(load<In>(data[1] + i * strides[1])));
+    }
+}
+
+// Op::apply(In, In) -> Out
+template <class Op, class Out, class In = Out>
+void binary_loop(char* const* data, const int64_t* strides, int64_t count) {
+    if (strides[0] == sizeof(Out)) {
+        Out* out = reinterpret_cast<Out*>(data[0]);
+        const In* a = reinterpret_cast<const In*>(data[1]);
+        const In* b = reinterpret_cast<const In*>(data[2]);
+        if (strides[1] == sizeof(In) && strides[2] == sizeof(In)) {
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < count; ++i) out[i] = Op::apply(a[i], b[i]);
+            return;
+        }
+        if (strides[1] == sizeof(In) && strides[2] == 0) {
+            const In scalar = *b;
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < count; ++i) out[i] = Op::apply(a[i], scalar);
+            return;
+        }
+        if (strides[1] == 0 && strides[2] == sizeof(In)) {
+            const In scalar = *a;
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < count; ++i) out[i] = Op::apply(scalar, b[i]);
+            return;
+        }
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        const In a = load<In>(data[1] + i * strides[1]), b = load<In>(data[2] + i * strides[2]);
+        store<Out>(data[0] + i * strides[0], Op::apply(a, b));
+    }
+}
+
+// The same where no vectors are to be had.
+template <class Op, class T>
+void scalar_binary_loop(char* const* data, const int64_t* strides, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        const T a = load<T>(data[1] + i * strides[1]), b = load<T>(data[2] + i * strides[2]);
+        store<T>(data[0] + i * strides[0], Op::apply(a, b));
+    }
+}
+
+// Long formulas of one to three inputs: contiguous blocks only; everything else goes through buffers in the first-level cache.
+inline constexpr int64_t kPadding = 16;  // elements in the widest vector
+inline constexpr int64_t kBuffer = 256;
+
+template <class T>
+void gather(T* out, const char* in, int64_t stride, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        out[i] = load<T>(in + i * stride);
+    }
+}
+template <class T>
+void scatter(char* out, int64_t stride, const T* in, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        store<T>(out + i * stride, in[i]);
+    }
+}
+
+// Runs `block(out, inputs, count, params)`, whose count is a multiple of kPadding, over any strides.
+template <class T, int kInputs, class Block>
+CLEW_INLINE void in_blocks(Block block, char* const* data, const int64_t* strides, int64_t count, const double* params) {
+    bool contiguous = true;
+    for (int k = 0; k <= kInputs; ++k) contiguous &= strides[k] == sizeof(T);
+    const int64_t whole = contiguous ? count & -kPadding : 0;
+    if (whole > 0) {
+        const T* inputs[kInputs];
+        for (int k = 0; k < kInputs; ++k) inputs[k] = reinterpret_cast<const T*>(data[k + 1]);
+        block(reinterpret_cast<T*>(data[0]), inputs, whole, params);
+    }
+    T buffers[kInputs + 1][kBuffer];
+    const T* inputs[kInputs];
+    for (int k = 0; k < kInputs; ++k) inputs[k] = buffers[k + 1];
+    for (int64_t start = whole; start < count; start += kBuffer) {
+        const int64_t length = count - start < kBuffer ? count - start : kBuffer;
+        const int64_t padded = (length + kPadding - 1) & -kPadding;
+        for (int k = 1; k <= kInputs; ++k) {
+            gather(buffers[k], data[k] + start * strides[k], strides[k], length);
+            for (int64_t i = length; i < padded; ++i) buffers[k][i] = T(1);
+        }
+        block(buffers[0], inputs, padded, params);
+        scatter(data[0] + start * strides[0], strides[0], buffers[0], length);
+    }
+}
+
+template <class Op, class T>
+void unary_block(T* out, const T* const* inputs, int64_t count, const double*) {
+    const T* in = inputs[0];
+    count &= -kPadding;
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) out[i] = Op::apply(in[i]);
+}
+template <class Op, class T>
+void math_loop(char* const* data, const int64_t* strides, int64_t count) {
+    in_blocks<T, 1>(unary_block<Op, T>, data, strides, count, nullptr);
+}
+
+template <class Op, class T>
+void binary_block(T* out, const T* const* inputs, int64_t count, const double*) {
+    const T *a = inputs[0], *b = inputs[1];
+    count &= -kPadding;
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) out[i] = Op::apply(a[i], b[i]);
+}
+template <class Op, class T>
+void binary_math_loop(char* const* data, const int64_t* strides, int64_t count) {
+    in_blocks<T, 2>(binary_block<Op, T>, data, strides, count, nullptr);
+}
+
+// Op<T> is made from params once for each call, and applied to one, two or three inputs.
+template <template <class> class Op, class T>
+void unary_param_block(T* out, const T* const* inputs, int64_t count, const double* params) {
+    const T* in = inputs[0];
+    const Op<T> op(params);
+    count &= -kPadding;
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) out[i] = op(in[i]);
+}
+template <template <class> class Op, class T>
+void unary_param_loop(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+    in_blocks<T, 1>(unary_param_block<Op, T>, data, strides, count, params);
+}
+template <template <class> class Op, class T>
+void binary_param_block(T* out, const T* const* inputs, int64_t count, const double* params) {
+    const T *a = inputs[0], *b = inputs[1];
+    const Op<T> op(params);
+    count &= -kPadding;
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) out[i] = op(a[i], b[i]);
+}
+template <template <class> class Op, class T>
+void binary_param_loop(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+    in_blocks<T, 2>(binary_param_block<Op, T>, data, strides, count, params);
+}
+template <template <class> class Op, class T>
+void ternary_param_block(T* out, const T* const* inputs, int64_t count, const double* params) {
+    const T *a = inputs[0], *b = inputs[1], *c = inputs[2];
+    const Op<T> op(params);
+    count &= -kPadding;
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) out[i] = op(a[i], b[i], c[i]);
+}
+template <template <class> class Op, class T>
+void ternary_param_loop(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+    in_blocks<T, 3>(ternary_param_block<Op, T>, data, strides, count, params);
+}
+
+}  // namespace
+}  // namespace clew::kernels
+
+// An entry for each dtype: bool, uint8, int32, int64, float32, float64.
+#define CLEW_FLOATING(loop, op) \
+    { nullptr, nullptr, nullptr, nullptr, loop<op, float>, loop<op, double> }

@@ -1,0 +1,133 @@
+#include "core/kernels/parametric.h"
+
+#include "core/kernels/power_loops.h"
+
+namespace clew::kernels {
+namespace {
+
+// A number of the dtype, as near to `x` as it has one.
+template <class T>
+CLEW_INLINE T converted(double x) {
+    if (T(0.5) != T(0)) return T(x);
+    if (x != x) return T(0);
+    constexpr bool kSigned = T(-1) < T(0);
+    constexpr int kBits = 8 * sizeof(T) - (kSigned ? 1 : 0);
+    constexpr T kMost = T(~uint64_t(0) >> (64 - kBits)), kLeast = kSigned ? T(-kMost - 1) : T(0);
+    const double bound = static_cast<double>(uint64_t(1) << kBits);
+    return x >= bound ? kMost : x <= (kSigned ? -bound : 0.0) ? kLeast : T(x);
+}
+// Integers wrap.
+template <class T>
+CLEW_INLINE T product(T a, T b) {
+    return T(uint64_t(a) * uint64_t(b));
+}
+CLEW_INLINE float product(float a, float b) { return a * b; }
+CLEW_INLINE double product(double a, double b) { return a * b; }
+template <class T>
+CLEW_INLINE T sum(T a, T b) {
+    return T(uint64_t(a) + uint64_t(b));
+}
+CLEW_INLINE float sum(float a, float b) { return a + b; }
+CLEW_INLINE double sum(double a, double b) { return a + b; }
+
+template <class T>
+struct AddScaled {
+    T scale;
+    CLEW_INLINE explicit AddScaled(const double* params) : scale(converted<T>(params[0])) {}
+    CLEW_INLINE T operator()(T a, T b) const { return sum(a, product(scale, b)); }
+};
+template <class T>
+struct SubtractScaled {
+    T scale;
+    CLEW_INLINE explicit SubtractScaled(const double* params) : scale(product(T(-1), converted<T>(params[0]))) {}
+    CLEW_INLINE T operator()(T a, T b) const { return sum(a, product(scale, b)); }
+};
+template <class T>
+struct Clamp {
+    T low, high;
+    CLEW_INLINE explicit Clamp(const double* params) : low(converted<T>(params[0])), high(converted<T>(params[1])) {}
+    CLEW_INLINE T operator()(T x) const {
+        const T raised = x < low ? low : x;
+        return raised > high ? high : raised;
+    }
+};
+template <class T>
+struct Threshold {
+    T bound, other;
+    CLEW_INLINE explicit Threshold(const double* params) : bound(converted<T>(params[0])), other(converted<T>(params[1])) {}
+    CLEW_INLINE T operator()(T x) const { return x <= bound ? other : x; }
+};
+template <class T>
+struct Lerp {
+    T weight;
+    CLEW_INLINE explicit Lerp(const double* params) : weight(T(params[0])) {}
+    CLEW_INLINE T operator()(T a, T b) const {
+        const T difference = b - a;
+        return weight < T(0.5) && weight > T(-0.5) ? a + weight * difference : b - difference * (T(1) - weight);
+    }
+};
+template <class T>
+struct AddProduct {
+    T scale;
+    CLEW_INLINE explicit AddProduct(const double* params) : scale(T(params[0])) {}
+    CLEW_INLINE T operator()(T x, T a, T b) const { return x + scale * a * b; }
+};
+template <class T>
+struct AddQuotient {
+    T scale;
+    CLEW_INLINE explicit AddQuotient(const double* params) : scale(T(params[0])) {}
+    CLEW_INLINE T operator()(T x, T a, T b) const { return x + scale * a / b; }
+};
+
+// Powers with an exponent known for the whole array. As in PyTorch, 0.5 is the square root: NaN at -inf, -0 at -0.
+CLEW_INLINE float root(float x) { return __builtin_sqrtf(x); }
+CLEW_INLINE double root(double x) { return __builtin_sqrt(x); }
+#define CLEW_OPERATION(Name, ...)                                   \
+    template <class T>                                              \
+    struct Name {                                                   \
+        CLEW_INLINE explicit Name(const double*) {}                 \
+        CLEW_INLINE T operator()(T x) const { return __VA_ARGS__; } \
+    }
+CLEW_OPERATION(Square, product(x, x));
+CLEW_OPERATION(Cube, product(product(x, x), x));
+CLEW_OPERATION(Root, root(x));
+CLEW_OPERATION(Inverse, T(1) / x);
+CLEW_OPERATION(InverseSquare, T(1) / (x * x));
+CLEW_OPERATION(InverseRoot, T(1) / root(x));
+#undef CLEW_OPERATION
+
+template <class T>
+void power_by_number(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+    const double exponent = params[0];
+    if (exponent == 2.0) return unary_param_loop<Square, T>(data, strides, count, params);
+    if (exponent == 3.0) return unary_param_loop<Cube, T>(data, strides, count, params);
+    if constexpr (T(0.5) != T(0)) {
+        if (exponent == 0.5) return unary_param_loop<Root, T>(data, strides, count, params);
+        if (exponent == -1.0) return unary_param_loop<Inverse, T>(data, strides, count, params);
+        if (exponent == -2.0) return unary_param_loop<InverseSquare, T>(data, strides, count, params);
+        if (exponent == -0.5) return unary_param_loop<InverseRoot, T>(data, strides, count, params);
+    }
+    T number = converted<T>(exponent);
+    char* const with_number[] = {data[0], data[1], reinterpret_cast<char*>(&number)};
+    const int64_t with_zero[] = {strides[0], strides[1], 0};
+    power_loop<T>(with_number, with_zero, count);
+}
+
+#define CLEW_NUMBERS(loop, op) \
+    { nullptr, loop<op, uint8_t>, loop<op, int32_t>, loop<op, int64_t>, loop<op, float>, loop<op, double> }
+
+}  // namespace
+
+CLEW_EXPORT_TABLE(ParametricTable, parametric, {
+    .add_scaled = CLEW_NUMBERS(binary_param_loop, AddScaled),
+    .sub_scaled = CLEW_NUMBERS(binary_param_loop, SubtractScaled),
+    .clamp = CLEW_NUMBERS(unary_param_loop, Clamp),
+    .threshold = CLEW_NUMBERS(unary_param_loop, Threshold),
+    .pow = {nullptr, power_by_number<uint8_t>, power_by_number<int32_t>, power_by_number<int64_t>,
+            power_by_number<float>, power_by_number<double>},
+    .lerp = CLEW_FLOATING(binary_param_loop, Lerp),
+    .addcmul = CLEW_FLOATING(ternary_param_loop, AddProduct),
+    .addcdiv = CLEW_FLOATING(ternary_param_loop, AddQuotient),
+});
+
+}  // namespace clew::kernels

@@ -1,0 +1,134 @@
+#include "core/kernels/scan_loops.h"
+
+#include "core/kernels/reduce_ops.h"
+
+namespace clew::kernels {
+namespace {
+
+// Whether `a` beats an earlier `b`.
+struct Largest {
+    using Reduce = Max;
+    template <class T>
+    static CLEW_INLINE bool beats(T a, T b) {
+        return (a > b) | ((a != a) & (b == b));
+    }
+};
+struct Smallest {
+    using Reduce = Min;
+    template <class T>
+    static CLEW_INLINE bool beats(T a, T b) {
+        return (a < b) | ((a != a) & (b == b));
+    }
+};
+
+// The largest of each block says which block to search.
+template <class Order, class T>
+int64_t find(const char* in, int64_t step, int64_t count) {
+    T buffer[kBlock];
+    const auto block_at = [&](int64_t begin, int64_t length) {
+        if (step == sizeof(T)) return reinterpret_cast<const T*>(in + begin * step);
+        gather(buffer, in + begin * step, step, length);
+        return static_cast<const T*>(buffer);
+    };
+    T best = T();
+    int64_t best_begin = 0;
+    for (int64_t begin = 0; begin < count; begin += kBlock) {
+        const int64_t length = count - begin < kBlock ? count - begin : kBlock;
+        const T value = reduce_block<typename Order::Reduce, T>(block_at(begin, length), length, 0.0);
+        if (begin != 0 && !Order::beats(value, best)) continue;
+        best = value;
+        best_begin = begin;
+    }
+    const auto is_best = [best](T x) { return (x == best) | ((x != x) & (best != best)); };
+    int64_t i = best_begin;
+    if (step == sizeof(T)) {  // skip, many at a time, those before it
+        constexpr int64_t kSkip = 64;
+        for (; i + kSkip <= count; i += kSkip) {
+            const T* x = reinterpret_cast<const T*>(in) + i;
+            int seen = 0;
+            for (int64_t k = 0; k < kSkip; ++k) seen |= is_best(x[k]);
+            if (seen != 0) break;
+        }
+    }
+    for (; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        if (is_best(load<T>(in + i * step))) return i;
+    }
+    return 0;
+}
+
+template <class Order, class T>
+void find_columns(int64_t* found, const char* in, int64_t step, int64_t count, int64_t width) {
+    T best[kScanColumns];
+    int32_t places[kScanColumns];
+    constexpr int64_t kMost = int64_t(1) << 30;  // rows that an int32 can count
+    for (int64_t begin = 0; begin < count; begin += kMost) {
+        const int64_t length = count - begin < kMost ? count - begin : kMost;
+        if (begin == 0) {
+            const T* first = reinterpret_cast<const T*>(in);
+            for (int64_t j = 0; j < width; ++j) {
+                best[j] = first[j];
+                found[j] = 0;
+            }
+        }
+        for (int64_t j = 0; j < width; ++j) places[j] = -1;
+        for (int32_t i = 0; i < length; ++i) {
+            const T* row = reinterpret_cast<const T*>(in + (begin + i) * step);
+            CLEW_VECTORISE
+            for (int64_t j = 0; j < width; ++j) {
+                const T x = row[j], old = best[j];
+                const bool better = Order::beats(x, old);
+                best[j] = better ? x : old;
+                places[j] = better ? i : places[j];
+            }
+        }
+        for (int64_t j = 0; j < width; ++j)
+            if (places[j] >= 0) found[j] = begin + places[j];
+    }
+}
+
+template <class Op, class Running, class Out, class T>
+void scan(char* out, int64_t out_step, const char* in, int64_t in_step, int64_t count, int64_t width) {
+    if (width == 1) {
+        Running running = Op::template identity<Running>();
+        for (int64_t i = 0; i < count; ++i) {
+            running = Op::step(running, load<T>(in + i * in_step), 0.0);
+            store<Out>(out + i * out_step, Out(running));
+        }
+        return;
+    }
+    Running running[kScanColumns];
+    for (int64_t j = 0; j < width; ++j) running[j] = Op::template identity<Running>();
+    for (int64_t i = 0; i < count; ++i) {
+        const T* row = reinterpret_cast<const T*>(in + i * in_step);
+        Out* to = reinterpret_cast<Out*>(out + i * out_step);
+        CLEW_VECTORISE
+        for (int64_t j = 0; j < width; ++j) {
+            running[j] = Op::step(running[j], row[j], 0.0);
+            to[j] = Out(running[j]);
+        }
+    }
+}
+
+#define CLEW_FIND(find, Order)                                                                       \
+    {                                                                                                \
+        find<Order, uint8_t>, find<Order, uint8_t>, find<Order, int32_t>, find<Order, int64_t>,      \
+            find<Order, float>, find<Order, double>                                                  \
+    }
+#define CLEW_SCAN(Op)                                                                                \
+    {                                                                                                \
+        scan<Op, uint64_t, int64_t, uint8_t>, scan<Op, uint64_t, int64_t, uint8_t>,                  \
+            scan<Op, uint64_t, int64_t, int32_t>, scan<Op, uint64_t, int64_t, int64_t>,              \
+            scan<Op, double, float, float>, scan<Op, double, double, double>                         \
+    }
+
+}  // namespace
+
+CLEW_EXPORT_TABLE(ScanTable, scan_loops, {
+    .find = {CLEW_FIND(find, Smallest), CLEW_FIND(find, Largest)},
+    .find_columns = {CLEW_FIND(find_columns, Smallest), CLEW_FIND(find_columns, Largest)},
+    .sum = CLEW_SCAN(Sum),
+    .product = CLEW_SCAN(Product),
+});
+
+}  // namespace clew::kernels

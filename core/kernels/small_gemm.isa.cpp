@@ -1,0 +1,162 @@
+#include "core/kernels/small_gemm.h"
+
+// Note [Small products]
+// The result is made in tiles of 4 rows by 2 vectors, whose sums stay in registers while k runs: each step loads two
+// vectors of b and four single elements of a. So b and out want their columns side by side, a may lie any way. A
+// product whose result lies the other way is turned over (out' = b' @ a'); a panel of b that lies the other way is
+// first packed into a buffer on the stack. What is left of the columns goes to narrower and narrower vectors, at last
+// to single columns.
+//
+// Here alone a * b + c may be one fused instruction: it is twice as fast, and OpenBLAS does the same.
+#ifndef __clang__
+#pragma GCC optimize("fp-contract=fast")
+#endif
+
+namespace clew::kernels {
+namespace {
+
+using Index = std::int64_t;
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+constexpr int kNarrowest = 16;     // bytes of a vector: what is narrower goes by single columns
+constexpr Index kPackedRows = 64;  // of b, at a time
+
+template <class T, int Bytes>
+struct VectorOf {
+    typedef T type __attribute__((vector_size(Bytes)));
+    typedef T loose __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));  // at any address
+};
+template <class T>
+struct VectorOf<T, sizeof(T)> {  // one lane: the compiler keeps a "vector" of one in memory
+    using type = T;
+    using loose = T;
+};
+
+// Where a tile's result goes.
+template <class T>
+struct Target {
+    Matrix<T> out;
+    T alpha, beta;
+};
+
+// Rows x (Vectors * Bytes) of the result; b's columns are side by side.
+template <class T, int Bytes, int Vectors, int Rows>
+[[gnu::always_inline]] inline void tile(Index k, const T* a, Index a_row, Index a_column, const T* b, Index b_stride,
+                                        T* out, const Target<T>& target) {
+    using Vector = typename VectorOf<T, Bytes>::type;
+    using Loose = typename VectorOf<T, Bytes>::loose;
+    constexpr int lanes = Bytes / static_cast<int>(sizeof(T));
+    Vector sums[Rows][Vectors] = {};
+    for (Index step = 0; step < k; ++step) {
+        Vector right[Vectors];
+        for (int v = 0; v < Vectors; ++v) right[v] = *reinterpret_cast<const Loose*>(b + v * lanes);
+        for (int r = 0; r < Rows; ++r) {
+            const T left = a[r * a_row];
+            for (int v = 0; v < Vectors; ++v) sums[r][v] += right[v] * left;
+        }
+        a += a_column;
+        b += b_stride;
+    }
+    const Index out_row = target.out.row_stride, out_column = target.out.column_stride;
+    if (out_column == 1) {
+        for (int r = 0; r < Rows; ++r)
+            for (int v = 0; v < Vectors; ++v) {
+                Loose* to = reinterpret_cast<Loose*>(out + r * out_row + v * lanes);
+                const Vector scaled = sums[r][v] * target.alpha;
+                *to = target.beta == 0 ? scaled : scaled + *to * target.beta;
+            }
+        return;
+    }
+    for (int r = 0; r < Rows; ++r) {
+        T row[Vectors * lanes];
+        for (int v = 0; v < Vectors; ++v) *reinterpret_cast<Loose*>(row + v * lanes) = sums[r][v];
+        for (int c = 0; c < Vectors * lanes; ++c) {
+            T& to = out[r * out_row + c * out_column];
+            to = target.beta == 0 ? row[c] * target.alpha : row[c] * target.alpha + to * target.beta;
+        }
+    }
+}
+
+// All rows of one panel of columns.
+template <class T, int Bytes, int Vectors>
+void panel(Index m, Index k, const Matrix<const T>& left, const T* b, Index b_stride, const Target<T>& target) {
+    // Not copies of the structs: the compiler would load them as vectors just after they were stored by parts.
+    const T* a = left.data;
+    T* out = target.out.data;
+    const auto run = [&]<int Rows>() {
+        tile<T, Bytes, Vectors, Rows>(k, a, left.row_stride, left.column_stride, b, b_stride, out, target);
+        a += Rows * left.row_stride;
+        out += Rows * target.out.row_stride;
+        m -= Rows;
+    };
+    while (m >= 4) run.template operator()<4>();
+    if (m >= 2) run.template operator()<2>();
+    if (m == 1) run.template operator()<1>();
+}
+
+// The same for a b that has to be packed, kPackedRows of it at a time.
+template <class T, int Bytes, int Vectors>
+[[gnu::always_inline]] inline void packed_panel(Index m, Index k, Matrix<const T> a, Matrix<const T> b,
+                                                Target<T> target) {
+    constexpr int width = Vectors * Bytes / static_cast<int>(sizeof(T));
+    T packed[kPackedRows * width] __attribute__((aligned(64)));
+    Index start = 0;
+    do {  // once even for an empty sum, which is zero
+        const Index rows = k - start < kPackedRows ? k - start : kPackedRows;
+        for (int c = 0; c < width; ++c) {
+            const T* from = b.data + start * b.row_stride + c * b.column_stride;
+            for (Index r = 0; r < rows; ++r) packed[r * width + c] = from[r * b.row_stride];
+        }
+        const Matrix<const T> part{a.data + start * a.column_stride, a.row_stride, a.column_stride};
+        panel<T, Bytes, Vectors>(m, rows, part, packed, width, target);
+        target.beta = 1;
+        start += kPackedRows;
+    } while (start < k);
+}
+
+// As many panels of this width as fit into what is left of n; then half the width.
+template <class T, int Bytes, int Vectors>
+[[gnu::always_inline]] inline void columns_of_width(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b,
+                                                    Target<T> target) {
+    constexpr int width = Vectors * Bytes / static_cast<int>(sizeof(T));
+    for (; n >= width; n -= width) {
+        if (width == 1 || b.column_stride == 1)
+            panel<T, Bytes, Vectors>(m, k, a, b.data, b.row_stride, target);
+        else
+            packed_panel<T, Bytes, Vectors>(m, k, a, b, target);
+        b.data += width * b.column_stride;
+        target.out.data += width * target.out.column_stride;
+    }
+    if (n == 0) return;
+    if constexpr (Vectors > 1)
+        columns_of_width<T, Bytes, 1>(m, n, k, a, b, target);
+    else if constexpr (Bytes > kNarrowest)
+        columns_of_width<T, Bytes / 2, 1>(m, n, k, a, b, target);
+    else if constexpr (Bytes > static_cast<int>(sizeof(T)))
+        columns_of_width<T, sizeof(T), 1>(m, n, k, a, b, target);
+}
+
+template <class T>
+void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, Matrix<T> out, T alpha, T beta) {
+    const bool on_its_side = out.column_stride != 1 && out.row_stride == 1 && m > 1;
+    if (on_its_side || (n == 1 && m > 1)) {
+        const Matrix<const T> left{b.data, b.column_stride, b.row_stride};
+        const Matrix<const T> right{a.data, a.column_stride, a.row_stride};
+        const Matrix<T> turned{out.data, out.column_stride, out.row_stride};
+        columns_of_width<T, kVectorBytes, 2>(n, m, k, left, right, {turned, alpha, beta});
+    } else {
+        columns_of_width<T, kVectorBytes, 2>(m, n, k, a, b, {out, alpha, beta});
+    }
+}
+
+}  // namespace
+
+CLEW_EXPORT_TABLE(SmallGemmTable, small_gemm, {product<float>, product<double>});
+
+}  // namespace clew::kernels

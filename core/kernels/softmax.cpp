@@ -1,0 +1,48 @@
+#include "core/kernels/softmax.h"
+
+#include "core/kernels/lines.h"
+#include "core/kernels/softmax_loops.h"
+
+namespace clew::kernels {
+namespace {
+
+void run_lines(SoftmaxTable::Line line, SoftmaxTable::Columns columns, std::span<const View> views, int axis) {
+    const Lines lines = make_lines(views, axis);
+    for_each_line(lines, [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
+        const std::int64_t most = lines.side_by_side ? kSoftmaxColumns : 1;
+        char* at[kMaxOperands];
+        for (std::int64_t begin = 0; begin < count; begin += most) {
+            for (int k = 0; k < lines.plan.operands; ++k) at[k] = data[k] + begin * strides[k];
+            const std::int64_t width = count - begin < most ? count - begin : most;
+            if (width == 1) {
+                line(at, lines.steps, lines.length);
+            } else {
+                columns(at, lines.steps, lines.length, width);
+            }
+        }
+    });
+}
+
+void forward(bool log, const View& out, const View& in, int axis) {
+    const View views[] = {out, in};
+    const int dtype = static_cast<int>(out.dtype);
+    run_lines(softmax_loops().forward[log][dtype], softmax_loops().forward_columns[log][dtype], views, axis);
+}
+void backward(bool log, const View& out, const View& grad, const View& result, int axis) {
+    const View views[] = {out, grad, result};
+    const int dtype = static_cast<int>(out.dtype);
+    run_lines(softmax_loops().backward[log][dtype], softmax_loops().backward_columns[log][dtype], views, axis);
+}
+
+}  // namespace
+
+void softmax(const View& out, const View& in, int axis) { forward(false, out, in, axis); }
+void log_softmax(const View& out, const View& in, int axis) { forward(true, out, in, axis); }
+void softmax_backward(const View& out, const View& grad, const View& result, int axis) {
+    backward(false, out, grad, result, axis);
+}
+void log_softmax_backward(const View& out, const View& grad, const View& result, int axis) {
+    backward(true, out, grad, result, axis);
+}
+
+}  // namespace clew::kernels

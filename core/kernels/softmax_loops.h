@@ -1,0 +1,24 @@
+// The loops of softmax, for float32 and float64: of one line of any strides, and of lines side by side.
+#pragma once
+#include "core/kernels/isa.h"
+#include "core/kernels/view.h"
+
+namespace clew::kernels {
+
+inline constexpr std::int64_t kSoftmaxColumns = 128;  // at most so many lines side by side
+
+struct SoftmaxTable {
+    // steps: bytes between the elements of a line, output first.
+    using Line = void (*)(char* const* data, const std::int64_t* steps, std::int64_t count);
+    using Columns = void (*)(char* const* data, const std::int64_t* steps, std::int64_t count, std::int64_t width);
+    // [0]: softmax, [1]: log_softmax
+    Line forward[2][kDTypes];  // out, in
+    Columns forward_columns[2][kDTypes];
+    Line backward[2][kDTypes];  // out, grad, result
+    Columns backward_columns[2][kDTypes];
+    ParamLoop exp_scaled[kDTypes];  // params[0] * exp(x)
+};
+
+CLEW_DECLARE_TABLE(SoftmaxTable, softmax_loops)
+
+}  // namespace clew::kernels

@@ -1,0 +1,24 @@
+// A raw strided view: all that kernels know of a tensor.
+#pragma once
+#include <cstdint>
+
+#include "core/base/dtype.h"
+
+namespace clew::kernels {
+
+inline constexpr int kMaxDims = 16;
+
+struct View {
+    void* data;  // the first element, offset applied
+    DType dtype;
+    int ndim;
+    const std::int64_t* sizes;
+    const std::int64_t* strides;  // in elements; 0 for a broadcast axis
+};
+
+// One inner loop: pointers (output first), strides in bytes, count.
+using Loop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count);
+// The same with up to two numbers (slope, bounds, alpha ...).
+using ParamLoop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count, const double* params);
+
+}  // namespace clew::kernels

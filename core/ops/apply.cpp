@@ -1,0 +1,222 @@
+#include "core/ops/apply.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/view.h"
+#include "core/base/error.h"
+#include "core/kernels/copy.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+namespace {
+
+std::uint64_t inputs_that_need(Tensors inputs) {
+    std::uint64_t needs = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (inputs[i] && inputs[i].requires_grad()) needs |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
+    return needs;
+}
+
+Saves what_to_save(const OpDef& op, Tensors inputs, std::uint64_t needs, const void* attributes) {
+    if (op.joint_saves) return op.joint_saves(inputs, needs, attributes);
+    Saves saves;
+    for (std::size_t i = 0; i < op.saved_by_rule.size(); ++i) {
+        if (!(needs >> i & 1)) continue;
+        saves.inputs |= op.saved_by_rule[i].inputs;
+        saves.outputs |= op.saved_by_rule[i].outputs;
+    }
+    return saves;
+}
+
+// Edges come from `inputs`; `kept` are the values to save, which differ where input 0 is about to be written over.
+NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* attributes, std::size_t output_count, Saves saves) {
+    const auto slots = static_cast<std::uint16_t>(__builtin_popcount(saves.inputs) + __builtin_popcount(saves.outputs));
+    NodeRef node = new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
+    if (op.attribute_bytes) std::memcpy(node->attributes(), attributes, op.attribute_bytes);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (inputs[i]) set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
+    SavedSlot* slot = node->slots();
+    for (std::uint32_t rest = saves.inputs; rest; rest &= rest - 1) {
+        const int input = __builtin_ctz(rest);
+        save_input(*node, *slot++, kept[static_cast<std::size_t>(input)], input);
+    }
+    return node;
+}
+
+void save_outputs(Node& node, Saves saves, std::span<Tensor> outputs) {
+    SavedSlot* slot = node.slots() + __builtin_popcount(saves.inputs);
+    for (std::uint32_t rest = saves.outputs; rest; rest &= rest - 1) {
+        const int output = __builtin_ctz(rest);
+        save_output(node, *slot++, outputs[static_cast<std::size_t>(output)], output);
+    }
+}
+
+void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs, std::uint64_t needs) {
+    const Saves saves = what_to_save(op, inputs, needs, attributes);
+    const NodeRef node = make_node(op, inputs, inputs, attributes, outputs.size(), saves);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const Tensor& output = outputs[i];
+        if (!output) continue;
+        if (is_floating(output.dtype()))
+            set_history(output, node, static_cast<int>(i));
+        else
+            set_output_shape(*node, static_cast<int>(i), output.layout_ref(), output.dtype());
+    }
+    save_outputs(*node, saves, outputs);
+}
+
+// A result without history says where it was lost: the site of the first operation that dropped it, passed on from then.
+void note_lost(const char* cause, std::span<Tensor> outputs, Tensors inputs, bool lost_here) {
+    if (mode(kInBackward | kNoProvenance)) return;
+    if (lost_here) {
+        const Ref<Lost> lost = Lost::make(cause);
+        for (const Tensor& output : outputs)
+            if (output) output->lost = lost;
+        return;
+    }
+    for (const Tensor& output : outputs)
+        if (output) pass_on_lost(output, inputs);
+}
+
+void finish_views(const OpDef& op, const Tensor& source, std::span<Tensor> outputs) {
+    const bool many = outputs.size() > 1 || op.is(kManyViews);
+    const ViewKind kind = !grad_enabled() ? ViewKind::NoGrad : many ? ViewKind::MultiOutput : ViewKind::Default;
+    for (const Tensor& output : outputs)
+        if (output && !output->base && output->storage == source->storage) mark_view(output, source, kind);
+}
+
+void finish(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
+    if (op.is(kView)) finish_views(op, inputs[0], outputs);
+    const std::uint64_t needs = inputs_that_need(inputs);
+    if (needs == 0) {
+        for (const Tensor& input : inputs)
+            if (input && input->lost) return note_lost("", outputs, inputs, false);
+        return;
+    }
+    if (!grad_enabled()) return note_lost(mode(kInferenceMode) ? "inference_mode" : "no_grad", outputs, inputs, true);
+    if (!op.differentiable) return note_lost(op.name, outputs, inputs, true);
+    bool floating = false;
+    for (const Tensor& output : outputs) floating = floating || (output && is_floating(output.dtype()));
+    if (!floating) return note_lost(op.name, outputs, inputs, true);
+    record(op, inputs, attributes, outputs, needs);
+}
+
+// The modes that few use: timing and inference.
+void apply_slow(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
+    ForwardCall call{inputs, attributes, outputs};
+    const std::int64_t start = mode(kTiming) ? now_ns() : 0;
+    {
+        const ModeGuard guard(kTiming, false);
+        op.forward(call);
+    }
+    const std::int64_t middle = mode(kTiming) ? now_ns() : 0;
+    finish(op, inputs, attributes, outputs);
+    if (mode(kInferenceMode))
+        for (const Tensor& output : outputs)
+            if (output) output->set(TensorObject::kInference, true);
+    if (mode(kTiming)) {
+        timings.forward_kernels += middle - start;
+        timings.recording += now_ns() - middle;
+        ++timings.operations;
+    }
+}
+
+}  // namespace
+
+void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
+    ForwardCall call{inputs, attributes, outputs};
+    if (op.is(kComposite)) return op.forward(call);
+    if (mode(kSlowApply)) return apply_slow(op, inputs, attributes, outputs);
+    op.forward(call);
+    finish(op, inputs, attributes, outputs);
+}
+
+void pass_on_lost(const Tensor& result, Tensors inputs) {
+    for (const Tensor& input : inputs)
+        if (input && input->lost) {
+            result->lost = input->lost;
+            return;
+        }
+}
+
+void escape(const Tensor&, const char*) {}
+
+void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
+    const Tensor& self = inputs[0];
+    const char* name = op.in_place_name.c_str();
+    const std::uint64_t needs = inputs_that_need(inputs);
+    const bool records = grad_enabled() && needs != 0 && op.differentiable && is_floating(self.dtype());
+    check_in_place(self, name, needs != 0);
+    NodeRef node;
+    Saves saves;
+    std::vector<Tensor> sources(inputs.begin(), inputs.end());
+    // An input that shares memory with the destination, but not element for element, is read from a copy.
+    for (std::size_t i = 1; i < sources.size(); ++i)
+        if (sources[i] && sources[i]->storage == self->storage && !(sources[i]->layout == self->layout && sources[i]->offset == self->offset)) {
+            const ModeGuard guard(kNoGrad | kInBackward, true);
+            sources[i] = clone(sources[i]);
+        }
+    if (records) {
+        saves = what_to_save(op, inputs, needs, attributes);
+        std::vector<Tensor> kept(inputs.begin(), inputs.end());
+        if (saves.inputs & 1) {
+            // The rule reads what self was before it is written over.
+            const ModeGuard guard(kNoGrad | kInBackward, true);
+            kept[0] = clone(self);
+        }
+        node = make_node(op, inputs, kept, attributes, 1, saves);
+    }
+    Tensor output = self;
+    ForwardCall call{sources, attributes, std::span<Tensor>(&output, 1)};
+    op.forward(call);
+    bump_version(self, name);
+    if (!records) {
+        if (needs != 0 && !self.requires_grad()) note_lost(grad_enabled() ? op.name : "no_grad", std::span<Tensor>(&output, 1), inputs, true);
+        return;
+    }
+    rebase_history(self, node);
+    save_outputs(*node, saves, std::span<Tensor>(&output, 1));
+}
+
+void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> destinations) {
+    const char* name = op.name;
+    if (grad_enabled()) {
+        for (const Tensor& input : inputs)
+            if (input && input.requires_grad())
+                fail(ErrorKind::Runtime,
+                     "%s: functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+                     "grad; call it without out=, or under no_grad()",
+                     name);
+        for (const Tensor& destination : destinations)
+            if (destination.requires_grad())
+                fail(ErrorKind::Runtime, "%s: out=... requires grad; functions with out= don't support automatic differentiation", name);
+    }
+    std::vector<Tensor> fresh(destinations.size());
+    apply(op, inputs, attributes, fresh);
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+        const Tensor& to = destinations[i];
+        if (promote(fresh[i].dtype(), to.dtype()) != to.dtype() && is_floating(fresh[i].dtype()) != is_floating(to.dtype()))
+            fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s", name, dtype_name(fresh[i].dtype()),
+                 dtype_name(to.dtype()));
+        if (!same_sizes(to.sizes(), fresh[i].sizes()) && to.numel() != 0)
+            fail(ErrorKind::Runtime, "%s: expected out of shape %s, got %s; give one of the right shape, or an empty one", name,
+                 shape_text(fresh[i].sizes()).c_str(), shape_text(to.sizes()).c_str());
+        check_in_place(to, name, false);
+    }
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+        const Tensor& to = destinations[i];
+        if (same_sizes(to.sizes(), fresh[i].sizes())) {
+            kernels::copy(to.view(), fresh[i].view());
+        } else {
+            to->storage = fresh[i]->storage;
+            to->layout = fresh[i]->layout;
+            to->offset = 0;
+        }
+        bump_version(to, name);
+    }
+}
+
+}  // namespace clew

@@ -1,0 +1,45 @@
+// The one choke point: every operation, native or not, in place or not, goes through here.
+#pragma once
+#include <array>
+
+#include "core/ops/opdef.h"
+
+namespace clew {
+
+// Runs the kernel and, if a gradient is needed, records a node.
+void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs);
+// The same, written over input 0.
+void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes);
+// The same, written into `destinations`; refused where gradients would be recorded.
+void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> destinations);
+
+// A read of a value into Python (item, bool, tolist, numpy, shapes that depend on data). Kept graphs will stand on it.
+void escape(const Tensor& tensor, const char* how);
+
+// Why the results of `inputs` have no history, for tensors that are made outside apply().
+void pass_on_lost(const Tensor& result, Tensors inputs);
+
+template <class Op, class... T>
+Tensor run(const Attributes<Op>& attributes, const T&... inputs) {
+    const std::array<Tensor, sizeof...(T)> list{static_cast<const Tensor&>(inputs)...};
+    Tensor output;
+    apply(definition<Op>(), list, &attributes, std::span<Tensor>(&output, 1));
+    return output;
+}
+template <class Op, class... T>
+Tensor run(const T&... inputs) {
+    static_assert(std::is_same_v<Attributes<Op>, NoAttrs>);
+    const std::array<Tensor, sizeof...(T)> list{static_cast<const Tensor&>(inputs)...};
+    Tensor output;
+    apply(definition<Op>(), list, nullptr, std::span<Tensor>(&output, 1));
+    return output;
+}
+template <class Op, std::size_t N, class... T>
+std::array<Tensor, N> run_many(const Attributes<Op>& attributes, const T&... inputs) {
+    const std::array<Tensor, sizeof...(T)> list{static_cast<const Tensor&>(inputs)...};
+    std::array<Tensor, N> outputs;
+    apply(definition<Op>(), list, &attributes, outputs);
+    return outputs;
+}
+
+}  // namespace clew

@@ -1,0 +1,132 @@
+// The four operations, negation.
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+namespace {
+
+void no_bool(const char* op, const Tensor& a, const Tensor& b) {
+    if (a.dtype() == DType::Bool && b.dtype() == DType::Bool)
+        fail(ErrorKind::Runtime, "%s: not supported for two bool tensors; use logical_xor (^) or cast to a number first", op);
+}
+
+struct AlphaAttrs {
+    Scalar alpha;
+};
+
+struct Add {
+    using Attrs = AlphaAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::alpha};
+    static constexpr OpText text{.schema = "add(Operand self, Operand other, *, Scalar alpha=1)",
+                                 .node = "AddBackward0",
+                                 .operators = "__add__ __radd__",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .doc = "self + alpha * other, with broadcasting and type promotion."};
+    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        if (attrs.alpha.real == 1)
+            binary("add", kernels::arithmetic().add, a, b, out);
+        else
+            parametric("add", kernels::parametric().add_scaled, {attrs.alpha.real}, std::array{a, b}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g) { return g; },
+        [](const Tensor& g, const Attrs& attrs) { return attrs.alpha.real == 1 ? g : mul(g, attrs.alpha.real); },
+    };
+};
+
+struct Sub {
+    using Attrs = AlphaAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::alpha};
+    static constexpr OpText text{.schema = "sub(Operand self, Operand other, *, Scalar alpha=1)",
+                                 .node = "SubBackward0",
+                                 .operators = "__sub__ __rsub__",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .doc = "self - alpha * other, with broadcasting and type promotion."};
+    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        no_bool("sub", a, b);
+        if (attrs.alpha.real == 1)
+            binary("sub", kernels::arithmetic().sub, a, b, out);
+        else
+            parametric("sub", kernels::parametric().sub_scaled, {attrs.alpha.real}, std::array{a, b}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g) { return g; },
+        [](const Tensor& g, const Attrs& attrs) { return attrs.alpha.real == 1 ? neg(g) : mul(g, -attrs.alpha.real); },
+    };
+};
+
+struct Mul {
+    static constexpr OpText text{.schema = "mul(Operand self, Operand other)",
+                                 .node = "MulBackward0",
+                                 .operators = "__mul__ __rmul__",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .doc = "self * other, with broadcasting and type promotion."};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) { binary("mul", kernels::arithmetic().mul, a, b, out); }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<1> b) { return mul(g, conj(b)); },
+        [](const Tensor& g, In<0> a) { return mul(g, conj(a)); },
+    };
+};
+
+struct Div {
+    static constexpr OpText text{.schema = "div(Operand self, Operand other)",
+                                 .node = "DivBackward0",
+                                 .operators = "__truediv__ __rtruediv__",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "self / other; integers are divided as float32."};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        binary("div", kernels::arithmetic().div, a, b, out, Result::Float);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<1> b) { return div(g, conj(b)); },
+        [](const Tensor& g, In<0> a, In<1> b) { return neg(mul(g, conj(div(div(a, b), b)))); },
+    };
+};
+
+struct DivRounded {
+    struct Attrs {
+        std::optional<Text> rounding_mode;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::rounding_mode};
+    static constexpr OpText text{.schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
+                                 .flags = kBoth | kComposite | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "self / other; rounding_mode 'floor' rounds down, 'trunc' toward 0, None not at all."};
+    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        out = attrs.rounding_mode ? div(a, b, *attrs.rounding_mode) : div(a, b);
+    }
+};
+
+struct Neg {
+    static constexpr OpText text{.schema = "neg(Tensor self)",
+                                 .node = "NegBackward0",
+                                 .operators = "__neg__",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .doc = "-self."};
+    static void forward(const Tensor& x, Tensor& out) {
+        if (x.dtype() == DType::Bool)
+            fail(ErrorKind::Runtime, "neg: Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+                                     "mask, use the `~` or `logical_not()` operator instead.");
+        unary("neg", kernels::unary().neg, x, out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return neg(g); }};
+};
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) { return run<Add>(AlphaAttrs{Scalar::of(std::int64_t{1})}, a, b); }
+Tensor sub(const Tensor& a, const Tensor& b) { return run<Sub>(AlphaAttrs{Scalar::of(std::int64_t{1})}, a, b); }
+Tensor mul(const Tensor& a, const Tensor& b) { return run<Mul>(a, b); }
+Tensor div(const Tensor& a, const Tensor& b) { return run<Div>(a, b); }
+Tensor mul(const Tensor& a, double b) { return mul(a, number(b, DType::Float64)); }
+Tensor add(const Tensor& a, double b) { return add(a, number(b, DType::Float64)); }
+Tensor div(const Tensor& a, double b) { return div(a, number(b, DType::Float64)); }
+Tensor neg(const Tensor& x) { return run<Neg>(x); }
+Tensor conj(const Tensor& x) { return x; }
+
+static const Register<Add, Sub, Mul, Div, DivRounded, Neg> arithmetic_operations;
+
+}  // namespace clew

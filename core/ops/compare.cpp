@@ -1,0 +1,65 @@
+// Comparisons and tests of single values: the results are bool and have no history.
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+namespace {
+
+constexpr std::uint32_t kComparisonFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable;
+
+#define CLEW_COMPARISON(Name, name, symbol)                                                                     \
+    struct Name {                                                                                               \
+        static constexpr OpText text{.schema = #name "(Operand self, Operand other)",                           \
+                                     .operators = "__" #name "__",                                              \
+                                     .flags = kComparisonFlags,                                                 \
+                                     .domain = "real",                                                          \
+                                     .doc = "self " symbol " other, element by element, as bool."};             \
+        static void forward(const Tensor& a, const Tensor& b, Tensor& out) {                                    \
+            binary(#name, kernels::compare().name, a, b, out, Result::Bool);                                    \
+        }                                                                                                       \
+    }
+CLEW_COMPARISON(Eq, eq, "==");
+CLEW_COMPARISON(Ne, ne, "!=");
+CLEW_COMPARISON(Lt, lt, "<");
+CLEW_COMPARISON(Le, le, "<=");
+CLEW_COMPARISON(Gt, gt, ">");
+CLEW_COMPARISON(Ge, ge, ">=");
+#undef CLEW_COMPARISON
+
+#define CLEW_TEST(Name, name, what)                                                             \
+    struct Name {                                                                               \
+        static constexpr OpText text{.schema = #name "(Tensor self)",                           \
+                                     .flags = kBoth | kNonDifferentiable,                       \
+                                     .domain = "real",                                          \
+                                     .doc = "Whether each element is " what "."};               \
+        static void forward(const Tensor& x, Tensor& out) {                                     \
+            unary(#name, kernels::compare().name, x, out, Result::Bool);                        \
+        }                                                                                       \
+    }
+CLEW_TEST(IsNan, isnan, "not a number");
+CLEW_TEST(IsInf, isinf, "infinite");
+CLEW_TEST(IsFinite, isfinite, "neither infinite nor NaN");
+#undef CLEW_TEST
+
+}  // namespace
+
+Tensor compare(const char* which, const Tensor& a, const Tensor& b) {
+    const std::string_view name = which;
+    if (name == "eq") return run<Eq>(a, b);
+    if (name == "ne") return run<Ne>(a, b);
+    if (name == "lt") return run<Lt>(a, b);
+    if (name == "le") return run<Le>(a, b);
+    if (name == "gt") return run<Gt>(a, b);
+    if (name == "ge") return run<Ge>(a, b);
+    fail(ErrorKind::Value, "compare: expected eq, ne, lt, le, gt or ge, got %s", which);
+}
+Tensor compare(const char* which, const Tensor& a, double b) { return compare(which, a, number(b, DType::Float64)); }
+Tensor is_finite(const Tensor& x) { return run<IsFinite>(x); }
+
+static const Register<Eq, Ne, Lt, Le, Gt, Ge, IsNan, IsInf, IsFinite> compare_operations;
+
+}  // namespace clew

@@ -1,0 +1,24 @@
+// Tensors from nothing. These make leaves, so they are plain functions and no operations.
+#include "core/base/error.h"
+#include "core/kernels/copy.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+
+Tensor full(Sizes sizes, double value, DType dtype) {
+    Tensor result = empty(sizes, dtype);
+    kernels::fill(result.view(), value);
+    return result;
+}
+Tensor zeros(Sizes sizes, DType dtype) { return full(sizes, 0, dtype); }
+Tensor ones(Sizes sizes, DType dtype) { return full(sizes, 1, dtype); }
+Tensor zeros_like(const Tensor& x) { return zeros(x.sizes(), x.dtype()); }
+Tensor ones_like(const Tensor& x) { return ones(x.sizes(), x.dtype()); }
+
+Tensor number(double value, DType dtype) {
+    Tensor result = scalar(value, dtype);
+    result->set(TensorObject::kWrappedNumber, true);
+    return result;
+}
+
+}  // namespace clew

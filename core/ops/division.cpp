@@ -1,0 +1,121 @@
+// Division that rounds, and what it leaves over.
+#include "core/base/error.h"
+#include "core/kernels/index.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/functions.h"
+#include "core/ops/scalar.h"
+
+namespace clew {
+namespace {
+
+// Integers have no infinity to give, so dividing them by zero is an error, with PyTorch's type and word.
+void check_divisor(const char* op, const Tensor& a, const Tensor& b) {
+    const Tensor inputs[] = {a, b};
+    if (is_floating(result_dtype(inputs)) || a.numel() == 0) return;
+    if (kernels::count_nonzero(b.view()) != b.numel())
+        fail(ErrorKind::Runtime, "ZeroDivisionError: %s: expected a divisor without zeros, as both are integers; mask the zeros, or cast to a "
+                                 "floating dtype",
+             op);
+}
+
+void divide(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out) {
+    check_divisor(op, a, b);
+    binary(op, loops, a, b, out);
+}
+
+struct FloorDivide {
+    static constexpr OpText text{.schema = "floor_divide(Operand self, Operand other)",
+                                 .operators = "__floordiv__ __rfloordiv__",
+                                 .flags = kBoth | kInPlace | kOutArgument | kNonDifferentiable,
+                                 .domain = "nonzero",
+                                 .doc = "self / other, rounded down; without history."};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        divide("floor_divide", kernels::division().floor_divide, a, b, out);
+    }
+};
+
+// div(rounding_mode=...) where it rounds: a step function, so its derivative is 0.
+struct RoundedDivide {
+    struct Attrs {
+        Text rounding_mode;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::rounding_mode};
+    static constexpr OpText text{.schema = "_rounded_divide(Operand self, Operand other, str rounding_mode)",
+                                 .node = "DivBackward2",
+                                 .flags = kHidden,
+                                 .domain = "nonzero"};
+    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        if (attrs.rounding_mode == "floor")
+            divide("div", kernels::division().floor_divide, a, b, out);
+        else if (attrs.rounding_mode == "trunc")
+            divide("div", kernels::division().trunc_divide, a, b, out);
+        else
+            fail(ErrorKind::Runtime, "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
+                 attrs.rounding_mode.data);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g) { return zeros_like(g); },
+        [](const Tensor& g) { return zeros_like(g); },
+    };
+};
+
+// self = quotient * other + rest, and the quotient is constant between jumps.
+struct Remainder {
+    static constexpr OpText text{.schema = "remainder.Tensor(Operand self, Tensor other)",
+                                 .node = "RemainderBackward1",
+                                 .operators = "__mod__ __rmod__",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "What division rounded down leaves over: it has the sign of other."};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        divide("remainder", kernels::division().remainder, a, b, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g) { return g; },
+        [](const Tensor& g, In<0> a, In<1> b) { return neg(mul(g, div(*a, *b, Text("floor")))); },
+    };
+};
+
+struct Fmod {
+    static constexpr OpText text{.schema = "fmod.Tensor(Tensor self, Tensor other)",
+                                 .node = "FmodBackward1",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "What division rounded toward 0 leaves over: it has the sign of self."};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) { divide("fmod", kernels::division().fmod, a, b, out); }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g) { return g; },
+        [](const Tensor& g, In<0> a, In<1> b) { return neg(mul(g, div(*a, *b, Text("trunc")))); },
+    };
+};
+
+// By one number: nothing is saved.
+#define CLEW_BY_NUMBER(Name, name, Node, symbols, what)                                                    \
+    struct Name {                                                                                          \
+        struct Attrs {                                                                                     \
+            Scalar other;                                                                                  \
+        };                                                                                                 \
+        static constexpr auto fields = std::tuple{&Attrs::other};                                          \
+        static constexpr OpText text{.schema = #name ".Scalar(Tensor self, Scalar other)",                 \
+                                     .node = Node,                                                         \
+                                     .operators = symbols,                                                 \
+                                     .flags = kBoth | kInPlace | kOutArgument,                             \
+                                     .domain = "real",                                                     \
+                                     .doc = what};                                                         \
+        static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {                            \
+            divide(#name, kernels::division().name, x, number(attrs.other), out);                          \
+        }                                                                                                  \
+        static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};                       \
+    }
+CLEW_BY_NUMBER(RemainderNumber, remainder, "RemainderBackward0", "__mod__ __rmod__", "What division by a number, rounded down, leaves over.");
+CLEW_BY_NUMBER(FmodNumber, fmod, "FmodBackward0", "", "What division by a number, rounded toward 0, leaves over.");
+#undef CLEW_BY_NUMBER
+
+}  // namespace
+
+Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode) { return run<RoundedDivide>({rounding_mode}, a, b); }
+
+static const Register<FloorDivide, RoundedDivide, Remainder, RemainderNumber, Fmod, FmodNumber> division_operations;
+
+}  // namespace clew

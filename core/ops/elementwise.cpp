@@ -1,0 +1,213 @@
+#include "core/ops/elementwise.h"
+
+#include "core/base/error.h"
+#include "core/base/threads.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+
+DType promote(DType a, DType b) {
+    if (a == b) return a;
+    if (a > b) std::swap(a, b);
+    return b;  // the enumeration is in order of promotion: bool, uint8, int32, int64, float32, float64
+}
+
+Tensor converted(const Tensor& x, DType dtype) {
+    if (x.dtype() == dtype) return x;
+    Tensor copy = empty(Layout::make(x.sizes()), dtype);
+    kernels::copy(copy.view(), x.view());
+    return copy;
+}
+
+DType result_dtype(Tensors inputs) {
+    // Category (bool < integer < floating) decides first; within a category only the operands of the highest rank count.
+    const auto category = [](DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : 2; };
+    DType by_rank[3] = {DType::Bool, DType::Bool, DType::Bool};  // dimensioned, 0-dim, number
+    bool present[3] = {};
+    for (const Tensor& input : inputs) {
+        if (!input) continue;
+        const int rank = input->has(TensorObject::kWrappedNumber) ? 2 : input.ndim() == 0 ? 1 : 0;
+        DType dtype = input.dtype();
+        if (rank == 2 && dtype == DType::Float64) dtype = DType::Float32;  // a Python float has the default dtype
+        by_rank[rank] = present[rank] ? promote(by_rank[rank], dtype) : dtype;
+        present[rank] = true;
+    }
+    DType result = DType::Bool;
+    bool any = false;
+    for (int rank = 0; rank < 3; ++rank) {
+        if (!present[rank]) continue;
+        if (!any || category(by_rank[rank]) > category(result)) result = by_rank[rank];
+        any = true;
+    }
+    return result;
+}
+
+namespace {
+
+constexpr int kMaxInputs = 4;
+
+[[noreturn]] void no_kernel(const char* op, DType dtype) {
+    fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast the input first", op, dtype_name(dtype));
+}
+
+DType out_dtype(DType compute, Result result) { return result == Result::Bool ? DType::Bool : compute; }
+
+// A destination must be able to take the result: same shape, and a dtype of at least its category.
+void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dtype) {
+    if (!same_sizes(out.sizes(), sizes))
+        fail(ErrorKind::Runtime, "%s: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its tensor",
+             op, shape_text(out.sizes()).c_str(), shape_text(sizes).c_str());
+    const bool fits = out.dtype() == dtype || is_floating(out.dtype()) || (!is_floating(dtype) && out.dtype() != DType::Bool);
+    if (!fits)
+        fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s; use the out-of-place operation", op,
+             dtype_name(dtype), dtype_name(out.dtype()));
+}
+
+struct Broadcast {
+    std::int64_t strides[kMaxInputs][kMaxDims];
+    kernels::View views[kMaxInputs];
+};
+
+void broadcast_view(Broadcast& b, int i, const Tensor& x, Sizes sizes) {
+    const int lead = static_cast<int>(sizes.size()) - x.ndim();
+    for (int axis = 0; axis < static_cast<int>(sizes.size()); ++axis)
+        b.strides[i][axis] = axis < lead || x.size(axis - lead) == 1 ? 0 : x.stride(axis - lead);
+    b.views[i] = {x.data(), x.dtype(), static_cast<int>(sizes.size()), sizes.data(), b.strides[i]};
+}
+
+// The general case. `first` inputs before this index keep their own dtype (the condition of where).
+template <class Call>
+void run_general(const char* op, Tensors inputs, std::size_t first, DType compute, DType result, Tensor& out, const Call& call) {
+    Dims sizes(inputs[0].sizes());
+    for (std::size_t i = 1; i < inputs.size(); ++i) sizes = broadcast_sizes(sizes, inputs[i].sizes(), op);
+    if (out) check_destination(op, out, sizes, result);
+    Tensor held[kMaxInputs];
+    Broadcast views;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const bool convert = i >= first && inputs[i].dtype() != compute;
+        held[i] = convert ? converted(inputs[i], compute) : inputs[i];
+        broadcast_view(views, static_cast<int>(i), held[i], sizes);
+    }
+    const bool direct = !out || out.dtype() == result;
+    Tensor target = out && direct ? out : empty(Layout::make(sizes), result);
+    if (!out && same_sizes(inputs[0].sizes(), sizes) && inputs[0]->layout->contiguous) {
+        target->layout = inputs[0].layout_ref();
+    }
+    {
+        const WithoutGil released(target.numel());
+        call(target.view(), std::span<const kernels::View>(views.views, inputs.size()));
+    }
+    if (!out)
+        out = std::move(target);
+    else if (!direct)
+        kernels::copy(out.view(), target.view());
+}
+
+DType compute_dtype(Tensors inputs, Result result) {
+    const DType dtype = result_dtype(inputs);
+    return result == Result::Float && !is_floating(dtype) ? DType::Float32 : dtype;
+}
+
+// Contiguous, one piece: no iterator needed.
+inline bool small(std::int64_t count) { return count <= kernels::kChunk; }
+// Elements in the same order in memory, when `b` is contiguous.
+inline bool alike(const Tensor& a, const Tensor& b) { return a->layout == b->layout || (a.contiguous() && same_sizes(a.sizes(), b.sizes())); }
+
+}  // namespace
+
+void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result) {
+    const DType dtype = x.dtype();
+    if (!out && x.contiguous() && small(x.numel()) && !(result == Result::Float && !is_floating(dtype))) {
+        const kernels::Loop loop = loops[static_cast<int>(dtype)];
+        if (loop == nullptr) no_kernel(op, dtype);
+        out = empty(x.layout_ref(), out_dtype(dtype, result));
+        char* const data[] = {out.data(), x.data()};
+        const std::int64_t strides[] = {static_cast<std::int64_t>(item_size(out.dtype())), static_cast<std::int64_t>(item_size(dtype))};
+        loop(data, strides, x.numel());
+        return;
+    }
+    const DType compute = compute_dtype(Tensors(&x, 1), result);
+    const kernels::Loop loop = loops[static_cast<int>(compute)];
+    if (loop == nullptr) no_kernel(op, compute);
+    run_general(op, Tensors(&x, 1), 0, compute, out_dtype(compute, result), out,
+                [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+}
+
+void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result) {
+    const DType dtype = a.dtype();
+    if (dtype == b.dtype() && a.contiguous() && alike(b, a) && small(a.numel()) &&
+        !(result == Result::Float && !is_floating(dtype))) {
+        const kernels::Loop loop = loops[static_cast<int>(dtype)];
+        const DType result_type = out_dtype(dtype, result);
+        if (loop != nullptr && (!out || (out->layout == a->layout && out.dtype() == result_type))) {
+            if (!out) out = empty(a.layout_ref(), result_type);
+            char* const data[] = {out.data(), a.data(), b.data()};
+            const auto size = static_cast<std::int64_t>(item_size(dtype));
+            const std::int64_t strides[] = {static_cast<std::int64_t>(item_size(result_type)), size, size};
+            loop(data, strides, a.numel());
+            return;
+        }
+    }
+    const Tensor inputs[] = {a, b};
+    const DType compute = compute_dtype(inputs, result);
+    const kernels::Loop loop = loops[static_cast<int>(compute)];
+    if (loop == nullptr) no_kernel(op, compute);
+    // A number beside a contiguous tensor: no iterator needed either.
+    const bool number_last = b.ndim() == 0 && a.dtype() == compute, number_first = a.ndim() == 0 && b.dtype() == compute;
+    const Tensor& whole = number_last ? a : b;
+    if (!out && (number_last || number_first) && whole.contiguous() && small(whole.numel())) {
+        alignas(8) char number[8];
+        const Tensor& scalar = number_last ? b : a;
+        const char* scalar_data = scalar.data();
+        if (scalar.dtype() != compute) {
+            const kernels::View to{number, compute, 0, nullptr, nullptr};
+            kernels::copy(to, scalar.view());
+            scalar_data = number;
+        }
+        const DType result_type = out_dtype(compute, result);
+        out = empty(whole.layout_ref(), result_type);
+        const auto size = static_cast<std::int64_t>(item_size(compute));
+        char* const scalar_pointer = const_cast<char*>(scalar_data);
+        char* const data[] = {out.data(), number_last ? a.data() : scalar_pointer, number_last ? scalar_pointer : b.data()};
+        const std::int64_t strides[] = {static_cast<std::int64_t>(item_size(result_type)), number_last ? size : 0, number_last ? 0 : size};
+        loop(data, strides, whole.numel());
+        return;
+    }
+    run_general(op, inputs, 0, compute, out_dtype(compute, result), out,
+                [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+}
+
+void parametric(const char* op, ParamTable loops, std::initializer_list<double> params, Tensors inputs, Tensor& out, Result result) {
+    const DType compute = compute_dtype(inputs, result);
+    const kernels::ParamLoop loop = loops[static_cast<int>(compute)];
+    if (loop == nullptr) no_kernel(op, compute);
+    const Tensor& first = inputs[0];
+    bool plain = !out && first.contiguous() && small(first.numel());
+    for (const Tensor& input : inputs) plain = plain && input.dtype() == compute && alike(input, first);
+    if (plain) {
+        out = empty(first.layout_ref(), out_dtype(compute, result));
+        char* data[kMaxInputs + 1] = {out.data()};
+        std::int64_t strides[kMaxInputs + 1] = {static_cast<std::int64_t>(item_size(out.dtype()))};
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            data[i + 1] = inputs[i].data();
+            strides[i + 1] = static_cast<std::int64_t>(item_size(compute));
+        }
+        loop(data, strides, first.numel(), params.begin());
+        return;
+    }
+    run_general(op, inputs, 0, compute, out_dtype(compute, result), out,
+                [&](const kernels::View& to, std::span<const kernels::View> from) {
+                    kernels::elementwise(loop, params.begin(), to, from);
+                });
+}
+
+void ternary(const char* op, Table loops, Tensors inputs, Tensor& out) {
+    const bool condition_first = inputs[0].dtype() == DType::Bool;
+    const DType compute = result_dtype(condition_first ? inputs.subspan(1) : inputs);
+    const kernels::Loop loop = loops[static_cast<int>(compute)];
+    if (loop == nullptr) no_kernel(op, compute);
+    run_general(op, inputs, condition_first ? 1 : 0, compute, compute, out,
+                [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+}
+
+}  // namespace clew

@@ -1,0 +1,32 @@
+// How elementwise operations run: promote, broadcast, allocate, loop. The family files only name their loops.
+#pragma once
+#include "core/kernels/copy.h"
+#include "core/kernels/elementwise.h"
+#include "core/ops/opdef.h"
+
+namespace clew {
+
+enum class Result {
+    Same,     // the promoted dtype
+    Float,    // integers become float32
+    Bool,     // computed in the promoted dtype, the answer is bool
+};
+
+using Table = const kernels::Loop (&)[kDTypes];
+using ParamTable = const kernels::ParamLoop (&)[kDTypes];
+
+void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result = Result::Same);
+void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result = Result::Same);
+// All inputs promoted to one dtype; params as the loop documents them.
+void parametric(const char* op, ParamTable loops, std::initializer_list<double> params, Tensors inputs, Tensor& out,
+                Result result = Result::Same);
+void ternary(const char* op, Table loops, Tensors inputs, Tensor& out);  // inputs[0] may be bool (where)
+
+// The dtype of an operation on these tensors, by PyTorch's rules: dimensioned tensors before 0-dim ones before numbers, and within
+// the same rank the larger category wins.
+DType result_dtype(Tensors inputs);
+
+// x in another dtype as plain memory, without history: what a forward uses where a rule would say cast().
+Tensor converted(const Tensor& x, DType dtype);
+
+}  // namespace clew

@@ -1,0 +1,46 @@
+// Lends the engine the operations that it needs (see autograd/leaf.h).
+#include "core/autograd/leaf.h"
+#include "core/kernels/arithmetic.h"
+#include "core/kernels/elementwise.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+namespace {
+
+void add_in_place(const Tensor& into, const Tensor& value) {
+    const kernels::Loop loop = kernels::arithmetic().add[static_cast<int>(into.dtype())];
+    const bool plain = into.dtype() == value.dtype() && same_sizes(into.sizes(), value.sizes());
+    const Tensor fitted = plain ? value : expand(cast(value, into.dtype()), into.sizes());
+    if (into.contiguous() && fitted.contiguous() && into.numel() <= kernels::kChunk) {
+        const auto size = static_cast<std::int64_t>(item_size(into.dtype()));
+        char* const data[] = {into.data(), into.data(), fitted.data()};
+        const std::int64_t strides[] = {size, size, size};
+        loop(data, strides, into.numel());
+    } else {
+        kernels::elementwise(loop, into.view(), {into.view(), fitted.view()});
+    }
+}
+
+struct Lend {
+    Lend() {
+        engine_ops = EngineOps{
+            .add = [](const Tensor& a, const Tensor& b) { return add(a, b); },
+            .sum_to = sum_to,
+            .cast = cast,
+            .clone = clone,
+            .ones_like = ones_like,
+            .add_in_place = add_in_place,
+            .all_finite = all_finite,
+            .as_strided = [](const Tensor& x, const Layout& layout,
+                             std::int64_t offset) { return as_strided(x, layout.shape(), layout.steps(), offset); },
+            .as_strided_scatter = [](const Tensor& base, const Tensor& value, const Layout& layout,
+                                     std::int64_t offset) { return as_strided_scatter(base, value, layout.shape(), layout.steps(), offset); },
+            .zeros = zeros,
+            .contiguous = contiguous,
+        };
+    }
+};
+const Lend lend;
+
+}  // namespace
+}  // namespace clew

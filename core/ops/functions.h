@@ -1,0 +1,136 @@
+// The vocabulary in which derivative rules are written: differentiable operations as plain C++ functions.
+// Each is defined beside the operation's struct in its family file.
+#pragma once
+#include <optional>
+
+#include "core/ops/schema.h"
+#include "core/tensor/tensor.h"
+
+namespace clew {
+
+using Tensors = std::span<const Tensor>;
+
+// promote.cpp
+DType promote(DType a, DType b);
+
+// arithmetic.cpp
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, double b);
+Tensor add(const Tensor& a, double b);
+Tensor div(const Tensor& a, double b);
+Tensor neg(const Tensor& x);
+Tensor conj(const Tensor& x);  // free on reals
+
+// power.cpp
+Tensor pow(const Tensor& base, double exponent);
+Tensor pow(const Tensor& base, const Tensor& exponent);
+Tensor sqrt(const Tensor& x);
+Tensor rsqrt(const Tensor& x);
+Tensor reciprocal(const Tensor& x);
+Tensor square(const Tensor& x);
+
+// exponential.cpp, trigonometry.cpp, rounding.cpp, special.cpp
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor abs(const Tensor& x);
+Tensor sign(const Tensor& x);
+Tensor digamma(const Tensor& x);
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
+Tensor sinh(const Tensor& x);
+Tensor cosh(const Tensor& x);
+Tensor tanh(const Tensor& x);
+Tensor sigmoid(const Tensor& x);
+
+// compare.cpp, logical.cpp: bool, without history
+Tensor compare(const char* which, const Tensor& a, const Tensor& b);  // "eq" "ne" "lt" "le" "gt" "ge"
+Tensor compare(const char* which, const Tensor& a, double b);
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_not(const Tensor& x);
+Tensor is_finite(const Tensor& x);
+
+// division.cpp
+Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode);  // "floor" or "trunc"
+
+// activation.cpp
+Tensor relu(const Tensor& x);
+
+// extremum.cpp, ternary.cpp
+Tensor maximum(const Tensor& a, const Tensor& b);  // a NaN on either side wins
+Tensor minimum(const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+
+// create.cpp
+Tensor zeros(Sizes sizes, DType dtype);
+Tensor ones(Sizes sizes, DType dtype);
+Tensor full(Sizes sizes, double value, DType dtype);
+Tensor zeros_like(const Tensor& x);
+Tensor ones_like(const Tensor& x);
+Tensor number(double value, DType dtype);  // a wrapped number: yields to tensors in type promotion
+
+// convert.cpp
+Tensor cast(const Tensor& x, DType dtype);  // x itself if it has the dtype
+Tensor clone(const Tensor& x);
+Tensor contiguous(const Tensor& x);         // x itself if it is
+Tensor detach(const Tensor& x);             // no node; records where history was lost
+bool all_finite(const Tensor& x);
+
+// shape.cpp
+Tensor reshape(const Tensor& x, Sizes sizes);
+Tensor expand(const Tensor& x, Sizes sizes);
+Tensor transpose(const Tensor& x, int a, int b);
+Tensor permute(const Tensor& x, const Dims& axes);
+Tensor unsqueeze(const Tensor& x, int axis);
+Tensor squeeze(const Tensor& x, int axis);
+Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length);
+Tensor select(const Tensor& x, int axis, std::int64_t index);
+Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end, std::int64_t step);  // bounds as in Python
+Tensor as_strided(const Tensor& x, Sizes sizes, Sizes strides, std::int64_t offset);  // offset relative to x
+Tensor as_strided_scatter(const Tensor& base, const Tensor& value, Sizes sizes, Sizes strides, std::int64_t offset);
+
+// views.cpp, join.cpp, rearrange.cpp
+Tensor view_alias(const Tensor& x);  // another view of all of x
+Tensor diagonal(const Tensor& x, std::int64_t offset, int a, int b);
+Tensor diag_embed(const Tensor& x, std::int64_t offset, int a, int b);
+Tensor cat(Tensors parts, int axis);
+Tensor stack(Tensors parts, int axis);
+Tensor repeat(const Tensor& x, const Dims& repeats);
+Tensor roll(const Tensor& x, const Dims& shifts, const Dims& axes);
+Tensor flip(const Tensor& x, const Dims& axes);
+Tensor tril(const Tensor& x, std::int64_t diagonal);
+Tensor triu(const Tensor& x, std::int64_t diagonal);
+
+// indexing.cpp, index_write.cpp, index_put.cpp, masked.cpp: indices are int64 or int32
+Tensor index_select(const Tensor& x, int axis, const Tensor& index);
+Tensor index_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source);
+Tensor index_fill(const Tensor& x, int axis, const Tensor& index, double value);
+Tensor gather(const Tensor& x, int axis, const Tensor& index);
+Tensor scatter(const Tensor& x, int axis, const Tensor& index, const Tensor& source);
+Tensor scatter(const Tensor& x, int axis, const Tensor& index, double value);
+Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source);
+Tensor index(const Tensor& x, Tensors indices);  // x[i, j ...]: an empty handle stands for a whole axis; masks are fine
+Tensor index_put(const Tensor& x, Tensors indices, const Tensor& values, bool accumulate);
+void index_put_in_place(const Tensor& x, Tensors indices, const Tensor& values);
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
+Tensor masked_select(const Tensor& x, const Tensor& mask);
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
+Tensor nonzero(const Tensor& x);
+
+// reduce.cpp
+Tensor sum(const Tensor& x);
+Tensor sum(const Tensor& x, const Dims& axes, bool keepdim);
+Tensor sum_to(const Tensor& x, Sizes sizes);  // the inverse of broadcasting
+
+// matmul.cpp
+Tensor mm(const Tensor& a, const Tensor& b);
+Tensor bmm(const Tensor& a, const Tensor& b);
+Tensor mv(const Tensor& a, const Tensor& x);
+Tensor dot(const Tensor& a, const Tensor& b);
+Tensor matmul(const Tensor& a, const Tensor& b);
+Tensor t(const Tensor& x);
+
+}  // namespace clew

@@ -1,0 +1,29 @@
+// Sizes and strides of views, worked out and checked.
+#pragma once
+#include "core/tensor/tensor.h"
+
+namespace clew {
+
+// A part of a tensor: its sizes and strides, and where it starts, in elements from the tensor's own start.
+struct Part {
+    Dims sizes;
+    Dims strides;
+    std::int64_t offset = 0;
+};
+
+Dims infer_sizes(const Tensor& x, const Dims& wanted, const char* op);  // resolves one -1, checks the count
+LayoutRef view_layout(const Layout& from, Sizes sizes);                 // null where only a copy would do
+LayoutRef expanded_layout(const Tensor& x, const Dims& wanted);
+LayoutRef swapped_layout(const Tensor& x, int a, int b);
+Dims check_permutation(const Dims& axes, int ndim);
+Dims contiguous_strides(Sizes sizes);
+
+// A diagonal of two axes, which becomes the last axis (views.cpp).
+Part diagonal_part(Sizes sizes, Sizes strides, std::int64_t offset, std::int64_t dim1, std::int64_t dim2);
+
+Tensor view_part(const Tensor& x, const Part& part);
+// Zeros of `sizes` with x at `part` of them (differentiable); the inverse of view_part on contiguous memory. Where the part
+// overlaps itself, values add up.
+Tensor embed(const Tensor& x, Sizes sizes, const Part& part);
+
+}  // namespace clew

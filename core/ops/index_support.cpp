@@ -1,0 +1,50 @@
+#include "core/ops/index_support.h"
+
+#include "core/base/error.h"
+#include "core/kernels/copy.h"
+
+namespace clew {
+
+Tensor checked_index(const Tensor& index, const char* op) {
+    if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
+        fail(ErrorKind::Runtime, "%s(): Expected dtype int32/int64 for index, got %s; cast it", op, dtype_name(index.dtype()));
+    return converted(index, DType::Int64);
+}
+
+void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, bool allow_negative) {
+    if (index.numel() == 0) return;
+    std::int64_t rest = kernels::check_bounds(index.view(), size, allow_negative);
+    if (rest < 0) return;
+    const auto* place = index.data_as<const std::int64_t>();
+    for (int i = index.ndim() - 1; i >= 0; --i) {
+        place += rest % index.size(i) * index.stride(i);
+        rest /= index.size(i);
+    }
+    fail(ErrorKind::Index, "%s%sindex %lld is out of bounds for dimension %d with size %lld", op, *op ? ": " : "",
+         static_cast<long long>(*place), axis, static_cast<long long>(size));
+}
+
+void start_from(const Tensor& self, Tensor& out) {
+    if (out) return;
+    out = empty(Layout::make(self.sizes()), self.dtype());
+    kernels::copy(out.view(), self.view());
+}
+
+Tensor apart_from(const Tensor& out, const Tensor& source) {
+    if (source->storage != out->storage) return source;
+    Tensor copy = empty(Layout::make(source.sizes()), source.dtype());
+    kernels::copy(copy.view(), source.view());
+    return copy;
+}
+
+Tensor element(const Scalar& value, DType dtype) {
+    return value.kind == Scalar::Float ? scalar(value.real, dtype) : scalar_int(value.integer, dtype);
+}
+
+void check_mask(const Tensor& mask, const char* op) {
+    if (mask.dtype() != DType::Bool)
+        fail(ErrorKind::Runtime, "%s only supports boolean masks, but got mask with dtype %s; compare it with a number first", op,
+             dtype_name(mask.dtype()));
+}
+
+}  // namespace clew

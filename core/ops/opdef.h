@@ -1,0 +1,377 @@
+// An operation is one struct that holds all of it:
+//
+//     struct Mul {
+//         static constexpr OpText text{.schema = "mul(Operand self, Operand other)", .node = "MulBackward0", ...};
+//         static void forward(const Tensor& a, const Tensor& b, Tensor& out);
+//         static constexpr auto rules = std::tuple{
+//             [](const Tensor& g, In<1> b) { return mul(g, b); },
+//             [](const Tensor& g, In<0> a) { return mul(g, a); },
+//         };
+//     };
+//
+// Note [What a rule's parameters say]
+// rules[i] gives the gradient of input i. Its parameters declare what is saved: In<1> means that input 1 is kept, and only if input
+// 0 needs a gradient; Out<> keeps the output; Shape<i> reads the shape of input i, which must be the input of this rule, and
+// keeps nothing; `const Attrs&` reads the attributes. A rule need not undo broadcasting or promotion: the engine sums and
+// casts what it returns to what the input was.
+// Where inputs share work, a struct has `static void backward(BackwardCall&)` and `static Saves saves(needs, attrs)` instead; where
+// what to save depends on how many inputs there are, `saves(Tensors inputs, needs, attrs)`.
+//
+// forward's parameters are the inputs (`const Tensor&`; `Tensors` takes as many as the list has), `const Attrs&`, and the outputs
+// (`Tensor&`). An output that is not empty on entry is a destination to write into (in-place and out=), with its own dtype.
+// An operation whose number of outputs depends on its arguments (split) takes them all as `std::span<Tensor>`, and has
+// `static std::size_t outputs(Tensors inputs, const Attrs&)`: apply's caller asks it how many to bring.
+#pragma once
+#include <cstring>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "core/autograd/node.h"
+#include "core/autograd/saved.h"
+#include "core/ops/schema.h"
+
+namespace clew {
+
+using Tensors = std::span<const Tensor>;
+
+struct ForwardCall {
+    Tensors inputs;
+    const void* attributes;
+    std::span<Tensor> outputs;
+};
+
+struct Saves {
+    std::uint32_t inputs = 0;   // bit i: keep input i
+    std::uint32_t outputs = 0;
+};
+
+enum OpFlag : std::uint32_t {
+    kMethod = 1,           // x.op(...)
+    kFunction = 2,         // clew.op(...)
+    kInPlace = 4,          // x.op_(...) is derived
+    kOutArgument = 8,      // op(..., out=) is derived
+    kView = 16,            // the result looks at the memory of input 0
+    kNonDifferentiable = 32,
+    kHidden = 64,          // only for rules and for Python code of ours: clew._core.ops.<name>
+    kProperty = 128,       // x.op without parentheses
+    kWritesInput = 256,    // input 0 is written (copy_, fill_ ...): only the in-place form exists
+    kManyViews = 512,      // a view with any number of outputs: split, unbind
+    kComposite = 1024,     // forward calls operations that record themselves; apply() only passes it on
+    kBoth = kMethod | kFunction,
+};
+
+struct OpText {
+    const char* schema;
+    const char* node = "";        // PyTorch's name of the node
+    const char* operators = "";   // "__mul__ __rmul__": Python's operators that mean this
+    std::uint32_t flags = kBoth;
+    const char* outputs = "result";  // names, for _saved_<name>
+    const char* domain = "";      // where tests may sample: "real", "positive", "unit" ... (tests/ops)
+    const char* doc = "";
+};
+
+struct NoAttrs {
+    bool operator==(const NoAttrs&) const = default;
+};
+
+// How one attribute is read from Python, shown and compared; made from a pointer to the member.
+struct Field {
+    void (*set)(void* attributes, const Value& value);
+    void (*get)(const void* attributes, Value& value);
+};
+
+struct OpDef : NodeKind {
+    OpText text{};
+    Schema schema;
+    void (*forward)(ForwardCall&) = nullptr;
+    std::uint32_t output_count = 1;
+    std::vector<Saves> saved_by_rule;                               // rule by rule
+    Saves (*joint_saves)(Tensors inputs, std::uint64_t needs, const void* attributes) = nullptr;  // or all at once
+    std::size_t (*count_outputs)(Tensors inputs, const void* attributes) = nullptr;  // where arguments decide; else output_count
+    bool differentiable = false;
+    bool variadic = false;                 // a Tensor[] among the inputs
+    std::vector<Field> fields;             // in the order of the schema's arguments that are no tensors
+    std::vector<std::string> output_names;
+    std::string in_place_name;             // "mul_": what errors and the write log say
+    bool is(OpFlag flag) const { return (text.flags & flag) != 0; }
+};
+
+// ------------------------------------------------------------------------------------------------- parameters of rules
+template <int I>
+struct In {
+    static constexpr int index = I;
+    Tensor value;
+    operator const Tensor&() const { return value; }
+    const Tensor& operator*() const { return value; }
+    const Tensor* operator->() const { return &value; }
+};
+template <int I = 0>
+struct Out {
+    static constexpr int index = I;
+    Tensor value;
+    operator const Tensor&() const { return value; }
+    const Tensor& operator*() const { return value; }
+    const Tensor* operator->() const { return &value; }
+};
+template <int I>
+struct Shape {
+    static constexpr int index = I;
+    const Layout& layout;
+    DType dtype;
+    Sizes sizes() const { return layout.shape(); }
+    int ndim() const { return layout.ndim; }
+    std::int64_t numel() const { return layout.numel; }
+    operator Sizes() const { return layout.shape(); }
+};
+
+// For joint rules.
+Tensor saved_input(BackwardCall& call, int input);
+Tensor saved_output(BackwardCall& call, int output);
+inline const Layout& input_layout(BackwardCall& call, int input) {
+    const Edge edge = call.node.edge(input);
+    return *edge.node->outputs()[edge.index].layout;
+}
+inline DType input_dtype(BackwardCall& call, int input) {
+    const Edge edge = call.node.edge(input);
+    return edge.node->output_dtypes()[edge.index];
+}
+template <class Attrs>
+const Attrs& attributes_of(BackwardCall& call) {
+    return *static_cast<const Attrs*>(call.node.attributes());
+}
+
+// ------------------------------------------------------------------------------------------------- from struct to OpDef
+namespace opdef_detail {
+
+template <class F>
+struct Signature : Signature<decltype(&F::operator())> {};
+template <class R, class... A>
+struct Signature<R (*)(A...)> {
+    using Args = std::tuple<A...>;
+};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const> {
+    using Args = std::tuple<A...>;
+};
+
+template <class Op>
+struct AttrsOf {
+    using type = NoAttrs;
+};
+template <class Op>
+    requires requires { typename Op::Attrs; }
+struct AttrsOf<Op> {
+    using type = typename Op::Attrs;
+};
+
+template <class P>
+struct IsIn : std::false_type {};
+template <int I>
+struct IsIn<In<I>> : std::true_type {};
+template <class P>
+struct IsOut : std::false_type {};
+template <int I>
+struct IsOut<Out<I>> : std::true_type {};
+template <class P>
+struct IsShape : std::false_type {};
+template <int I>
+struct IsShape<Shape<I>> : std::true_type {};
+
+template <class P>
+constexpr void add_save(Saves& saves) {
+    if constexpr (IsIn<P>::value) saves.inputs |= 1u << P::index;
+    if constexpr (IsOut<P>::value) saves.outputs |= 1u << P::index;
+}
+template <class... P>
+constexpr Saves saves_of(std::tuple<P...>*) {
+    Saves saves;
+    (add_save<P>(saves), ...);
+    return saves;
+}
+
+template <class Attrs, class P>
+decltype(auto) rule_argument(BackwardCall& call) {
+    if constexpr (IsIn<P>::value) {
+        return P{saved_input(call, P::index)};
+    } else if constexpr (IsOut<P>::value) {
+        return P{saved_output(call, P::index)};
+    } else if constexpr (IsShape<P>::value) {
+        return P{input_layout(call, P::index), input_dtype(call, P::index)};
+    } else if constexpr (std::is_same_v<P, const Attrs&>) {
+        return attributes_of<Attrs>(call);
+    } else {
+        static_assert(std::is_same_v<P, const Tensor&>, "a rule takes const Tensor& (the gradient), In, Out, Shape or const Attrs&");
+        return static_cast<const Tensor&>(call.incoming[0]);
+    }
+}
+template <class Attrs, class Rule, class... P>
+Tensor call_rule(const Rule& rule, BackwardCall& call, std::tuple<P...>*) {
+    return rule(rule_argument<Attrs, P>(call)...);
+}
+
+template <class Op, std::size_t... I>
+void backward_by_rules(BackwardCall& call, std::index_sequence<I...>) {
+    using Attrs = typename AttrsOf<Op>::type;
+    const auto one = [&]<std::size_t K>() {
+        using Rule = std::tuple_element_t<K, std::remove_const_t<decltype(Op::rules)>>;
+        if constexpr (!std::is_same_v<Rule, std::nullptr_t>)
+            if (call.needs(K))
+                call.results[K] = call_rule<Attrs>(std::get<K>(Op::rules), call, static_cast<typename Signature<Rule>::Args*>(nullptr));
+    };
+    (one.template operator()<I>(), ...);
+}
+
+template <class Op>
+constexpr std::size_t rule_count = std::tuple_size_v<std::remove_const_t<decltype(Op::rules)>>;
+
+// Hands out forward's arguments from left to right.
+template <class Attrs>
+struct Cursor {
+    ForwardCall& call;
+    std::size_t fixed_inputs;
+    std::size_t input = 0, output = 0;
+
+    template <class P>
+    decltype(auto) next() {
+        if constexpr (std::is_same_v<P, Tensors>) {
+            const std::size_t count = call.inputs.size() - fixed_inputs;
+            input += count;
+            return call.inputs.subspan(input - count, count);
+        } else if constexpr (std::is_same_v<P, const Tensor&>) {
+            return static_cast<const Tensor&>(call.inputs[input++]);
+        } else if constexpr (std::is_same_v<P, const Attrs&>) {
+            return *static_cast<const Attrs*>(call.attributes);
+        } else if constexpr (std::is_same_v<P, std::span<Tensor>>) {
+            return call.outputs;
+        } else {
+            static_assert(std::is_same_v<P, Tensor&>, "forward takes const Tensor&, Tensors, const Attrs& and Tensor& outputs");
+            return static_cast<Tensor&>(call.outputs[output++]);
+        }
+    }
+};
+
+template <class Op, class... P>
+void forward_with(ForwardCall& call, std::tuple<P...>*) {
+    using Attrs = typename AttrsOf<Op>::type;
+    Cursor<Attrs> cursor{call, (std::size_t{std::is_same_v<P, const Tensor&>} + ... + 0)};
+    std::apply([](auto&&... arguments) { Op::forward(std::forward<decltype(arguments)>(arguments)...); },
+               std::tuple<P...>{cursor.template next<P>()...});
+}
+template <class... P>
+constexpr std::uint32_t count_outputs(std::tuple<P...>*) {
+    return (std::uint32_t{std::is_same_v<P, Tensor&>} + ... + 0);
+}
+
+void assign(bool& field, const Value& value);
+void assign(std::int64_t& field, const Value& value);
+void assign(double& field, const Value& value);
+void assign(Scalar& field, const Value& value);
+void assign(Dims& field, const Value& value);
+void assign(Text& field, const Value& value);
+void assign(DType& field, const Value& value);
+template <class T>
+void assign(std::optional<T>& field, const Value& value) {
+    if (value.tag == Value::None) {
+        field.reset();
+    } else {
+        T inner{};
+        assign(inner, value);
+        field = inner;
+    }
+}
+void read(const bool& field, Value& value);
+void read(const std::int64_t& field, Value& value);
+void read(const double& field, Value& value);
+void read(const Scalar& field, Value& value);
+void read(const Dims& field, Value& value);
+void read(const Text& field, Value& value);
+void read(const DType& field, Value& value);
+template <class T>
+void read(const std::optional<T>& field, Value& value) {
+    if (field) read(*field, value);
+}
+
+template <class Attrs, auto Member>
+Field make_field() {
+    return {[](void* attributes, const Value& value) { assign(static_cast<Attrs*>(attributes)->*Member, value); },
+            [](const void* attributes, Value& value) { read(static_cast<const Attrs*>(attributes)->*Member, value); }};
+}
+template <class Op, std::size_t... I>
+std::vector<Field> make_fields(std::index_sequence<I...>) {
+    return {make_field<typename Op::Attrs, std::get<I>(Op::fields)>()...};
+}
+
+void finish(OpDef& def);  // parses texts, checks that schema and struct agree, adds to the registry
+
+}  // namespace opdef_detail
+
+template <class Op>
+using Attributes = typename opdef_detail::AttrsOf<Op>::type;
+
+template <class Op>
+OpDef& definition() {
+    static OpDef& def = *[] {
+        using namespace opdef_detail;
+        using ForwardArgs = typename Signature<decltype(&Op::forward)>::Args;
+        using Attrs = Attributes<Op>;
+        static_assert(std::is_trivially_copyable_v<Attrs>, "attributes are copied as bytes");
+        auto* made = new OpDef;
+        made->text = Op::text;
+        if constexpr (!std::is_same_v<Attrs, NoAttrs>) {
+            made->attribute_bytes = sizeof(Attrs);
+            made->fields = make_fields<Op>(std::make_index_sequence<std::tuple_size_v<std::remove_const_t<decltype(Op::fields)>>>{});
+        }
+        made->forward = [](ForwardCall& call) { forward_with<Op>(call, static_cast<ForwardArgs*>(nullptr)); };
+        made->output_count = count_outputs(static_cast<ForwardArgs*>(nullptr));
+        if constexpr (requires { Op::rules; }) {
+            made->differentiable = true;
+            made->backward = [](BackwardCall& call) {
+                backward_by_rules<Op>(call, std::make_index_sequence<rule_count<Op>>{});
+            };
+            std::apply(
+                [&](auto... rule) {
+                    const auto add = [&]<class Rule>(Rule) {
+                        if constexpr (std::is_same_v<Rule, std::nullptr_t>)
+                            made->saved_by_rule.push_back({});
+                        else
+                            made->saved_by_rule.push_back(saves_of(static_cast<typename Signature<Rule>::Args*>(nullptr)));
+                    };
+                    (add(rule), ...);
+                },
+                Op::rules);
+        } else if constexpr (requires { &Op::backward; }) {
+            made->differentiable = true;
+            made->backward = &Op::backward;
+            if constexpr (requires { &Op::saves; })
+                made->joint_saves = [](Tensors inputs, std::uint64_t needs, const void* attributes) {
+                    const auto ask = [&](const Attrs& attrs) {
+                        if constexpr (requires { Op::saves(inputs, needs, attrs); })
+                            return Op::saves(inputs, needs, attrs);
+                        else
+                            return Op::saves(needs, attrs);
+                    };
+                    return attributes ? ask(*static_cast<const Attrs*>(attributes)) : ask(Attrs{});
+                };
+        }
+        if constexpr (requires { &Op::outputs; })
+            made->count_outputs = [](Tensors inputs, const void* attributes) {
+                return Op::outputs(inputs, attributes ? *static_cast<const Attrs*>(attributes) : Attrs{});
+            };
+        finish(*made);
+        return made;
+    }();
+    return def;
+}
+
+// All operations, in the order in which they were registered; and by full name.
+const std::vector<OpDef*>& all_operations();
+
+template <class... Ops>
+struct Register {
+    Register() { (definition<Ops>(), ...); }
+};
+
+}  // namespace clew

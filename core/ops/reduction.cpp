@@ -1,0 +1,61 @@
+#include "core/ops/reduction.h"
+
+#include "core/base/error.h"
+#include "core/kernels/arithmetic.h"
+#include "core/kernels/elementwise.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+
+std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* op) {
+    if (!axes || axes->empty()) return (1u << ndim) - 1;
+    std::uint32_t mask = 0;
+    for (const std::int64_t given : *axes) {
+        const int axis = wrap_axis(given, ndim, op);
+        if (mask >> axis & 1)
+            fail(ErrorKind::Runtime, "%s: dim %d appears multiple times in the list of dims", op, axis);
+        mask |= 1u << axis;
+    }
+    return ndim == 0 ? 0 : mask;
+}
+
+std::int64_t reduced_count(Sizes sizes, std::uint32_t mask) {
+    std::int64_t count = 1;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (mask >> i & 1) count *= sizes[i];
+    return count;
+}
+
+Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim) {
+    Dims result;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (!(mask >> i & 1))
+            result.push_back(sizes[i]);
+        else if (keepdim)
+            result.push_back(1);
+    }
+    return result;
+}
+
+Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim) {
+    Tensor out = empty(Layout::make(reduced_sizes(x.sizes(), mask, false)), kernels::reduced_dtype(kind, x.dtype()));
+    kernels::reduce(kind, out.view(), x.view(), mask);
+    if (keepdim) out->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
+    return out;
+}
+
+Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim) {
+    if (keepdim || x.ndim() == ndim) return x;
+    Dims sizes;
+    for (int i = 0, kept = 0; i < ndim; ++i) sizes.push_back(mask >> i & 1 ? 1 : x.size(kept++));
+    return reshape(x, sizes);
+}
+
+void scale_in_place(const Tensor& x, double divisor) {
+    const Tensor number = scalar(divisor, x.dtype());
+    const std::int64_t zeros[kMaxDims] = {};
+    const kernels::View same{number.data(), x.dtype(), x.ndim(), x.sizes().data(), zeros};
+    kernels::elementwise(kernels::arithmetic().div[static_cast<int>(x.dtype())], x.view(), {x.view(), same});
+}
+
+}  // namespace clew

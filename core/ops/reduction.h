@@ -1,0 +1,23 @@
+// What reductions share: which axes, and putting them back.
+#pragma once
+#include <optional>
+
+#include "core/kernels/reduce.h"
+#include "core/tensor/tensor.h"
+
+namespace clew {
+
+inline std::uint32_t all_axes(const Tensor& x) { return (1u << x.ndim()) - 1; }
+// None and [] mean all axes. Fails on an axis out of range or given twice.
+std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* op);
+std::int64_t reduced_count(Sizes sizes, std::uint32_t mask);
+Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim);
+
+// A fresh tensor of kernels::reduced_dtype.
+Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim);
+// x with axes of size 1 where the reduced ones were (differentiable).
+Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim);
+// x /= divisor, on a fresh tensor.
+void scale_in_place(const Tensor& x, double divisor);
+
+}  // namespace clew

@@ -1,0 +1,87 @@
+// Absolute value, sign and rounding: piecewise linear, so their derivatives are constants.
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+namespace {
+
+// Rounding leaves integers as they are.
+void round_with(const char* op, Table loops, const Tensor& x, Tensor& out) {
+    if (is_floating(x.dtype())) return unary(op, loops, x, out);
+    if (x.dtype() == DType::Bool) fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
+    if (out) return kernels::copy(out.view(), x.view());
+    out = empty(Layout::make(x.sizes()), x.dtype());
+    kernels::copy(out.view(), x.view());
+}
+
+struct Abs {
+    static constexpr OpText text{.schema = "abs(Tensor self)",
+                                 .node = "AbsBackward0",
+                                 .operators = "__abs__",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "The absolute value; its derivative at 0 is 0."};
+    static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return mul(g, sign(x)); }};
+};
+
+struct Sign {
+    static constexpr OpText text{.schema = "sign(Tensor self)",
+                                 .node = "SignBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "-1, 0 or 1."};
+    static void forward(const Tensor& x, Tensor& out) { unary("sign", kernels::unary().sign, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Floor {
+    static constexpr OpText text{.schema = "floor(Tensor self)",
+                                 .node = "FloorBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "The largest whole number that is not above self."};
+    static void forward(const Tensor& x, Tensor& out) { round_with("floor", kernels::unary().floor, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Ceil {
+    static constexpr OpText text{.schema = "ceil(Tensor self)",
+                                 .node = "CeilBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "The smallest whole number that is not below self."};
+    static void forward(const Tensor& x, Tensor& out) { round_with("ceil", kernels::unary().ceil, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Round {
+    static constexpr OpText text{.schema = "round(Tensor self)",
+                                 .node = "RoundBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "The nearest whole number; halves go to the even one."};
+    static void forward(const Tensor& x, Tensor& out) { round_with("round", kernels::unary().round, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Trunc {
+    static constexpr OpText text{.schema = "trunc(Tensor self)",
+                                 .node = "TruncBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "The whole part: rounded toward 0."};
+    static void forward(const Tensor& x, Tensor& out) { round_with("trunc", kernels::unary().trunc, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+}  // namespace
+
+Tensor abs(const Tensor& x) { return run<Abs>(x); }
+Tensor sign(const Tensor& x) { return run<Sign>(x); }
+
+static const Register<Abs, Sign, Floor, Ceil, Round, Trunc> rounding_operations;
+
+}  // namespace clew

@@ -1,0 +1,259 @@
+// Views: other geometry on the same memory. Their gradients put values back where they came from.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/kernels/copy.h"
+#include "core/ops/apply.h"
+#include "core/ops/functions.h"
+#include "core/ops/geometry.h"
+
+namespace clew {
+namespace {
+
+struct View {
+    struct Attrs {
+        Dims size;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::size};
+    static constexpr OpText text{.schema = "view(Tensor self, int[] size)",
+                                 .node = "ViewBackward0",
+                                 .flags = kMethod | kView,
+                                 .doc = "The same elements in another shape, without a copy; one size may be -1."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const Dims sizes = infer_sizes(x, attrs.size, "view");
+        LayoutRef layout = view_layout(x.layout(), sizes);
+        if (!layout)
+            fail(ErrorKind::Runtime,
+                 "view: size %s is not compatible with input tensor's size %s and stride %s (at least one dimension spans across two "
+                 "contiguous subspaces). Use .reshape(...) instead.",
+                 shape_text(sizes).c_str(), shape_text(x.sizes()).c_str(), shape_text(x.strides()).c_str());
+        out = alias(x, std::move(layout), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct Reshape {
+    struct Attrs {
+        Dims shape;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::shape};
+    static constexpr OpText text{.schema = "reshape(Tensor self, int[] shape)",
+                                 .flags = kBoth | kComposite,
+                                 .doc = "The same elements in another shape: a view where possible, else a copy."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = reshape(x, infer_sizes(x, attrs.shape, "reshape")); }
+};
+
+struct Expand {
+    struct Attrs {
+        Dims size;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::size};
+    static constexpr OpText text{.schema = "expand(Tensor self, int[] size)",
+                                 .node = "ExpandBackward0",
+                                 .flags = kMethod | kView,
+                                 .doc = "A view with axes of size 1 repeated; -1 keeps a size."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = alias(x, expanded_layout(x, attrs.size), x->offset); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return sum_to(g, x); }};
+};
+
+struct AxisPair {
+    std::int64_t dim0, dim1;
+};
+
+struct Transpose {
+    using Attrs = AxisPair;
+    static constexpr auto fields = std::tuple{&Attrs::dim0, &Attrs::dim1};
+    static constexpr OpText text{.schema = "transpose(Tensor self, int dim0, int dim1)",
+                                 .node = "TransposeBackward0",
+                                 .flags = kBoth | kView,
+                                 .doc = "A view with two axes exchanged."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const int a = wrap_axis(attrs.dim0, x.ndim(), "transpose"), b = wrap_axis(attrs.dim1, x.ndim(), "transpose");
+        out = alias(x, swapped_layout(x, a, b), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
+        return transpose(g, static_cast<int>(attrs.dim0), static_cast<int>(attrs.dim1));
+    }};
+};
+
+struct T {
+    static constexpr OpText text{.schema = "t(Tensor self)", .node = "TBackward0", .flags = kBoth | kView, .doc = "A matrix with its axes exchanged."};
+    static void forward(const Tensor& x, Tensor& out) {
+        if (x.ndim() > 2) fail(ErrorKind::Runtime, "t: expects a tensor with <= 2 dimensions, but self is %dD; use transpose or mT", x.ndim());
+        out = alias(x, x.ndim() == 2 ? swapped_layout(x, 0, 1) : x->layout, x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return t(g); }};
+};
+
+struct Permute {
+    struct Attrs {
+        Dims dims;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dims};
+    static constexpr OpText text{.schema = "permute(Tensor self, int[] dims)",
+                                 .node = "PermuteBackward0",
+                                 .flags = kBoth | kView,
+                                 .doc = "A view with its axes in another order."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const Dims axes = check_permutation(attrs.dims, x.ndim());
+        Dims sizes, strides;
+        for (const auto axis : axes) sizes.push_back(x.size(static_cast<int>(axis))), strides.push_back(x.stride(static_cast<int>(axis)));
+        out = alias(x, Layout::make(sizes, strides), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
+        const Dims axes = check_permutation(attrs.dims, g.ndim());
+        Dims inverse = axes;
+        for (int i = 0; i < axes.size(); ++i) inverse[static_cast<int>(axes[i])] = i;
+        return permute(g, inverse);
+    }};
+};
+
+struct Axis {
+    std::int64_t dim;
+};
+
+struct Unsqueeze {
+    using Attrs = Axis;
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "unsqueeze(Tensor self, int dim)",
+                                 .node = "UnsqueezeBackward0",
+                                 .flags = kBoth | kView,
+                                 .doc = "A view with a new axis of size 1."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const int axis = wrap_axis(attrs.dim, x.ndim() + 1, "unsqueeze");
+        Dims sizes(x.sizes()), strides(x.strides());
+        const std::int64_t stride = axis < x.ndim() ? x.size(axis) * x.stride(axis) : 1;
+        sizes.insert(axis, 1);
+        strides.insert(axis, stride);
+        out = alias(x, Layout::make(sizes, strides), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+void squeeze_axes(const Tensor& x, std::uint32_t mask, Tensor& out) {
+    Dims sizes, strides;
+    for (int i = 0; i < x.ndim(); ++i) {
+        if ((mask >> i & 1) && x.size(i) == 1) continue;
+        sizes.push_back(x.size(i));
+        strides.push_back(x.stride(i));
+    }
+    out = alias(x, Layout::make(sizes, strides), x->offset);
+}
+
+struct Squeeze {
+    static constexpr OpText text{.schema = "squeeze(Tensor self)",
+                                 .node = "SqueezeBackward0",
+                                 .flags = kBoth | kView,
+                                 .doc = "A view without the axes of size 1."};
+    static void forward(const Tensor& x, Tensor& out) { squeeze_axes(x, ~0u, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct SqueezeAxis {
+    using Attrs = Axis;
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "squeeze.dim(Tensor self, int dim)",
+                                 .node = "SqueezeBackward1",
+                                 .flags = kBoth | kView,
+                                 .doc = "A view without this axis if it has size 1."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        squeeze_axes(x, 1u << wrap_axis(attrs.dim, x.ndim(), "squeeze"), out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct SqueezeAxes {
+    struct Attrs {
+        Dims dim;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "squeeze.dims(Tensor self, int[] dim)",
+                                 .node = "SqueezeBackward2",
+                                 .flags = kBoth | kView,
+                                 .doc = "A view without these axes where they have size 1."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        std::uint32_t mask = 0;
+        for (const auto axis : attrs.dim) mask |= 1u << wrap_axis(axis, x.ndim(), "squeeze");
+        squeeze_axes(x, mask, out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct Select {
+    struct Attrs {
+        std::int64_t dim, index;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::index};
+    static constexpr OpText text{.schema = "select(Tensor self, int dim, int index)",
+                                 .node = "SelectBackward0",
+                                 .flags = kBoth | kView,
+                                 .doc = "A view of one position along an axis, without that axis."};
+    static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
+        const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "select");
+        if (sizes.empty()) fail(ErrorKind::Index, "select(): cannot be applied to a 0-dim tensor; use item()");
+        const std::int64_t size = sizes[static_cast<std::size_t>(axis)];
+        if (attrs.index < -size || attrs.index >= size)
+            fail(ErrorKind::Index, "select(): index %lld out of range for tensor of size %s at dimension %d",
+                 static_cast<long long>(attrs.index), shape_text(sizes).c_str(), axis);
+        Part result{Dims(sizes), Dims(strides), 0};
+        result.offset = (attrs.index < 0 ? attrs.index + size : attrs.index) * strides[static_cast<std::size_t>(axis)];
+        result.sizes.erase(axis);
+        result.strides.erase(axis);
+        return result;
+    }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = view_part(x, part(x.sizes(), x.strides(), attrs)); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
+        return embed(g, x, part(x, contiguous_strides(x), attrs));
+    }};
+};
+
+struct Slice {
+    struct Attrs {
+        std::int64_t dim;
+        std::optional<std::int64_t> start, end;
+        std::int64_t step;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::start, &Attrs::end, &Attrs::step};
+    static constexpr OpText text{.schema = "_slice(Tensor self, int dim=0, int? start=None, int? end=None, int step=1)",
+                                 .node = "SliceBackward0",
+                                 .flags = kHidden | kView};
+    static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
+        const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "slice");
+        if (sizes.empty()) fail(ErrorKind::Index, "slice() cannot be applied to a 0-dim tensor.");
+        if (attrs.step <= 0) fail(ErrorKind::Value, "slice: step must be greater than zero, got %lld; use flip", static_cast<long long>(attrs.step));
+        const std::int64_t size = sizes[static_cast<std::size_t>(axis)];
+        const auto clip = [size](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + size : i, 0, size); };
+        const std::int64_t start = clip(attrs.start.value_or(0)), end = std::max(start, clip(attrs.end.value_or(size)));
+        Part result{Dims(sizes), Dims(strides), start * strides[static_cast<std::size_t>(axis)]};
+        result.sizes[axis] = (end - start + attrs.step - 1) / attrs.step;
+        result.strides[axis] *= attrs.step;
+        return result;
+    }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = view_part(x, part(x.sizes(), x.strides(), attrs)); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
+        return embed(g, x, part(x, contiguous_strides(x), attrs));
+    }};
+};
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, Sizes sizes) {
+    if (same_sizes(x.sizes(), sizes)) return x;
+    if (view_layout(x.layout(), sizes)) return run<View>({Dims(sizes)}, x);
+    return run<View>({Dims(sizes)}, contiguous(x));
+}
+Tensor expand(const Tensor& x, Sizes sizes) { return same_sizes(x.sizes(), sizes) ? x : run<Expand>({Dims(sizes)}, x); }
+Tensor transpose(const Tensor& x, int a, int b) { return run<Transpose>({a, b}, x); }
+Tensor permute(const Tensor& x, const Dims& axes) { return run<Permute>({axes}, x); }
+Tensor t(const Tensor& x) { return run<T>(x); }
+Tensor unsqueeze(const Tensor& x, int axis) { return run<Unsqueeze>({axis}, x); }
+Tensor squeeze(const Tensor& x, int axis) { return run<SqueezeAxis>({axis}, x); }
+Tensor select(const Tensor& x, int axis, std::int64_t index) { return run<Select>({axis, index}, x); }
+Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end, std::int64_t step) {
+    return run<Slice>({axis, start, end, step}, x);
+}
+Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length) { return slice(x, axis, start, start + length, 1); }
+
+static const Register<View, Reshape, Expand, Transpose, T, Permute, Unsqueeze, Squeeze, SqueezeAxis, SqueezeAxes, Select, Slice> shape_operations;
+
+}  // namespace clew

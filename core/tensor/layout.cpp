@@ -1,0 +1,151 @@
+#include "core/tensor/layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace clew {
+
+void Dims::push_back(std::int64_t value) {
+    if (count == kMaxDims) fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got more", kMaxDims);
+    values[count++] = value;
+}
+void Dims::insert(int position, std::int64_t value) {
+    push_back(0);
+    for (int i = count - 1; i > position; --i) values[i] = values[i - 1];
+    values[position] = value;
+}
+void Dims::erase(int position) {
+    for (int i = position; i + 1 < count; ++i) values[i] = values[i + 1];
+    --count;
+}
+bool Dims::operator==(const Dims& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+
+namespace {
+
+std::size_t bytes_of(int ndim) { return sizeof(Layout) + 2 * sizeof(std::int64_t) * static_cast<std::size_t>(ndim); }
+
+Layout* allocate(int ndim) {
+    auto* layout = static_cast<Layout*>(pool_take(bytes_of(ndim)));
+    layout->references = 1;
+    layout->ndim = static_cast<std::int16_t>(ndim);
+    return layout;
+}
+
+}  // namespace
+
+LayoutRef Layout::make(Sizes sizes) {
+    const int ndim = static_cast<int>(sizes.size());
+    if (ndim == 0) return scalar();
+    if (ndim > kMaxDims)
+        fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got %d", kMaxDims, ndim);
+    Layout* layout = allocate(ndim);
+    std::int64_t numel = 1, stride = 1;
+    for (int i = ndim - 1; i >= 0; --i) {
+        const std::int64_t size = sizes[static_cast<std::size_t>(i)];
+        layout->sizes()[i] = size;
+        layout->strides()[i] = stride;
+        numel *= size;
+        stride *= std::max<std::int64_t>(size, 1);
+    }
+    layout->numel = numel;
+    layout->contiguous = true;
+    return LayoutRef::steal(layout);
+}
+
+LayoutRef Layout::make(Sizes sizes, Sizes strides) {
+    const int ndim = static_cast<int>(sizes.size());
+    if (ndim == 0) return scalar();
+    if (ndim > kMaxDims)
+        fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got %d", kMaxDims, ndim);
+    Layout* layout = allocate(ndim);
+    std::copy(sizes.begin(), sizes.end(), layout->sizes());
+    std::copy(strides.begin(), strides.end(), layout->strides());
+    layout->numel = count_elements(sizes);
+    std::int64_t expected = 1;
+    bool contiguous = true;
+    for (int i = ndim - 1; i >= 0; --i) {
+        if (layout->sizes()[i] == 1) continue;
+        contiguous = contiguous && layout->strides()[i] == expected;
+        expected *= layout->sizes()[i];
+    }
+    layout->contiguous = contiguous || layout->numel == 0;
+    return LayoutRef::steal(layout);
+}
+
+const LayoutRef& Layout::scalar() {
+    static LayoutRef* const shared = [] {
+        Layout* layout = allocate(0);
+        layout->numel = 1;
+        layout->contiguous = true;
+        return new LayoutRef(LayoutRef::steal(layout));
+    }();
+    return *shared;
+}
+
+void destroy(Layout* layout) { pool_give(layout, bytes_of(layout->ndim)); }
+
+bool same_sizes(Sizes a, Sizes b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool same_shape(const Layout& a, const Layout& b) { return &a == &b || same_sizes(a.shape(), b.shape()); }
+
+Extent extent(const Layout& layout) {
+    Extent span{0, 0};
+    for (int i = 0; i < layout.ndim; ++i) {
+        const std::int64_t reach = (layout.sizes()[i] - 1) * layout.strides()[i];
+        (reach < 0 ? span.low : span.high) += reach;
+    }
+    return span;
+}
+
+std::string shape_text(Sizes sizes) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (i) text += ", ";
+        text += std::to_string(sizes[i]);
+    }
+    return text + "]";
+}
+
+Dims broadcast_sizes(Sizes a, Sizes b, const char* op) {
+    const int na = static_cast<int>(a.size()), nb = static_cast<int>(b.size());
+    Dims result;
+    result.count = std::max(na, nb);
+    for (int i = 0; i < result.count; ++i) {
+        const int ia = i - (result.count - na), ib = i - (result.count - nb);
+        const std::int64_t sa = ia < 0 ? 1 : a[static_cast<std::size_t>(ia)];
+        const std::int64_t sb = ib < 0 ? 1 : b[static_cast<std::size_t>(ib)];
+        if (sa != sb && sa != 1 && sb != 1)
+            fail(ErrorKind::Runtime,
+                 "%s: The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d; "
+                 "got shapes %s and %s, reshape or expand one of them",
+                 op, static_cast<long long>(sa), static_cast<long long>(sb), i, shape_text(a).c_str(), shape_text(b).c_str());
+        result[i] = sa == 1 ? sb : sa;
+    }
+    return result;
+}
+
+bool can_expand(Sizes from, Sizes to) {
+    if (from.size() > to.size()) return false;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        const std::int64_t size = from[from.size() - 1 - i];
+        if (size != 1 && size != to[to.size() - 1 - i]) return false;
+    }
+    return true;
+}
+
+int wrap_axis(std::int64_t axis, int ndim, const char* op) {
+    const int bound = std::max(ndim, 1);
+    if (axis < -bound || axis >= bound)
+        fail(ErrorKind::Index, "%s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", op, -bound,
+             bound - 1, static_cast<long long>(axis));
+    return static_cast<int>(axis < 0 ? axis + bound : axis);
+}
+
+std::int64_t count_elements(Sizes sizes) {
+    std::int64_t numel = 1;
+    for (auto size : sizes) numel *= size;
+    return numel;
+}
+
+}  // namespace clew

@@ -1,0 +1,84 @@
+// Sizes and strides, immutable and shared: the result of `x * y` has the very Layout of x, and so has what the graph saves.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "core/base/allocator.h"
+#include "core/base/object.h"
+#include "core/kernels/view.h"
+
+namespace clew {
+
+inline constexpr int kMaxDims = kernels::kMaxDims;
+using Sizes = std::span<const std::int64_t>;
+
+// A short list of numbers by value: sizes, strides, axes.
+struct Dims {
+    std::int64_t values[kMaxDims];
+    int count = 0;
+
+    Dims() = default;
+    Dims(std::initializer_list<std::int64_t> list) {
+        for (auto value : list) push_back(value);
+    }
+    explicit Dims(Sizes list) {
+        for (auto value : list) push_back(value);
+    }
+    void push_back(std::int64_t value);  // fails above kMaxDims
+    void insert(int position, std::int64_t value);
+    void erase(int position);
+    std::int64_t& operator[](int i) { return values[i]; }
+    std::int64_t operator[](int i) const { return values[i]; }
+    std::int64_t* begin() { return values; }
+    std::int64_t* end() { return values + count; }
+    const std::int64_t* begin() const { return values; }
+    const std::int64_t* end() const { return values + count; }
+    int size() const { return count; }
+    bool empty() const { return count == 0; }
+    operator Sizes() const { return {values, static_cast<std::size_t>(count)}; }
+    bool operator==(const Dims& other) const;
+};
+
+struct Layout {
+    std::uint32_t references = 1;
+    std::int16_t ndim;
+    bool contiguous;
+    std::int64_t numel;
+
+    std::int64_t* sizes() { return reinterpret_cast<std::int64_t*>(this + 1); }
+    std::int64_t* strides() { return sizes() + ndim; }
+    const std::int64_t* sizes() const { return reinterpret_cast<const std::int64_t*>(this + 1); }
+    const std::int64_t* strides() const { return sizes() + ndim; }
+    Sizes shape() const { return {sizes(), static_cast<std::size_t>(ndim)}; }
+    Sizes steps() const { return {strides(), static_cast<std::size_t>(ndim)}; }
+
+    static Ref<Layout> make(Sizes sizes);  // row-major
+    static Ref<Layout> make(Sizes sizes, Sizes strides);
+    static const Ref<Layout>& scalar();  // no axes, one element
+};
+using LayoutRef = Ref<Layout>;
+
+void destroy(Layout* layout);
+inline void retain(Layout* layout) { ++layout->references; }
+inline void release(Layout* layout) {
+    if (--layout->references == 0) destroy(layout);
+}
+
+bool same_shape(const Layout& a, const Layout& b);
+bool same_sizes(Sizes a, Sizes b);
+// The elements between the first and the last that a view can touch: [low, high] relative to its offset; empty if numel is 0.
+struct Extent {
+    std::int64_t low, high;
+};
+Extent extent(const Layout& layout);
+
+std::string shape_text(Sizes sizes);                     // "[2, 3]"
+Dims broadcast_sizes(Sizes a, Sizes b, const char* op);  // fails when they do not fit
+bool can_expand(Sizes from, Sizes to);
+int wrap_axis(std::int64_t axis, int ndim, const char* op);  // negative axes count from the end; IndexError outside
+std::int64_t count_elements(Sizes sizes);
+
+}  // namespace clew

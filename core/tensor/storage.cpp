@@ -1,0 +1,92 @@
+#include "core/tensor/storage.h"
+
+#include <algorithm>
+
+#include "core/base/allocator.h"
+
+namespace clew {
+
+std::uint64_t graph_clock = 0;
+
+namespace {
+constexpr std::int64_t kInPlaceLimit = static_cast<std::int64_t>(kPoolLimit - sizeof(Storage));
+}
+
+void release(VersionCounter* counter) {
+    if (--counter->references == 0) delete counter;
+}
+
+StorageRef Storage::make(std::int64_t bytes) {
+    Storage* storage;
+    if (bytes <= kInPlaceLimit) {
+        storage = new (pool_take(sizeof(Storage) + static_cast<std::size_t>(bytes))) Storage;
+        storage->data = reinterpret_cast<char*>(storage + 1);
+        storage->in_place = true;
+    } else {
+        void* block = block_take(static_cast<std::size_t>(bytes));
+        storage = new (pool_take(sizeof(Storage))) Storage;
+        storage->data = static_cast<char*>(block);
+    }
+    storage->bytes = bytes;
+    count_data(bytes);
+    return StorageRef::steal(storage);
+}
+
+StorageRef Storage::wrap(void* data, std::int64_t bytes, void (*free)(void*), void* context) {
+    auto* storage = new (pool_take(sizeof(Storage))) Storage;
+    storage->data = static_cast<char*>(data);
+    storage->bytes = bytes;
+    storage->foreign = true;
+    storage->free_foreign = free;
+    storage->foreign_context = context;
+    return StorageRef::steal(storage);
+}
+
+void destroy(Storage* storage) {
+    delete storage->log;
+    if (storage->foreign) {
+        auto* free = storage->free_foreign;
+        void* context = storage->foreign_context;
+        pool_give(storage, sizeof(Storage));
+        if (free) free(context);
+        return;
+    }
+    uncount_data(storage->bytes);
+    if (storage->in_place) {
+        pool_give(storage, sizeof(Storage) + static_cast<std::size_t>(storage->bytes));
+    } else {
+        block_give(storage->data, static_cast<std::size_t>(storage->bytes));
+        pool_give(storage, sizeof(Storage));
+    }
+}
+
+namespace {
+void drop(Write& write) {
+    if (write.site.code) runtime.release(write.site.code);
+    write.site.code = nullptr;
+}
+}  // namespace
+
+WriteLog::~WriteLog() {
+    drop(last);
+    for (auto& write : since_saved) drop(write);
+}
+
+void note_write(Storage& storage, const void* counter, std::int64_t begin, std::int64_t end, const char* op) {
+    if (storage.log == nullptr) storage.log = new WriteLog;
+    WriteLog& log = *storage.log;
+    drop(log.last);
+    log.last = Write{op, runtime.current_site(), tick(), counter, begin, end};
+    if (storage.saved > 0) {
+        if (log.last.site.code) runtime.retain(log.last.site.code);
+        log.since_saved.push_back(log.last);
+    }
+}
+
+void forget_writes(Storage& storage) {
+    if (storage.log == nullptr) return;
+    for (auto& write : storage.log->since_saved) drop(write);
+    storage.log->since_saved.clear();
+}
+
+}  // namespace clew

@@ -1,0 +1,73 @@
+// The memory of one or more tensors, with what the graph has to know of it: how often it was written, by whom, who saved it.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/base/object.h"
+
+namespace clew {
+
+struct Tensor;
+struct TensorObject;
+
+// Note [Versions and writes]
+// A version counter counts in-place writes as PyTorch does: views, detach() and their base share it. Nearly every storage has
+// just one, kept in the storage; `.data` and `from_numpy` of known memory make another (VersionCounter). A write through one
+// counter is not seen by those who saved through the other; so while some node holds a storage saved, every write to it is
+// also logged with its byte range, and unpacking looks for a later, overlapping write that came through another counter.
+struct VersionCounter {
+    std::uint32_t references = 1;
+    std::uint32_t value = 0;
+};
+inline void retain(VersionCounter* counter) { ++counter->references; }
+void release(VersionCounter* counter);
+
+// One in-place write: who did it and where.
+struct Write {
+    const char* op = nullptr;
+    Site site{};                // the code is owned by the log that keeps the write
+    std::uint64_t serial = 0;   // of the same clock that numbers nodes
+    const void* counter = nullptr;
+    std::int64_t begin = 0, end = 0;  // bytes
+};
+
+struct WriteLog {
+    Write last{};
+    std::vector<Write> since_saved;  // in order; emptied when nothing holds the storage saved any more
+    ~WriteLog();
+};
+
+struct Storage {
+    std::uint32_t references = 1;
+    std::uint32_t version = 0;
+    char* data = nullptr;
+    std::int64_t bytes = 0;
+    std::uint32_t saved = 0;  // slots that hold it
+    bool foreign = false;     // memory that is not ours: NumPy, DLPack
+    bool in_place = false;    // the data follows this head
+    TensorObject* owner = nullptr;  // weak: the first tensor made on it, while it lives
+    WriteLog* log = nullptr;
+    void (*free_foreign)(void*) = nullptr;
+    void* foreign_context = nullptr;
+
+    static Ref<Storage> make(std::int64_t bytes);
+    static Ref<Storage> wrap(void* data, std::int64_t bytes, void (*free)(void*), void* context);
+};
+static_assert(sizeof(Storage) <= 80);
+using StorageRef = Ref<Storage>;
+
+void destroy(Storage* storage);
+inline void retain(Storage* storage) { ++storage->references; }
+inline void release(Storage* storage) {
+    if (--storage->references == 0) destroy(storage);
+}
+
+// Numbers nodes and writes in one order: what has the larger number came later.
+extern std::uint64_t graph_clock;
+inline std::uint64_t tick() { return ++graph_clock; }
+
+// Records an in-place write of bytes [begin, end) that went through `counter`.
+void note_write(Storage& storage, const void* counter, std::int64_t begin, std::int64_t end, const char* op);
+void forget_writes(Storage& storage);
+
+}  // namespace clew

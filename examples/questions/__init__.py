@@ -1,0 +1,1 @@
+"""The questions that people ask about graphs, each with the program that answers it."""

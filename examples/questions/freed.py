@@ -1,0 +1,163 @@
+"""A forum thread: "Which is freed, which is not?"."""
+
+from __future__ import annotations
+
+import clew as torch
+
+from .asking import fails, question
+
+THREAD = "Which is freed, which is not?"
+
+
+@question(
+    THREAD,
+    "A hundred backwards, each after y = sum(x(a)) in the loop, pass. If the graph is freed after y.backward(), and "
+    "x and a are in it, why can the second round find x and a?",
+    "Each round makes a new graph. Freed means: the graph no longer refers to what it saved. The tensors a, "
+    "x.weight and x.bias belong to your variables, so they live on and the next round saves them again.",
+)
+def a_forward_in_the_loop() -> None:
+    x = torch.nn.Linear(3, 3)
+    a = torch.randn(2, 3)
+    graphs = []
+    for _ in range(100):
+        y = torch.sum(x(a))
+        y.backward()
+        graphs.append(y.grad_fn)
+    assert len({id(graph) for graph in graphs}) == 100
+    print(f"100 graphs were made; a is still {tuple(a.shape)}, x.weight.grad is {tuple(x.weight.grad.shape)}")
+    print(torch.explain(y, params=dict(x.named_parameters())))
+
+
+@question(
+    THREAD,
+    "Moving y = torch.sum(x(a)) out of the loop makes the second y.backward() fail. Why?",
+    "There is one graph now, made where y was. The first backward dropped what its AddmmBackward0 had saved (a, "
+    "which the gradient of the weight needs), and nothing made it anew. Make y inside the loop, or keep what is "
+    "saved with retain_graph=True.",
+)
+def a_forward_outside_the_loop() -> None:
+    x = torch.nn.Linear(3, 3)
+    a = torch.randn(2, 3)
+    y = torch.sum(x(a))
+    y.backward()
+    with fails(RuntimeError, "Trying to backward through the graph a second time"):
+        y.backward()
+
+
+@question(
+    THREAD,
+    "When is the graph created, and which variables and modules are in it?",
+    "It is made as the operations run, one node for each: linear, then sum. A module is no part of it; its "
+    "parameters are, as leaves, because they require a gradient. a does not: the graph saves it, for the gradient "
+    "of the weight, but has no edge to it.",
+)
+def what_the_graph_contains() -> None:
+    x = torch.nn.Linear(3, 3)
+    a = torch.randn(2, 3)
+    y = torch.sum(x(a))
+    told = torch.explain(y, params=dict(x.named_parameters()))
+    print(told)
+    leaves = {node.leaf.name for node in told.nodes if node.leaf is not None}
+    assert leaves == {"weight", "bias"}
+
+
+@question(
+    THREAD,
+    "Is x freed too? And a? If I look at a after y.backward(), it still exists. What are the buffers that are freed?",
+    "Every object can be referred to from many places, and freeing removes the graph's reference only. What you "
+    "hold stays; what only the graph held, such as the hidden activation here, goes at that moment.",
+)
+def what_you_hold_lives_on() -> None:
+    a = torch.randn(1000, 10)
+    first, second = torch.nn.Linear(10, 500), torch.nn.Linear(500, 1)
+    y = second(torch.relu(first(a))).sum()
+    before = torch.memory.stats().live
+    y.backward()
+    freed = before - torch.memory.stats().live
+    print(f"backward gave back {freed:,} bytes, although it made the gradients; a has {a.nbytes:,} bytes and is here")
+    assert freed > 1000 * 500 * 4 - 4 * (10 * 500 + 500 + 500 + 1) * 4
+    assert a.shape == (1000, 10)
+    assert first.weight.shape == (500, 10)
+
+
+@question(
+    THREAD,
+    "x_out = x(a) stands outside the loop, y = torch.sum(x_out) inside. y is rebuilt each time, yet it fails. Does "
+    "sum not make a graph?",
+    "sum makes a new node each time, but its edge leads to the node of x_out, which was made once, outside. The "
+    "first backward freed that shared part, and the second fails in it, not in the sum. Make x_out inside the loop, "
+    "detach it, or retain the graph.",
+)
+def a_part_outside_the_loop() -> None:
+    x = torch.nn.Linear(3, 3)
+    a = torch.randn(2, 3)
+    x_out = x(a)
+    y = torch.sum(x_out)
+    y.backward()
+    y = torch.sum(x_out)
+    told = torch.explain(y)
+    print([(node.name, str(node.released) if node.released else "not freed") for node in told.nodes if not node.leaf])
+    with fails(RuntimeError, "a second time"):
+        y.backward()
+
+
+@question(
+    THREAD,
+    "And with x_out = x(a) in the loop as well?",
+    "Then every round makes the whole graph. It is calling operations that makes a graph; that some of them stand "
+    "in the forward() of a module makes no difference.",
+)
+def everything_in_the_loop() -> None:
+    x = torch.nn.Linear(3, 3)
+    a = torch.randn(2, 3)
+    for _ in range(100):
+        x_out = x(a)
+        y = torch.sum(x_out)
+        y.backward()
+    print("100 backwards passed")
+
+
+@question(
+    THREAD,
+    "Two backwards in one round of the loop?",
+    "The second goes through the graph that the first has freed. The error says which call did.",
+)
+def twice_in_one_round() -> None:
+    x = torch.nn.Linear(3, 3)
+    a = torch.randn(2, 3)
+    y = torch.sum(x(a))
+    y.backward()  # fine
+    with fails(RuntimeError, "a second time"):
+        y.backward()
+
+
+@question(
+    THREAD,
+    "a = torch.tensor(2.0, requires_grad=True); c = a * 5; c.backward(). After that the buffer is deleted: which, "
+    "when 5 is no tensor?",
+    "The node read the number 5 for its derivative, and what a rule reads counts as saved. So the second backward "
+    "fails; a and its gradient are yours and stay.",
+)
+def a_number_is_saved_too() -> None:
+    a = torch.tensor(2.0, requires_grad=True)
+    c = a * 5
+    c.backward()
+    print(f"a = {a.item()}, a.grad = {a.grad.item()}")
+    assert a.grad.item() == 5
+    with fails(RuntimeError, "a second time"):
+        c.backward()
+
+
+@question(
+    THREAD,
+    "Does every graph break at the second backward?",
+    "No: one that saved nothing has nothing to free. The derivative of a sum is known from the shape alone.",
+)
+def a_graph_that_saves_nothing() -> None:
+    a = torch.ones(3, requires_grad=True)
+    y = a.sum()
+    print(torch.explain(y, params={"a": a}))
+    for _ in range(3):
+        y.backward()
+    assert a.grad.tolist() == [3, 3, 3]

@@ -1,0 +1,194 @@
+"""What ``clew xray`` tells about a script's graphs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+TRAIN = """
+import clew as torch
+from clew import nn
+
+def main():
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss = (model(torch.ones(3, 4)) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+    return loss
+
+last = main()
+print("trained")
+"""
+
+
+def test_the_whole_report(xray: Run) -> None:
+    ran = xray(TRAIN)
+    assert ran.returncode == 0, ran.stderr
+    out = ran.stdout
+    assert out.startswith("trained\n── clew xray train.py")
+    assert "The last of 5 backwards called from train.py:10 in main: loss.backward()" in out
+    assert "MeanBackward0 ()" in out
+    assert "train.py:9 in main: loss = (model(torch.ones(3, 4)) ** 2).mean()" in out
+    assert "freed by backward() at train.py:10" in out
+    assert "leaf model.0.weight (8, 4) float32" in out
+    for row in ("nodes built", "bytes saved by nodes", "peak of all tensors", "freed by backward", "freed by scope"):
+        assert f"  {row}" in out
+    for row in ("building the graph", "forward kernels", "backward", "elsewhere (Python)"):
+        assert f"  {row}" in out
+    assert "by last: " in out
+    assert "of 4 steps" in out
+
+
+def test_the_shares_of_a_step_add_up(xray: Run) -> None:
+    lines = xray(TRAIN).stdout.split("── the step")[1].splitlines()
+    shares = [float(line.split(" %")[0].split()[-1]) for line in lines if " %" in line]
+    assert len(shares) == 4
+    assert sum(shares) == pytest.approx(100, abs=0.3)
+    assert all(share >= 0 for share in shares)
+
+
+def test_totals_count_nodes_and_bytes(xray: Run) -> None:
+    out = xray(
+        """
+        import clew
+        x = clew.ones(256, requires_grad=True)
+        kept = []
+        for _ in range(3):
+            kept.append(x.exp())
+        x.exp().sum().backward()
+        x.exp()
+        """
+    ).stdout
+    assert "nodes built           6" in out
+    assert "bytes saved by nodes  5.0 KiB" in out
+    assert "freed by backward     1 node, 1.0 KiB" in out
+    assert "freed by scope        1 node, 1.0 KiB" in out
+    assert "still held            3 nodes, 3.0 KiB saved" in out
+    assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, made at train.py:5 in <module>" in out
+
+
+def test_who_holds(xray: Run) -> None:
+    out = xray(
+        """
+        import clew
+        x = clew.ones(256, requires_grad=True)
+        class Trainer: pass
+        trainer = Trainer()
+        trainer.best = {"loss": x.exp()}
+        def make():
+            hidden = x.tanh()
+            return lambda: hidden
+        look = make()
+        """
+    ).stdout
+    assert "by trainer.best['loss']: 1 node, 1.0 KiB saved, made at train.py:5 in <module>" in out
+    assert "by look:hidden: 1 node, 1.0 KiB saved, made at train.py:7 in make" in out
+
+
+def test_at_a_line(xray: Run) -> None:
+    source = """
+        import clew
+        x = clew.ones(2, requires_grad=True)
+        for _ in range(3):
+            x.exp().sum().backward()
+            x.tanh().sum().backward()
+        """
+    out = xray(source).stdout
+    assert "TanhBackward0" in out
+    assert "ExpBackward0" not in out
+    out = xray(source, options=("--at", "4")).stdout
+    assert "The last of 3 backwards called from train.py:4" in out
+    assert "ExpBackward0" in out
+    assert "TanhBackward0" not in out
+    out = xray(source, options=("--at", "2")).stdout
+    assert "No backward was called from line 2 of train.py; backwards were called from train.py:4, train.py:5." in out
+
+
+def test_autograd_grad_is_a_backward(xray: Run) -> None:
+    out = xray("import clew\nx = clew.ones(2, requires_grad=True)\nclew.autograd.grad(x.exp().sum(), x)").stdout
+    assert "freed by autograd.grad() at train.py:3" in out
+
+
+def test_no_backward(xray: Run) -> None:
+    out = xray("import clew\nprint('hello')").stdout
+    assert out.startswith("hello\n")
+    assert "No backward happened" in out
+    assert "nodes built           0" in out
+
+
+def test_only_one_backward(xray: Run) -> None:
+    out = xray("import clew\nclew.ones(2, requires_grad=True).exp().sum().backward()").stdout
+    assert "The only backward called from train.py:2" in out
+    assert "there was one backward only" in out
+
+
+def test_an_error_of_ours_ends_the_script_and_the_report_is_there(xray: Run) -> None:
+    ran = xray(
+        """
+        import clew
+        def fail():
+            x = clew.ones(256, requires_grad=True)
+            y = x.exp()
+            z = y.sum()
+            z.backward()
+            w = x.tanh()
+            z.backward()
+        fail()
+        """
+    )
+    assert ran.returncode == 1
+    assert "Trying to backward through the graph a second time" in ran.stderr
+    assert "The script ended in" in ran.stdout
+    assert "freed by backward() at train.py:6" in ran.stdout
+    assert "by w: 1 node, 1.0 KiB saved" in ran.stdout  # a variable of the function that failed
+
+
+def test_limit(xray: Run) -> None:
+    out = xray(
+        """
+        import clew
+        x = z = clew.ones(2, requires_grad=True)
+        for _ in range(1000):
+            z = z.sin()
+        z.sum().backward()
+        """,
+        options=("--limit", "5"),
+    ).stdout
+    assert "… 997 more nodes" in out
+
+
+def test_the_report_does_not_change_what_lives(xray: Run) -> None:
+    out = xray(
+        """
+        import gc, weakref
+        import clew
+        gc.disable()
+        x = clew.ones(2, requires_grad=True)
+        graphs = []
+        for _ in range(3):
+            y = x.exp().sum()
+            y.backward(retain_graph=True)
+            graphs.append(weakref.ref(y.grad_fn))
+        print([graph() is not None for graph in graphs])
+        """
+    ).stdout
+    assert out.startswith("[False, False, True]\n")
+
+
+def test_plain_ascii_where_nothing_else_can_be_shown(xray: Run) -> None:
+    ran = xray(TRAIN, PYTHONIOENCODING="ascii")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.isascii()
+    assert "* #1 MeanBackward0" in ran.stdout
+
+
+def test_a_reader_that_has_seen_enough(xray: Run) -> None:
+    ran = xray("import os, sys\nos.close(1)\nread, write = os.pipe()\nos.close(read)\nos.dup2(write, 1)")
+    assert "Traceback" not in ran.stderr

@@ -1,0 +1,130 @@
+"""What every test may ask for.
+
+The body of a test is written once and runs on clew or, with CLEW_TEST_ORACLE=1, on PyTorch itself: a test that plain
+PyTorch does not pass is wrong, unless it carries the mark `beyond` (behaviour that PyTorch does not have).
+"""
+
+import gc
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+ON_ORACLE = os.environ.get("CLEW_TEST_ORACLE") == "1"
+MODULE_NAME = "torch" if ON_ORACLE else "clew"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "beyond: behaviour that PyTorch does not have; skipped on the oracle")
+    config.addinivalue_line("markers", "slow: takes seconds")
+    config.addinivalue_line("markers", "may_leak: the test leaves tensors behind on purpose")
+    if ON_ORACLE:
+        config.addinivalue_line("filterwarnings", "ignore:Using backward.. with create_graph=True:UserWarning")
+        config.addinivalue_line("filterwarnings", "ignore:Full backward hook is firing:UserWarning")
+
+
+def pytest_collection_modifyitems(items):
+    if ON_ORACLE:
+        for item in items:
+            if item.get_closest_marker("beyond"):
+                item.add_marker(pytest.mark.skip(reason="beyond PyTorch"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "call":
+        item.call_passed = report.passed
+    return report
+
+
+@pytest.fixture
+def torch():
+    """The module under test: clew, or the oracle."""
+    return importlib.import_module(MODULE_NAME)
+
+
+@pytest.fixture
+def on_oracle():
+    """Whether the module under test is the oracle itself."""
+    return ON_ORACLE
+
+
+@pytest.fixture
+def oracle():
+    """PyTorch itself, to compute what is expected."""
+    return importlib.import_module("torch")
+
+
+@pytest.fixture(autouse=True)
+def same_seeds_for_each_test():
+    """Tests do not depend on the order they run in. Modules that nobody imported have no state to reset."""
+    numpy.random.seed(0)
+    for name in {"torch", MODULE_NAME}:
+        module = sys.modules.get(name)
+        if hasattr(module, "manual_seed"):
+            module.manual_seed(0)
+
+
+def held(module):
+    """Bytes of living tensors, and nodes."""
+    gc.collect()
+    return {
+        "bytes": module.memory.stats().live,
+        "nodes": module._core.graph_counters()["nodes_alive"],
+        "slots": module._core.graph_counters()["slots_alive"],
+    }
+
+
+@pytest.fixture
+def no_leak(request):
+    """After the test, as many bytes, nodes and saved slots live as before. Folders switch it on for all their tests.
+
+    A failing test is not checked: its traceback still holds the tensors.
+    """
+    if ON_ORACLE or request.node.get_closest_marker("may_leak"):
+        yield
+        return
+    module = importlib.import_module(MODULE_NAME)
+    before = held(module)
+    yield
+    if getattr(request.node, "call_passed", False):
+        assert held(module) == before, "the test left tensors or nodes behind"
+
+
+@pytest.fixture
+def script_environment():
+    """The environment in which another interpreter finds the same module under test."""
+    package = importlib.util.find_spec(MODULE_NAME)
+    search_path = [str(Path(package.origin).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(search_path)}
+
+
+@pytest.fixture
+def run_script(tmp_path, script_environment):
+    """Run a script in an interpreter of its own, in which `torch` is the module under test.
+
+    A crash, a hang or a changed process-wide state then fails one test only.
+    """
+
+    def run(source, *arguments, timeout=60, check=True):
+        script = tmp_path / "script.py"
+        script.write_text(f"import {MODULE_NAME} as torch\n{source}")
+        done = subprocess.run(
+            [sys.executable, str(script), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=script_environment,
+            cwd=tmp_path,
+        )
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run

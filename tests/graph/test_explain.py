@@ -1,0 +1,279 @@
+"""What clew.explain tells, as data and as text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import clew
+from clew.graph.text import as_ascii, bytes_text, counted
+
+
+def line() -> int:
+    """The number of the caller's line."""
+    return sys._getframe(1).f_lineno
+
+
+def slots(told: clew.graph.Explanation) -> Iterator[tuple[str, str]]:
+    return ((node.name, slot.name) for node in told.nodes for slot in node.saved)
+
+
+@pytest.fixture
+def x() -> Any:
+    return clew.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+
+def test_each_node_has_operation_line_shapes_and_what_it_saved(x: Any) -> None:
+    y = x**2; made = line()  # fmt: skip  # noqa: E702
+    told = clew.explain(y.sum(), params={"x": x})
+    total, power, leaf = told.nodes
+    assert (total.name, power.name, leaf.name) == ("SumBackward0", "PowBackward0", "AccumulateGrad")
+    assert power.op == "pow"
+    assert power.made_at is not None
+    assert (power.made_at.line, power.made_at.function) == (made, sys._getframe().f_code.co_name)
+    assert power.made_at.source.startswith("y = x**2")
+    assert total.outputs == (((), "float32"),)
+    assert power.outputs == (((3,), "float32"),)
+    assert total.saved == ()
+    (saved,) = (slot for slot in power.saved if slot.name == "self")
+    assert (saved.shape, saved.dtype, saved.nbytes, saved.state) == ((3,), "float32", 12, "held")
+    assert leaf.leaf is not None
+    assert (leaf.leaf.name, leaf.leaf.shape, leaf.leaf.is_gone) == ("x", (3,), False)
+
+
+def test_text_has_it_all(x: Any) -> None:
+    text = str(clew.explain((x**2).sum(), params={"x": x}))
+    assert "SumBackward0 (), saved nothing" in text
+    assert re.search(r"PowBackward0 \(3,\) +test_explain.py:\d+ in test_text_has_it_all", text)
+    assert "clew.explain((x**2).sum()" in text
+    assert "saved self (3,) float32, 12 B, held" in text
+    assert "○ #3 leaf x (3,) float32" in text
+
+
+def test_freed_says_by_which_call_at_which_line(x: Any) -> None:
+    loss = (x**2).sum()
+    loss.backward(); freed = line()  # fmt: skip  # noqa: E702
+    told = clew.explain(loss)
+    power = told.nodes[1]
+    assert {slot.state for slot in power.saved} == {"freed"}
+    assert power.released is not None
+    assert power.released.kind == "backward"
+    assert power.released.place is not None
+    assert power.released.place.line == freed
+    assert f"freed by backward() at test_explain.py:{freed}" in str(told)
+    assert (told.totals.held_bytes, told.totals.held) == (0, 0)
+    assert [release.place.line for release in told.totals.releases if release.place] == [freed]
+
+
+def test_freed_by_grad(x: Any) -> None:
+    loss = (x**2).sum()
+    clew.autograd.grad(loss, x)
+    told = clew.explain(loss)
+    assert told.nodes[1].released is not None
+    assert told.nodes[1].released.kind == "grad"
+    assert "freed by autograd.grad() at test_explain.py" in str(told)
+
+
+def test_retained_is_held(x: Any) -> None:
+    loss = (x**2).sum()
+    loss.backward(retain_graph=True)
+    told = clew.explain(loss)
+    assert told.nodes[1].released is None
+    assert (told.totals.held, told.totals.held_bytes) == (1, 12)
+
+
+def test_a_storage_is_counted_once(x: Any) -> None:
+    told = clew.explain((x * x).sum())
+    assert (told.totals.held, told.totals.held_bytes) == (2, 12)
+    first, second = told.nodes[1].saved
+    assert first.shared_with is None
+    assert second.shared_with == f"{first.name} of #2"
+    assert "shares memory with" in str(told)
+
+
+def test_a_view_of_a_large_storage() -> None:
+    w = clew.ones(2, requires_grad=True)
+    big = clew.ones(100)
+    told = clew.explain(w * big[:2])
+    (slot,) = told.nodes[0].saved
+    assert (slot.view_nbytes, slot.nbytes) == (8, 400)
+    assert "8 B of a storage of 400 B" in str(told)
+
+
+def test_written_in_place_since(x: Any) -> None:
+    y = x.exp()
+    z = y * 2
+    y.mul_(3)
+    stale = [slot for node in clew.explain([z, y]).nodes for slot in node.saved if slot.is_stale]
+    assert [slot.name for slot in stale] == ["result"]
+    assert "written in place since: version 1, saved at 0" in str(clew.explain(y))
+
+
+def test_packed_by_a_hook(x: Any) -> None:
+    with clew.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), lambda t: t):
+        y = x**2
+    told = clew.explain(y)
+    assert told.totals.packed == 1
+    assert "packed by a hook" in str(told)
+
+
+def test_a_custom_function(x: Any) -> None:
+    class Double(clew.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, value: Any) -> Any:
+            ctx.save_for_backward(value)
+            return value * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    told = clew.explain(Double.apply(x))
+    assert told.nodes[0].name == "DoubleBackward"
+    assert told.totals.held_bytes == 12
+
+
+def test_memory_of_numpy_is_a_line_of_its_own() -> None:
+    import numpy as np
+
+    w = clew.ones(3, requires_grad=True)
+    told = clew.explain(w * clew.from_numpy(np.ones(3, np.float32)))
+    assert (told.totals.held_bytes, told.totals.foreign_bytes) == (0, 12)
+    assert "another library" in str(told)
+
+
+def test_a_shared_part_is_printed_once(x: Any) -> None:
+    h = x.tanh()
+    told = clew.explain(h * 2 + h * 3)
+    assert [node.name for node in told.nodes].count("TanhBackward0") == 1
+    assert str(told).count("● #4 TanhBackward0") == 1
+    assert str(told).count("→ #4 TanhBackward0") == 1
+
+
+def test_a_large_graph_is_summarised(x: Any) -> None:
+    z = x
+    for _ in range(5000):
+        z = z * 1.001
+    told = clew.explain(z, limit=10)
+    assert len(told.nodes) == 10
+    assert told.totals.nodes == 5000
+    assert told.hidden == 4991
+    assert "… 4,991 more nodes" in str(told)
+    assert all(line.startswith(("●", "│", "○", " ")) for line in str(told).splitlines()[2:12])
+
+
+def test_a_long_chain_is_not_indented(x: Any) -> None:
+    z = x
+    for _ in range(3000):
+        z = z.sin()
+    text = str(clew.explain(z, limit=10_000))
+    assert max(len(row) - len(row.lstrip(" │├─")) for row in text.splitlines()) < 8
+
+
+def test_a_leaf(x: Any) -> None:
+    assert "a leaf" in str(clew.explain(x))
+    assert "has no gradient yet" in str(clew.explain(x))
+    x.sum().backward()
+    assert "holds a gradient of shape (3,)" in str(clew.explain(x))
+    assert clew.explain(x).nodes == ()
+
+
+def test_an_integer_tensor() -> None:
+    assert "int64 values have no gradient" in str(clew.explain(clew.tensor([1, 2])))
+
+
+def test_a_tensor_without_history() -> None:
+    assert "nothing that it was made from requires a gradient" in str(clew.explain(clew.ones(2) + 1))
+
+
+def test_where_history_was_lost(x: Any) -> None:
+    h = (x * 2).detach(); lost = line()  # fmt: skip  # noqa: E702
+    told = clew.explain(h + 1)
+    assert told.lost_by == "detach"
+    assert told.lost_at is not None
+    assert told.lost_at.line == lost
+    assert f"lost by detach at test_explain.py:{lost}" in str(told)
+
+
+def test_lost_by_a_cast(x: Any) -> None:
+    assert "int64" in str(clew.explain(x.long()).lost_by)
+
+
+def test_a_leaf_that_is_gone() -> None:
+    y = clew.ones(2, requires_grad=True) * 2
+    leaf = clew.explain(y).nodes[-1].leaf
+    assert leaf is not None
+    assert leaf.is_gone
+    assert "gone: nothing will be accumulated" in str(clew.explain(y))
+
+
+def test_a_node_and_a_sequence(x: Any) -> None:
+    a, b = x * 2, x + 1
+    assert clew.explain(a.grad_fn).nodes == clew.explain(a).nodes
+    told = clew.explain([a, b.grad_fn, clew.ones(1)])
+    assert told.totals.nodes == 2
+    assert "1 of them without history" in str(told)
+
+
+@pytest.mark.parametrize("wrong", [3, "x", None, [], [1]])
+def test_something_else(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="explain: expected a tensor, a node"):
+        clew.explain(wrong)
+
+
+def test_a_module_gets_a_hint() -> None:
+    with pytest.raises(TypeError, match="call the module and explain its result"):
+        clew.explain(clew.nn.Linear(2, 2))  # type: ignore[arg-type]
+
+
+def test_limit_must_be_positive(x: Any) -> None:
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        clew.explain(x * 2, limit=0)
+
+
+def test_explaining_changes_nothing(x: Any) -> None:
+    y = (x * x).sum()
+    before, live = clew._core.graph_counters(), clew.memory.stats().live
+    told = clew.explain(y)
+    str(told)
+    assert clew._core.graph_counters() == before
+    assert clew.memory.stats().live == live
+    y.backward()
+    assert x.grad.tolist() == [2, 4, 6]
+
+
+def test_an_explanation_does_not_hold_the_graph(x: Any) -> None:
+    alive = clew._core.graph_counters()["nodes_alive"]
+    y = x.exp().sum()
+    told = clew.explain(y)
+    del y
+    assert clew._core.graph_counters()["nodes_alive"] == alive
+    assert "ExpBackward0" in str(told)
+
+
+def test_bytes_are_the_allocators_own() -> None:
+    """What goes when the graph goes is what explain said that it holds."""
+    w = clew.rand(100, 50, requires_grad=True)
+    loss = (w * 2).tanh().exp().sum()
+    told, before = clew.explain(loss), clew.memory.stats().live
+    del loss
+    freed = before - clew.memory.stats().live
+    assert freed == told.totals.held_bytes + 4  # and the loss itself
+
+
+def test_units_and_ascii() -> None:
+    assert [bytes_text(n) for n in (0, 1023, 1024, 1536, 2**20, 3 * 2**30, 2**41)] == [
+        "0 B",
+        "1023 B",
+        "1.0 KiB",
+        "1.5 KiB",
+        "1.0 MiB",
+        "3.0 GiB",
+        "2.0 TiB",
+    ]
+    assert [counted(n, "leaf") for n in (1, 2)] == ["1 leaf", "2 leaves"]
+    assert as_ascii("●│├─→…").isascii()

@@ -1,0 +1,150 @@
+"""Comparisons, truth values, bits, extremes of two, and division that rounds."""
+
+import numpy
+import pytest
+from oracle import (
+    ALL_DTYPES,
+    ALL_PAIRS,
+    INTEGER_PAIRS,
+    NUMBER_PAIRS,
+    check,
+    check_error,
+    check_out,
+    module,
+    sample,
+    strided,
+    sweep_pair,
+)
+
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+WITH_TIES = numpy.array([[1.0, 2.0, 3.0], [0.0, -1.0, 5.0]]), numpy.array([[1.0, 5.0, 3.0], [-0.0, -2.0, 4.0]])
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons(name):
+    sweep_pair(name, dtypes=ALL_PAIRS, grad=False)
+    check(name, *WITH_TIES, grad=False)
+    check(name, numpy.array([numpy.nan, 1.0, numpy.inf]), numpy.array([numpy.nan, numpy.nan, numpy.inf]), grad=False)
+    for number in (2, 2.5, True, -1):
+        for dtype in ALL_DTYPES:
+            if (dtype, number) != ("uint8", -1):
+                check(name, sample((3, 4), dtype=dtype), number, grad=False)
+    check(f"__{name}__", sample((3, 4)), sample((4,), seed=1), method=True, grad=False)
+    check(f"{name}_", sample((3, 4)), sample((4,), seed=1), method=True, grad=False)
+    check_out(name, sample((3, 4)), sample((4,), seed=1))
+
+
+def test_comparisons_have_no_history():
+    x = module.tensor([1.0], requires_grad=True)
+    assert not (x > 0).requires_grad
+
+
+def test_equality_with_what_is_no_number():
+    x = module.tensor([1.0])
+    assert (x == None) is False  # noqa: E711
+    assert (x != "text") is True
+    with pytest.raises(TypeError):
+        _ = x < "text"
+
+
+@pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite"])
+def test_kinds_of_numbers(name):
+    values = numpy.array([0.0, 1.0, numpy.nan, numpy.inf, -numpy.inf, 1e308])
+    check(name, values, grad=False)
+    with numpy.errstate(over="ignore"):
+        check(name, values.astype("float32"), grad=False)
+    check(name, strided(sample((3, 4))), grad=False, method=True)
+    for dtype in ALL_DTYPES:
+        check(name, sample((3, 4), dtype=dtype), grad=False)
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
+def test_truth_values_of_two(name):
+    for left, right in ALL_PAIRS:
+        a, b = sample((3, 4), dtype=left), sample((4,), dtype=right, seed=1)
+        a.flat[::3] = 0
+        b.flat[::2] = 0
+        check(name, a, b, grad=False)
+    check(name + "_", sample((3, 4), dtype="bool"), sample((4,), dtype="bool"), method=True)
+    check_out(name, sample((3, 4), dtype="bool"), sample((4,), dtype="bool"))
+
+
+def test_logical_not():
+    for dtype in ALL_DTYPES:
+        check("logical_not", numpy.array([0, 1, 2, 0]).astype(dtype), grad=False)
+    check("logical_not_", sample((3, 4), dtype="int64"), method=True)
+
+
+@pytest.mark.parametrize("name", ["and", "or", "xor"])
+def test_bits(name):
+    for left, right in INTEGER_PAIRS:
+        check(f"bitwise_{name}", sample((3, 4), dtype=left), sample((4,), dtype=right, seed=1))
+    for dtype in ("bool", "int64"):
+        check(f"__{name}__", sample((3, 4), dtype=dtype), sample((4,), dtype=dtype, seed=1), method=True)
+        check(f"__{name}__", sample((3, 4), dtype=dtype), True, method=True)
+        check(f"__r{name}__", sample((3, 4), dtype=dtype), True, method=True)
+        check(f"__i{name}__", sample((3, 4), dtype=dtype), sample((4,), dtype=dtype, seed=1), method=True)
+    check(f"bitwise_{name}", sample((3, 4), dtype="int32"), 6)
+    check_error(f"bitwise_{name}", sample((3,)), sample((3,)), error=RuntimeError)
+
+
+def test_bitwise_not():
+    for dtype in ("bool", "uint8", "int32", "int64"):
+        check("bitwise_not", sample((3, 4), dtype=dtype))
+        check("__invert__", sample((3, 4), dtype=dtype), method=True)
+
+
+@pytest.mark.parametrize("name", ["left_shift", "right_shift"])
+def test_shifts(name):
+    for dtype in ("uint8", "int32", "int64"):
+        check(f"bitwise_{name}", sample((3, 4), dtype=dtype), numpy.abs(sample((4,), dtype=dtype, seed=1)))
+        check(f"__{name[0]}shift__", sample((3, 4), dtype=dtype), 2, method=True)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_extremes(name):
+    sweep_pair(name, dtypes=ALL_PAIRS)
+    check(name, *WITH_TIES)
+    check(name, numpy.array([numpy.nan, 1.0, 2.0]), numpy.array([1.0, numpy.nan, 2.0]), second=False)
+    check_out(name, sample((3, 4)), sample((4,), seed=1))
+
+
+# ------------------------------------------------------------------------------------------------------------- division
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_rounding_division(name):
+    differentiable = name != "floor_divide"
+    sweep_pair(name, ("real", "nonzero"), dtypes=NUMBER_PAIRS, grad=differentiable)
+    for number in (3, 2.5, -2, -0.7):
+        for dtype in ("int32", "int64", "float32", "float64"):
+            check(name, sample((3, 4), dtype=dtype), number, grad=differentiable)
+    check(name + "_", sample((3, 4)), sample((4,), "nonzero"), method=True, grad=differentiable)
+    check_out(name, sample((3, 4)), sample((4,), "nonzero"))
+    special = numpy.array([1.0, -1.0, 0.0, numpy.inf, 7.5, -7.5]), numpy.array([0.0, 0.0, 0.0, 2.0, numpy.inf, -numpy.inf])
+    check(name, *special, grad=False)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_integers_divided_by_zero(name):
+    zero = numpy.array([1, 0, 2])
+    check_error(name, sample((3,), dtype="int64"), zero, error=RuntimeError, match="ZeroDivisionError")
+    check_error(name, sample((3,), dtype="int64"), 0, error=RuntimeError, match="ZeroDivisionError")
+    check(name, sample((0,), dtype="int64"), 0)
+    check(name, sample((3,)), 0.0, grad=False)
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc", None])
+def test_div_with_a_rounding_mode(mode):
+    check("div", sample((3, 4)), sample((4,), "nonzero"), kwargs={"rounding_mode": mode}, node=mode is not None)
+    check("div", sample((3, 4), dtype="int64"), sample((4,), dtype="int32"), kwargs={"rounding_mode": mode})
+    if mode:
+        check_error("div", sample((3,), dtype="int64"), 0, kwargs={"rounding_mode": mode}, match="ZeroDivisionError")
+
+
+def test_division_operators():
+    for dtype in ("int64", "float64"):
+        check("__floordiv__", sample((3, 4), dtype=dtype), 2, method=True, grad=False)
+        check("__rfloordiv__", sample((3, 4), "nonzero", dtype=dtype), 7, method=True, grad=False)
+        check("__mod__", sample((3, 4), dtype=dtype), 2, method=True)
+        check("__rmod__", sample((3, 4), "nonzero", dtype=dtype), 7, method=True, grad=False)
+        check("__ifloordiv__", sample((3, 4), dtype=dtype), 2, method=True, grad=False)
+        check("__imod__", sample((3, 4), dtype=dtype), 2, method=True)

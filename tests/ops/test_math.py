@@ -1,0 +1,189 @@
+"""Functions of one number: powers, exponentials, angles, rounding; and their relatives of two."""
+
+import numpy
+import pytest
+from oracle import (
+    FLOAT_PAIRS,
+    NUMBER_PAIRS,
+    check,
+    check_error,
+    check_out,
+    module,
+    sample,
+    strided,
+    sweep,
+    sweep_pair,
+)
+
+DOMAIN_OF = {
+    "exp": "real",
+    "exp2": "real",
+    "expm1": "real",
+    "log": "positive",
+    "log2": "positive",
+    "log10": "positive",
+    "log1p": "positive",
+    "sin": "real",
+    "cos": "real",
+    "tan": "unit",
+    "asin": "unit",
+    "acos": "unit",
+    "atan": "real",
+    "sinh": "real",
+    "cosh": "real",
+    "tanh": "real",
+    "sigmoid": "real",
+    "erf": "real",
+    "erfc": "real",
+    "sqrt": "positive",
+    "rsqrt": "positive",
+    "reciprocal": "nonzero",
+    "square": "real",
+}
+STEPS = ["sign", "floor", "ceil", "round", "trunc"]
+
+
+@pytest.mark.parametrize("name", DOMAIN_OF)
+def test_smooth_functions(name):
+    sweep(name, DOMAIN_OF[name])
+
+
+@pytest.mark.parametrize("name", DOMAIN_OF)
+def test_smooth_functions_in_place_and_into_out(name):
+    domain = DOMAIN_OF[name]
+    check(name, sample((3, 4), domain), method=True)
+    check(name + "_", sample((3, 4), domain), method=True)
+    check(name + "_", strided(sample((3, 4), domain, "float32")), method=True, second=False)
+    check_out(name, sample((3, 4), domain))
+
+
+@pytest.mark.parametrize("name", ["abs", *STEPS])
+def test_piecewise_linear_functions(name):
+    integers = ("int64", "int32", "uint8") + (("bool",) if name in ("abs", "sign") else ())
+    sweep(name, "nonzero", integers=False)
+    for dtype in integers:
+        check(name, sample((3, 5), dtype=dtype))
+    check(name + "_", sample((3, 4), "nonzero"), method=True)
+    check_out(name, sample((3, 4), "nonzero"))
+    special = numpy.array([0.0, -0.0, 0.5, 1.5, -0.5, -2.5, numpy.inf, -numpy.inf, numpy.nan])
+    check(name, special)
+    check(name, special.astype("float32"))
+
+
+def test_abs_is_what_python_calls():
+    check("__abs__", sample((3, 4), "nonzero"), method=True)
+
+
+def test_rounding_refuses_bool():
+    check_error("floor", sample((3,), dtype="bool"), error=NotImplementedError)
+
+
+@pytest.mark.parametrize("name", ["lgamma", "digamma"])
+def test_gamma_functions(name):
+    sweep(name, "positive", integers=False, second=False)
+    check(name, sample((3, 4), "positive", "int64"), grad=False)
+    check_out(name, sample((3, 4), "positive"))
+
+
+def test_the_second_derivative_of_lgamma_is_a_clear_error():
+    x = module.tensor([1.5], requires_grad=True)
+    (first,) = module.autograd.grad(module.lgamma(x).sum(), x, create_graph=True)
+    if module.__name__ == "clew":
+        with pytest.raises(NotImplementedError, match="digamma"):
+            first.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "atan"])
+def test_special_values(name):
+    values = numpy.array([0.0, -0.0, 1.0, -1.0, numpy.inf, -numpy.inf, numpy.nan, 1e-300, 1e300, -1e300, 88.0, -104.0, 710.0])
+    check(name, values, second=False)
+    with numpy.errstate(over="ignore"):
+        check(name, values.astype("float32"), second=False, rtol=1e-4)
+
+
+def test_atan2():
+    sweep_pair("atan2", ("nonzero", "nonzero"), dtypes=[pair for pair in FLOAT_PAIRS if "bool" not in pair])
+    check("atan2_", sample((3, 4), "nonzero"), sample((4,), "nonzero", seed=3), method=True)
+    check("atan2", sample((3,), dtype="int64"), sample((3,), dtype="int32"))
+    check("atan2", numpy.zeros(3), numpy.array([0.0, 1.0, -1.0]), second=False)
+
+
+# -------------------------------------------------------------------------------------------------------------- powers
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, -2, 0.5, -0.5, 2.5, 7, -3.7, 0.0, 2.0, True])
+def test_a_number_as_exponent(exponent):
+    for shape in ((), (4,), (2, 0), (3, 5)):
+        check("pow", sample(shape, "positive"), exponent)
+        check("pow", sample(shape, "positive", "float32"), exponent, second=False)
+    check("__pow__", strided(sample((3, 5), "positive")), exponent, method=True)
+    check("pow_", sample((3, 5), "positive"), exponent, method=True)
+    check("pow", sample((300, 257), "positive"), exponent, second=False)
+    check_out("pow", sample((3, 4), "positive"), exponent)
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3])
+def test_integers_to_a_whole_power(exponent):
+    for dtype in ("uint8", "int32", "int64"):
+        check("pow", sample((3, 4), dtype=dtype), exponent)
+        check("pow", sample((3, 4), dtype=dtype), float(exponent))
+
+
+def test_integers_to_a_negative_power_are_refused():
+    check_error("pow", sample((3,), dtype="int64"), -1, match="Integers to negative integer powers are not allowed")
+    check("pow", sample((3,), dtype="int64"), -1.0)
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 0.5, 1.5, -1, 0.0])
+def test_powers_of_zero_and_negative_numbers(exponent):
+    check("pow", numpy.array([0.0, -0.0, -2.0, 3.0]), exponent, second=exponent in (0, 1, 2, 3))
+
+
+def test_tensors_as_exponents():
+    sweep_pair("pow", ("positive", "real"), dtypes=[pair for pair in FLOAT_PAIRS if "bool" not in pair])
+    for left in ("uint8", "int32", "int64"):
+        for right in ("uint8", "int32", "int64"):
+            check("pow", numpy.abs(sample((3, 4), dtype=left)), numpy.abs(sample((3, 4), dtype=right, seed=1)))
+    check("pow_", sample((3, 4), "positive"), sample((4,)), method=True)
+    check("__pow__", sample((3, 4), "positive"), sample((4,)), method=True)
+    check_out("pow", sample((3, 4), "positive"), sample((4,)))
+
+
+def test_tensor_powers_at_zero():
+    base, exponent = numpy.array([0.0, 0.0, 0.0, 2.0, -2.0]), numpy.array([0.0, 1.0, 2.5, 0.0, 2.0])
+    check("pow", base, exponent, second=False)
+
+
+def test_second_derivatives_of_tensor_powers_at_zero_are_finite():
+    base = module.tensor([0.0, 0.0, 2.0], dtype=module.float64, requires_grad=True)
+    exponent = module.tensor([0.0, 2.0, 0.0], dtype=module.float64, requires_grad=True)
+    first = module.autograd.grad((base**exponent).sum(), (base, exponent), create_graph=True)
+    by_base, _ = module.autograd.grad(first[0].sum(), (base, exponent), allow_unused=True)
+    if module.__name__ == "clew":
+        numpy.testing.assert_allclose(by_base.numpy(), [0.0, 2.0, 0.0])
+
+
+@pytest.mark.parametrize("base", [2, 2.5, 0.5, 1, 3.0, -2.0])
+def test_a_number_as_base(base):
+    for shape in ((), (4,), (3, 5), (0,)):
+        check("pow", base, sample(shape))
+        check("pow", base, sample(shape, dtype="float32"), second=False)
+    check("pow", base, numpy.abs(sample((3, 4), dtype="int64")))
+    check("__rpow__", sample((3, 4)), base, method=True)
+
+
+def test_zero_as_base():
+    check("pow", 0, numpy.array([0.0, 1.0, 2.5, -1.0, numpy.nan]), second=False)
+    check("pow", 0.0, sample((3, 4), "positive"))
+
+
+def test_a_number_exponent_saves_the_base_and_a_number_base_the_result():
+    x = module.tensor([2.0], requires_grad=True)
+    assert (x**3)._version == 0
+    assert (x**3).grad_fn._saved_self is x
+    power = 3**x
+    assert power.grad_fn._saved_result.item() == 9.0
+
+
+def test_powers_promote_numbers():
+    for left, right in NUMBER_PAIRS:
+        if left.startswith("float") or right.startswith("float"):
+            check("pow", numpy.abs(sample((3,), dtype=left)), sample((), "positive", right, 1), second=False)

@@ -1,0 +1,83 @@
+"""Checks that no layer includes or imports one above it (docs/internals/layers.md says which layer is which)."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What the files of a folder may include, besides the standard library. Kernels see raw buffers only.
+CORE: dict[str, tuple[str, ...]] = {
+    "core/base": ("core/base",),
+    "core/kernels": ("core/base", "core/kernels"),
+    "core/tensor": ("core/base", "core/kernels", "core/tensor"),
+    "core/autograd": ("core/base", "core/kernels/view.h", "core/tensor", "core/autograd"),
+    "core/ops": ("core/base", "core/kernels", "core/tensor", "core/autograd", "core/ops"),
+    "bind": ("core", "bind"),
+}
+# The core knows no Python, and a kernel family no standard library that could share inline code between instruction sets.
+FAMILY_HEADERS = {"cstdint", "cstddef", "cmath", "cfloat", "climits"}
+
+PYTHON: dict[str, tuple[str, ...]] = {
+    # The engine's own face may not lean on what is built with it.
+    "clew/autograd": ("clew.nn", "clew.optim", "clew.cli", "clew.utils.data"),
+    "clew/ops": ("clew.nn", "clew.optim", "clew.cli"),
+    "clew/graph": ("clew.nn", "clew.optim", "clew.cli"),
+    "clew/nn": ("clew.optim", "clew.cli"),
+    "clew/optim": ("clew.nn", "clew.cli"),
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def check_core() -> list[str]:
+    wrong = []
+    for folder, allowed in CORE.items():
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix not in {".h", ".cpp"}:
+                continue
+            name = path.relative_to(ROOT)
+            for bracket, target in INCLUDE.findall(path.read_text()):
+                if bracket == '"' and not any(target == one or target.startswith(one + "/") for one in allowed):
+                    wrong.append(f"{name}: {folder} may not include {target}")
+                if folder.startswith("core") and ("Python.h" in target or "nanobind" in target):
+                    wrong.append(f"{name}: the core knows no Python, but includes {target}")
+                if path.name.endswith(".isa.cpp") and bracket == "<" and target not in FAMILY_HEADERS:
+                    wrong.append(f"{name}: a kernel family includes no <{target}>")
+    return wrong
+
+
+def imports_of(path: Path) -> list[str]:
+    """Modules that are imported when the file is (imports inside functions are late on purpose)."""
+    found = []
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def check_python() -> list[str]:
+    wrong = []
+    for folder, forbidden in PYTHON.items():
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for target in imports_of(path):
+                if any(target == one or target.startswith(one + ".") for one in forbidden):
+                    wrong.append(f"{path.relative_to(ROOT)}: {folder} may not import {target}")
+    return wrong
+
+
+def main() -> int:
+    wrong = check_core() + check_python()
+    for line in wrong:
+        print(line)
+    print(f"layers: {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds the core with AddressSanitizer and UndefinedBehaviorSanitizer and runs the first-party tests on it.
+#
+#     tools/sanitize.sh [pytest arguments]
+#
+# CPython itself is not leak-clean, so leaks are watched by our own counters (tests/conftest.py), not by LeakSanitizer. Tests that
+# need PyTorch are left out: it was not built for a sanitizer. Needs the packages of `pip install ".[test]"` in the Python that
+# runs it (PYTHON says which; python3 by default).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+build=${CLEW_SANITIZE_BUILD:-build-sanitize}
+
+cmake_command=$("$python" -c "import shutil, sysconfig, os; print(shutil.which('cmake', path=sysconfig.get_path('scripts') + os.pathsep + os.environ['PATH']) or '')")
+ninja_command=$("$python" -c "import shutil, sysconfig, os; print(shutil.which('ninja', path=sysconfig.get_path('scripts') + os.pathsep + os.environ['PATH']) or '')")
+"$cmake_command" -S . -B "$build" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja_command" -DCLEW_SANITIZE=ON -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" >/dev/null
+"$cmake_command" --build "$build"
+
+# A package folder of its own: our Python files beside the sanitized core.
+package="$build/package"
+rm -rf "$package"
+mkdir -p "$package"
+cp -r clew "$package/clew"
+rm -f "$package"/clew/_core*.so
+cp "$build"/_core*.so "$package/clew/"
+
+export LD_PRELOAD="$(g++ -print-file-name=libasan.so):$(g++ -print-file-name=libubsan.so)"
+export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:halt_on_error=1:detect_stack_use_after_return=0
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export PYTHONMALLOC=malloc
+export PYTHONPATH="$PWD/$package"
+export CLEW_SANITIZED=1
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
+exec "$python" -m pytest -p no:cacheprovider -m "not oracle and not slow" "$@"
