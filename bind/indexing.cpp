@@ -1,6 +1,82 @@
 #include "bind/indexing.h"
 
+#include "bind/errors.h"
+#include "bind/index_key.h"
+#include "bind/objects.h"
+#include "core/base/error.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/functions.h"
+
 namespace clew::bind {
-PyObject* tensor_getitem(PyObject*, PyObject*) { PyErr_SetString(PyExc_NotImplementedError, "indexing"); return nullptr; }
-int tensor_setitem(PyObject*, PyObject*, PyObject*) { PyErr_SetString(PyExc_NotImplementedError, "indexing"); return -1; }
+namespace {
+
+// A subclass's __torch_function__(func, types, args, {}).
+PyObject* dispatch(const char* name, PyObject* self, PyObject* args) {
+    const Handle held = Handle::steal(checked(args));
+    const Handle handler = Handle::steal(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__torch_function__")));
+    const Handle function = Handle::steal(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&tensor_type), name)));
+    return checked(PyObject_CallFunction(static_cast<PyObject*>(handler.get()), "O(O)O{}", static_cast<PyObject*>(function.get()), Py_TYPE(self),
+                                         static_cast<PyObject*>(held.get())));
+}
+
+// What is assigned, as a tensor; numbers take the dtype of what they are written to.
+Tensor value_of(PyObject* value, const Tensor& self) {
+    if (TensorObject* tensor = as_tensor(value)) return Tensor(tensor);
+    if (!is_number(value))
+        fail(ErrorKind::Type, "can't assign a %s to a %s Tensor; make it a tensor first, with clew.tensor(...)", Py_TYPE(value)->tp_name,
+             dtype_name(self.dtype()));
+    return converted(tensor_from_number(value), self.dtype());
+}
+
+// Leading axes of size 1 that the destination does not have don't matter.
+Tensor without_leading_ones(const Tensor& value, int ndim) {
+    Dims sizes(value.sizes());
+    while (sizes.size() > ndim && sizes[0] == 1) sizes.erase(0);
+    return sizes.size() == value.ndim() ? value : reshape(value, sizes);
+}
+
+void write(const Tensor& view, const Tensor& value) { copy_in_place(view, without_leading_ones(value, view.ndim())); }
+
+Tensor get(const Tensor& x, PyObject* key) {
+    if (PyLong_CheckExact(key)) return select_position(x, 0, key, 0);
+    if (PySlice_Check(key)) return take_slice(x, 0, key, true);
+    const Selection selection = select(x, key);
+    if (!selection.indices.empty()) return index(selection.view, selection.indices);
+    return selection.view.same(x) ? view_alias(x) : selection.view;
+}
+
+void set(const Tensor& x, PyObject* key, const Tensor& value) {
+    if (key == Py_False) return;  // nothing is selected
+    if (PyLong_CheckExact(key)) return write(select_position(x, 0, key, 0), value);
+    if (PySlice_Check(key)) return write(take_slice(x, 0, key, true), value);
+    const Selection selection = select(x, key);
+    if (selection.indices.empty()) return write(selection.view, value);
+    // The value may have leading ones more than the result, whose rank only the indices know: as many go as there are.
+    index_put_in_place(selection.view, selection.indices, without_leading_ones(value, 0));
+}
+
+}  // namespace
+
+PyObject* tensor_getitem(PyObject* self, PyObject* key) {
+    return guarded([&]() -> PyObject* {
+        if (needs_dispatch(self)) return dispatch("__getitem__", self, PyTuple_Pack(2, self, key));
+        return wrap(get(Tensor(reinterpret_cast<TensorObject*>(self)), key));
+    });
+}
+
+int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
+    return guarded(
+        [&] {
+            if (value == nullptr) fail(ErrorKind::Type, "Tensor does not support deleting items");
+            if (needs_dispatch(self)) {
+                Py_DECREF(dispatch("__setitem__", self, PyTuple_Pack(3, self, key, value)));
+                return 0;
+            }
+            const Tensor x(reinterpret_cast<TensorObject*>(self));
+            set(x, key, value_of(value, x));
+            return 0;
+        },
+        -1);
+}
+
 }  // namespace clew::bind

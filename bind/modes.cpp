@@ -1,8 +1,10 @@
-// Modes, counters and settings as plain functions of the module.
 #include "bind/modes.h"
 
 #include <cstring>
+#include <string>
 #include <utility>
+
+#include <nanobind/stl/string.h>
 
 #include "bind/dtype.h"
 #include "bind/errors.h"
@@ -16,12 +18,14 @@
 #include "core/kernels/blas.h"
 #include "core/kernels/isa.h"
 
+namespace nb = nanobind;
+
 namespace clew::bind {
 namespace {
 
 std::uint32_t bit_of(const char* name) {
     constexpr std::pair<const char*, std::uint32_t> kBits[] = {
-        {"no_grad", kNoGrad},   {"inference", kInferenceMode},          {"saved_hooks", kSavedHooks},
+        {"no_grad", kNoGrad},   {"inference", kInferenceMode},           {"saved_hooks", kSavedHooks},
         {"anomaly", kAnomaly},  {"allow_data_writes", kAllowDataWrites}, {"no_torch_function", kNoTorchFunction},
         {"timing", kTiming},    {"no_provenance", kNoProvenance},
     };
@@ -30,150 +34,102 @@ std::uint32_t bit_of(const char* name) {
     fail(ErrorKind::Value, "mode: unknown mode '%s'", name);
 }
 
-// set_mode(name, on) -> what it was
-PyObject* set_mode(PyObject*, PyObject* args) {
-    const char* name;
-    int on;
-    if (!PyArg_ParseTuple(args, "sp", &name, &on)) return nullptr;
-    return guarded([&] {
-        const std::uint32_t bit = bit_of(name);
-        const bool before = mode(bit);
-        mode_word = on ? mode_word | bit : mode_word & ~bit;
-        return PyBool_FromLong(before);
-    });
+bool set_bits(std::uint32_t bits, bool on) {
+    const bool before = mode(bits);
+    mode_word = on ? mode_word | bits : mode_word & ~bits;
+    return before;
 }
-PyObject* get_mode(PyObject*, PyObject* name) {
-    return guarded([&] {
-        const char* text = PyUnicode_AsUTF8(name);
-        if (text == nullptr) throw PythonError();
-        return PyBool_FromLong(mode(bit_of(text)));
-    });
-}
-// The fast pair for grad modes, which user code enters and leaves often.
-PyObject* set_grad_enabled(PyObject*, PyObject* on) {
-    const bool before = grad_enabled();
-    mode_word = PyObject_IsTrue(on) ? mode_word & ~static_cast<std::uint32_t>(kNoGrad) : mode_word | kNoGrad;
-    return PyBool_FromLong(before);
-}
-PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
 
-PyObject* counters(PyObject*, PyObject*) {
+nb::dict counters() {
     const GraphCounters& c = graph_counters;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "nodes_built", static_cast<long long>(c.nodes_built), "nodes_alive",
-                         static_cast<long long>(c.nodes_alive), "nodes_freed_by_backward", static_cast<long long>(c.nodes_freed_by_backward),
-                         "nodes_freed_by_scope", static_cast<long long>(c.nodes_freed_by_scope), "bytes_saved",
-                         static_cast<long long>(c.bytes_saved), "bytes_freed_by_backward", static_cast<long long>(c.bytes_freed_by_backward),
-                         "bytes_freed_by_scope", static_cast<long long>(c.bytes_freed_by_scope), "slots_alive",
-                         static_cast<long long>(c.slots_alive));
+    nb::dict result;
+    result["nodes_built"] = c.nodes_built;
+    result["nodes_alive"] = c.nodes_alive;
+    result["nodes_freed_by_backward"] = c.nodes_freed_by_backward;
+    result["nodes_freed_by_scope"] = c.nodes_freed_by_scope;
+    result["bytes_saved"] = c.bytes_saved;
+    result["bytes_freed_by_backward"] = c.bytes_freed_by_backward;
+    result["bytes_freed_by_scope"] = c.bytes_freed_by_scope;
+    result["slots_alive"] = c.slots_alive;
+    return result;
 }
 
-PyObject* timing(PyObject*, PyObject* on) {
-    const bool wanted = PyObject_IsTrue(on) == 1;
-    if (wanted) timings = {};
-    mode_word = wanted ? mode_word | kTiming : mode_word & ~static_cast<std::uint32_t>(kTiming);
-    Py_RETURN_NONE;
-}
-PyObject* get_timings(PyObject*, PyObject*) {
-    return Py_BuildValue("{s:L,s:L,s:L,s:L}", "forward_kernels", static_cast<long long>(timings.forward_kernels), "recording",
-                         static_cast<long long>(timings.recording), "backward", static_cast<long long>(timings.backward), "operations",
-                         static_cast<long long>(timings.operations));
-}
-PyObject* provenance(PyObject*, PyObject* on) {
-    mode_word = PyObject_IsTrue(on) ? mode_word & ~static_cast<std::uint32_t>(kNoProvenance) : mode_word | kNoProvenance;
-    Py_RETURN_NONE;
-}
-
-PyObject* live_tensors(PyObject*, PyObject*) {
-    PyObject* list = PyList_New(0);
-    for (TensorObject* tensor = living_tensors; list && tensor; tensor = tensor->next)
-        if (tensor->layout) PyList_Append(list, as_object(tensor));
-    return list;
-}
-
-PyObject* memory(PyObject*, PyObject*) {
+nb::dict memory() {
     const MemoryStats& m = memory_stats;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "live", static_cast<long long>(m.live), "cached", static_cast<long long>(m.cached), "peak",
-                         static_cast<long long>(m.peak), "allocations", static_cast<long long>(m.allocations), "frees",
-                         static_cast<long long>(m.frees), "objects", static_cast<long long>(m.objects));
-}
-PyObject* py_reset_peak(PyObject*, PyObject*) {
-    reset_peak();
-    Py_RETURN_NONE;
-}
-PyObject* py_empty_cache(PyObject*, PyObject*) {
-    empty_cache();
-    Py_RETURN_NONE;
+    nb::dict result;
+    result["live"] = m.live;
+    result["cached"] = m.cached;
+    result["peak"] = m.peak;
+    result["allocations"] = m.allocations;
+    result["frees"] = m.frees;
+    result["objects"] = m.objects;
+    return result;
 }
 
-PyObject* py_set_default_dtype(PyObject*, PyObject* object) {
-    return guarded([&]() -> PyObject* {
-        const auto dtype = dtype_from(object);
-        if (!dtype) fail(ErrorKind::Type, "set_default_dtype: expected a dtype, got %s", Py_TYPE(object)->tp_name);
-        set_default_dtype(*dtype);
-        Py_RETURN_NONE;
-    });
-}
-PyObject* py_get_default_dtype(PyObject*, PyObject*) { return dtype_object(default_dtype()); }
-
-PyObject* py_set_num_threads(PyObject*, PyObject* count) {
-    return guarded([&]() -> PyObject* {
-        const long wanted = PyLong_AsLong(count);
-        if (wanted == -1 && PyErr_Occurred()) throw PythonError();
-        if (wanted < 1) fail(ErrorKind::Runtime, "set_num_threads: expects a positive integer, got %ld", wanted);
-        set_num_threads(static_cast<int>(wanted));
-        Py_RETURN_NONE;
-    });
-}
-PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
-
-PyObject* py_set_blas_path(PyObject*, PyObject* path) {
-    const char* text = PyUnicode_AsUTF8(path);
-    if (text == nullptr) return nullptr;
-    kernels::set_blas_path(text);
-    Py_RETURN_NONE;
-}
-PyObject* py_set_package_folder(PyObject*, PyObject* path) {
-    const char* text = PyUnicode_AsUTF8(path);
-    if (text == nullptr) return nullptr;
-    set_package_folder(text);
-    Py_RETURN_NONE;
-}
-PyObject* py_isa(PyObject*, PyObject*) {
-    return guarded([&] { return PyUnicode_FromString(kernels::isa_name(kernels::active_isa())); });
-}
-PyObject* py_site(PyObject*, PyObject*) {
-    const Site site = current_site();
-    PyObject* made = site_object(site);
-    Py_XDECREF(static_cast<PyObject*>(site.code));
-    return made;
+nb::dict measured() {
+    nb::dict result;
+    result["forward_kernels"] = timings.forward_kernels;
+    result["recording"] = timings.recording;
+    result["backward"] = timings.backward;
+    result["operations"] = timings.operations;
+    return result;
 }
 
-PyMethodDef functions[] = {
-    {"set_mode", set_mode, METH_VARARGS, nullptr},
-    {"get_mode", get_mode, METH_O, nullptr},
-    {"set_grad_enabled", set_grad_enabled, METH_O, nullptr},
-    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether operations are recorded."},
-    {"graph_counters", counters, METH_NOARGS, "What was built, saved and freed so far."},
-    {"timing", timing, METH_O, "Starts (and resets) or stops measuring where the time goes."},
-    {"timings", get_timings, METH_NOARGS, "Nanoseconds since timing(True)."},
-    {"provenance", provenance, METH_O, "Benchmarks only: switches the recording of sites."},
-    {"live_tensors", live_tensors, METH_NOARGS, "All living tensors."},
-    {"memory_stats", memory, METH_NOARGS, nullptr},
-    {"reset_peak", py_reset_peak, METH_NOARGS, nullptr},
-    {"empty_cache", py_empty_cache, METH_NOARGS, nullptr},
-    {"set_default_dtype", py_set_default_dtype, METH_O, "The dtype of new floating tensors."},
-    {"get_default_dtype", py_get_default_dtype, METH_NOARGS, "The dtype of new floating tensors."},
-    {"set_num_threads", py_set_num_threads, METH_O, "How many threads kernels may use."},
-    {"get_num_threads", py_get_num_threads, METH_NOARGS, "How many threads kernels may use."},
-    {"set_blas_path", py_set_blas_path, METH_O, nullptr},
-    {"set_package_folder", py_set_package_folder, METH_O, nullptr},
-    {"isa", py_isa, METH_NOARGS, "The instruction set in use: v2, v3 or v4."},
-    {"current_site", py_site, METH_NOARGS, "The innermost line outside clew."},
-    {nullptr, nullptr, 0, nullptr},
-};
+nb::list living() {
+    nb::list result;
+    for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
+        if (tensor->layout) result.append(nb::borrow(as_object(tensor)));
+    return result;
+}
+
+DType need_dtype(nb::handle object) {
+    const auto dtype = dtype_from(object.ptr());
+    if (!dtype) fail(ErrorKind::Type, "set_default_dtype: expected a dtype, got %s", Py_TYPE(object.ptr())->tp_name);
+    return *dtype;
+}
 
 }  // namespace
 
-void init_modes(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
+void init_modes(nb::module_& m) {
+    m.def("set_mode", [](const char* name, bool on) { return set_bits(bit_of(name), on); }, nb::arg("name"), nb::arg("on"),
+          "Switches a mode of this thread; returns what it was.");
+    m.def("get_mode", [](const char* name) { return mode(bit_of(name)); }, nb::arg("name"), "Whether a mode of this thread is on.");
+    m.def("set_grad_enabled", [](bool on) { return !set_bits(kNoGrad, !on); }, nb::arg("on"),
+          "Switches the recording of operations; returns what it was.");
+    m.def("is_grad_enabled", [] { return grad_enabled(); }, "Whether operations are recorded.");
+    m.def("provenance", [](bool on) { set_bits(kNoProvenance, !on); }, nb::arg("on"), "Benchmarks only: switches the recording of sites.");
+    m.def("timing",
+          [](bool on) {
+              if (on) timings = {};
+              set_bits(kTiming, on);
+          },
+          nb::arg("on"), "Starts (and resets) or stops measuring where the time goes.");
+    m.def("timings", measured, "Nanoseconds since timing(True).");
+    m.def("graph_counters", counters, "What was built, saved and freed so far.");
+    m.def("live_tensors", living, "All living tensors.");
+    m.def("memory_stats", memory, "The allocator's own counts, in bytes as requested.");
+    m.def("reset_peak", reset_peak, "Makes the peak what is live now.");
+    m.def("empty_cache", empty_cache, "Gives cached blocks back to the system.");
+    m.def("set_default_dtype", [](nb::handle dtype) { set_default_dtype(need_dtype(dtype)); }, nb::arg("dtype"),
+          "The dtype of new floating tensors.");
+    m.def("get_default_dtype", [] { return nb::steal(dtype_object(default_dtype())); }, "The dtype of new floating tensors.");
+    m.def("set_num_threads",
+          [](int count) {
+              if (count < 1) fail(ErrorKind::Runtime, "set_num_threads: expects a positive integer, got %d", count);
+              set_num_threads(count);
+          },
+          nb::arg("count"), "How many threads kernels may use.");
+    m.def("get_num_threads", [] { return num_threads(); }, "How many threads kernels may use.");
+    m.def("set_blas_path", [](const char* path) { kernels::set_blas_path(path); }, nb::arg("path"), "Where OpenBLAS lies; loaded at first use.");
+    m.def("set_package_folder", [](const char* path) { set_package_folder(path); }, nb::arg("path"), "Frames of files in it are no sites.");
+    m.def("isa", [] { return std::string(kernels::isa_name(kernels::active_isa())); }, "The instruction set in use: v2, v3 or v4.");
+    m.def("current_site",
+          [] {
+              const Site site = current_site();
+              const Handle code = Handle::steal(site.code);
+              return nb::steal(checked(site_object(site)));
+          },
+          "The innermost line outside clew.");
+}
 
 }  // namespace clew::bind

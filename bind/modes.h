@@ -1,8 +1,9 @@
+// Modes, counters and settings as plain functions of the module.
 #pragma once
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 namespace clew::bind {
 
-void init_modes(PyObject* module);
+void init_modes(nanobind::module_& module);
 
 }  // namespace clew::bind

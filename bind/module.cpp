@@ -17,6 +17,15 @@
 NB_MODULE(_core, m) {
     using namespace clew::bind;
     PyObject* module = m.ptr();
+    nanobind::register_exception_translator([](const std::exception_ptr& error, void*) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const clew::Error&) {
+            set_python_error();
+        } catch (const clew::PythonError&) {
+            set_python_error();
+        }
+    });
     try {
         init_runtime();
         checked(PyModule_AddObjectRef(module, "Site", init_site_type()));
@@ -29,7 +38,7 @@ NB_MODULE(_core, m) {
         init_function(module);
         init_interop(module);
         init_fused(module);
-        init_modes(module);
+        init_modes(m);
         init_collector();
     } catch (const clew::PythonError&) {
         throw nanobind::python_error();

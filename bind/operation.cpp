@@ -37,10 +37,10 @@ PyTypeObject operation_type = blank_type();
 OperationObject* self_of(PyObject* object) { return reinterpret_cast<OperationObject*>(object); }
 
 PyObject* results(OpGroup& group, const OpDef& def, std::vector<Tensor>& outputs) {
-    if (outputs.size() == 1 && !def.is(kManyViews)) return wrap(std::move(outputs[0]));
+    if (outputs.size() == 1 && !def.count_outputs) return wrap(std::move(outputs[0]));
     PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
     for (std::size_t i = 0; i < outputs.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(outputs[i])));
-    if (group.return_type == nullptr || def.is(kManyViews)) return tuple;
+    if (group.return_type == nullptr || def.count_outputs) return tuple;
     PyObject* named = PyObject_Call(group.return_type, tuple, nullptr);
     Py_DECREF(tuple);
     return checked(named);
@@ -295,7 +295,7 @@ void add_return_types() {
     for (auto& [name, group] : groups()) {
         const OpDef* several = nullptr;
         for (const Overload& overload : group->overloads)
-            if (overload.def->output_names.size() > 1 && !overload.def->is(kManyViews)) several = overload.def;
+            if (overload.def->output_names.size() > 1 && !overload.def->count_outputs) several = overload.def;
         if (several == nullptr || several->is(kHidden)) continue;
         group->return_type = checked(PyObject_CallMethod(collections, "namedtuple", "ss", name.c_str(), several->text.outputs));
         // namedtuple takes fields one by one: keep its _make, which takes a tuple.

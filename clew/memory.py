@@ -21,7 +21,7 @@ class Stats(NamedTuple):
     frees: int
     """How many blocks came back."""
     objects: int
-    """How many blocks for tensors and nodes themselves are in use."""
+    """Bytes of the tensors, nodes and records themselves, without the elements."""
 
 
 def stats() -> Stats:

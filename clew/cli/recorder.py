@@ -13,10 +13,11 @@ from typing import Any
 
 from .. import _core
 from ..graph.explain import explain_nodes
+from ..graph.explanation import Explanation, Place
 from ..graph.frames import user_frames
 from ..graph.names import find_tensors
-from ..graph.protocol import Node, Release
-from ..graph.records import Explanation, Place
+from ..graph.protocol import Node
+from ..graph.records import Release
 from ..graph.walk import walk
 
 _MOST_STEPS = 10_000  # of one line, for the shares of a step
@@ -100,7 +101,7 @@ class Recorder:
         key = (caller.f_code.co_filename, caller.f_lineno)
         backward = self.backwards.get(key)
         if backward is None:
-            place = Place(*key, caller.f_code.co_name)
+            place = Place(*key, caller.f_code.co_qualname)
             backward = self.backwards[key] = Backward(place, "backward")
             backward.since_start = _between(self._start, now)
         else:

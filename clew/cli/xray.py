@@ -12,10 +12,10 @@ from typing import Any
 
 from .. import _core, memory
 from ..graph.explain import LIMIT
+from ..graph.explanation import Place
 from ..graph.frames import is_ours
 from ..graph.names import find_tensors
 from ..graph.protocol import Node
-from ..graph.records import Place
 from ..graph.walk import walk
 from . import as_torch, report, script
 from .recorder import Backward, Recorder

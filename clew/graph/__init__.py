@@ -5,7 +5,7 @@ the node saved and which call freed it, and these functions read that.
 """
 
 from .explain import explain
-from .records import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
 from .walk import nearest, walk
 
 __all__ = [

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
+from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
 from .layout import lay_out
-from .protocol import Node, SavedSlot, Tensor
-from .records import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .protocol import Node, Tensor
+from .records import SavedSlot
 from .walk import nearest, walk
 
 LIMIT = 200  # nodes described when the caller does not say
@@ -149,7 +150,7 @@ def _describe(nodes: Sequence[Node], names: Mapping[int, str]) -> tuple[NodeReco
                 name=node.name(),
                 op=node.op,
                 made_at=Place.of(node.made_at),
-                outputs=tuple((tuple(shape), _dtype_name(dtype)) for shape, dtype in node.outputs),
+                outputs=_outputs(node),
                 saved=tuple(_saved(slot, number, owners) for slot in node.saved),
                 inputs=tuple(
                     None if below is None else index[below] for below in edges if below is None or below in index
@@ -186,8 +187,12 @@ def _leaf(node: Any, names: Mapping[int, str]) -> LeafRecord:
     variable = node.variable
     if variable is not None:
         return LeafRecord(names.get(id(variable)), tuple(variable.shape), _dtype_name(variable.dtype), False)
-    shape, dtype = node.outputs[0] if node.outputs else ((), "")
-    return LeafRecord(None, tuple(shape), _dtype_name(dtype), True)
+    ((shape, dtype),) = _outputs(node) or (((), ""),)
+    return LeafRecord(None, shape, dtype, True)
+
+
+def _outputs(node: Node) -> tuple[tuple[tuple[int, ...], str], ...]:
+    return tuple((tuple(shape), _dtype_name(dtype)) for shape, dtype in node.outputs if shape is not None)
 
 
 def _is_leaf_node(node: Node) -> bool:

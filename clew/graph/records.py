@@ -1,154 +1,60 @@
-"""What :func:`clew.explain` found, as data. ``str`` of an :class:`Explanation` gives the text (see ``text.py``)."""
+"""What the engine tells about a graph when it is asked, one record at a time. The native core makes these."""
 
 from __future__ import annotations
 
-import linecache
-import os
-from dataclasses import dataclass, field
-
-from .protocol import Release, Site
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of the user's code. ``str`` gives ``train.py:5 in main``."""
-
-    file: str
-    line: int
-    function: str
-
-    @classmethod
-    def of(cls, site: Site | None) -> Place | None:
-        """Copy what the engine tells, so that the record outlives the graph."""
-        return None if site is None else cls(site.file, site.line, site.function)
+class Site(Protocol):
+    """A line of the user's code; ``str`` gives ``train.py:5 in main``."""
 
     @property
-    def source(self) -> str:
-        """The text of the line, without indentation; empty when the file cannot be read."""
-        return linecache.getline(self.file, self.line).strip()
-
+    def file(self) -> str: ...
     @property
-    def short(self) -> str:
-        """``train.py:5``."""
-        return f"{os.path.basename(self.file)}:{self.line}"
-
-    def __str__(self) -> str:
-        return f"{self.short} in {self.function}"
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseRecord:
-    """The call that freed what a node had saved."""
-
-    kind: str
-    place: Place | None
-    serial: int
-
-    @classmethod
-    def of(cls, release: Release) -> ReleaseRecord:
-        """Copy what the engine tells."""
-        return cls(release.kind, Place.of(release.site), release.serial)
-
+    def line(self) -> int: ...
     @property
-    def call(self) -> str:
-        """The call's name as the user writes it."""
-        return "autograd.grad" if self.kind == "grad" else self.kind
-
-    def __str__(self) -> str:
-        return f"{self.call}() at {self.place}" if self.place else f"{self.call}()"
+    def function(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SavedRecord:
-    """One tensor that a node saved."""
+class SavedSlot(NamedTuple):
+    """One tensor that a node keeps for its derivative: an element of ``node.saved``."""
 
     name: str
     shape: tuple[int, ...]
-    dtype: str
-    nbytes: int  # of the whole storage
-    view_nbytes: int  # of the part that was saved
-    state: str  # "held", "packed" or "freed"
-    storage: int  # equal numbers share memory; 0: not known
-    shared_with: str | None  # "other of #3", "leaf #4": who was listed first with the same memory
-    is_foreign: bool
+    dtype: object
+    nbytes: int
+    """Bytes of the whole storage."""
+    view_nbytes: int
+    """Bytes of the part that was saved."""
+    state: str
+    """``held``, ``packed`` (a hook of the user's keeps it) or ``freed``."""
+    storage: int
+    """Equal numbers share memory; 0 when the engine no longer knows."""
     version: int
     current_version: int
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether the tensor was written in place after it was saved."""
-        return self.state == "held" and self.version != self.current_version
+    is_foreign: bool
+    """Whether the memory belongs to NumPy or another library."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeafRecord:
-    """The leaf whose gradient an ``AccumulateGrad`` node fills; ``is_gone`` when no one holds it any more."""
+class Release(NamedTuple):
+    """The call that dropped what a node had saved: ``node.released``."""
 
-    name: str | None
-    shape: tuple[int, ...]
-    dtype: str
-    is_gone: bool
+    kind: str
+    """``backward`` or ``grad``."""
+    site: Site | None
+    serial: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRecord:
-    """One node. Records refer to each other by their index in :attr:`Explanation.nodes`."""
+class Lost(NamedTuple):
+    """Where and how a tensor lost its history."""
 
-    name: str
+    cause: str
+    site: Site | None
+
+
+class Write(NamedTuple):
+    """The last write in place to a tensor's memory."""
+
     op: str
-    made_at: Place | None
-    outputs: tuple[tuple[tuple[int, ...], str], ...]
-    saved: tuple[SavedRecord, ...]
-    inputs: tuple[int | None, ...]  # None: an input that needs no gradient; nodes that are not described are left out
-    hidden_inputs: int  # how many were left out
-    parent: int | None  # the node under which this one is printed
-    released: ReleaseRecord | None
-    nbytes: int
-    leaf: LeafRecord | None
-
-
-@dataclass(slots=True)
-class Totals:
-    """Sums over the whole graph, described or not. Bytes count a storage once, however many slots share it."""
-
-    nodes: int = 0
-    leaves: int = 0
-    node_bytes: int = 0
-    held: int = 0
-    packed: int = 0
-    freed: int = 0
-    held_bytes: int = 0
-    foreign_bytes: int = 0
-    freed_bytes: int = 0
-    releases: list[ReleaseRecord] = field(default_factory=list)
-
-    @property
-    def slots(self) -> int:
-        """How many tensors the graph saved."""
-        return self.held + self.packed + self.freed
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A graph or the reason why there is none: the answer of :func:`clew.explain`.
-
-    ``subject`` says what was asked about, ``remark`` what else there is to say of it. ``nodes`` is in the order in
-    which the text prints them, so that ``#3`` in the text is ``nodes[2]``.
-    """
-
-    subject: str
-    remark: str
-    nodes: tuple[NodeRecord, ...]
-    totals: Totals
-    lost_at: Place | None = None
-    lost_by: str | None = None
-
-    @property
-    def hidden(self) -> int:
-        """How many nodes the graph has that ``nodes`` leaves out."""
-        return self.totals.nodes + self.totals.leaves - len(self.nodes)
-
-    def __str__(self) -> str:
-        from .text import render
-
-        return render(self)
+    site: Site | None
+    serial: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .records import Explanation, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .explanation import Explanation, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
 
 SITE_COLUMN = 44
 SOURCE_WIDTH = 72

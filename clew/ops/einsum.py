@@ -160,8 +160,8 @@ def check_sizes(operands: Sequence[tuple[int, ...]], shapes: Sequence[tuple[int,
             if 1 not in (known, size) and known != size:
                 name = "..." if label < 0 else LETTERS[label]
                 raise RuntimeError(
-                    f"einsum(): operands do not broadcast: subscript {name} of operand {place} has size {size}, "
-                    f"but elsewhere {known}; shapes are {list(map(list, shapes))}"
+                    f"einsum(): subscript {name} has size {size} for operand {place} which does not broadcast with "
+                    f"previously seen size {known}; shapes are {list(map(list, shapes))}"
                 )
             if known == 1:
                 sizes[label] = size

@@ -121,7 +121,7 @@ namespace {
 Edge edge_of(Node& node, const SavedSlot& slot) {
     switch (slot.source) {
         case SlotSource::Input: return node.edge(slot.index);
-        case SlotSource::Output: return {&node, slot.index};
+        case SlotSource::Output: return is_floating(slot.dtype) ? Edge{&node, slot.index} : Edge{};  // indices have no history
         default: return slot.has_rest ? Edge{slot.rest->edge.get(), slot.rest->edge_index} : Edge{};
     }
 }

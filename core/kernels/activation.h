@@ -1,5 +1,5 @@
-// Activations of neural networks and their derivatives, fused; floating only. A backward loop reads (grad, saved): `saved` is the
-// result for sigmoid and tanh, the input for the others.
+// Activations of neural networks and their derivatives, fused; floating only. A backward loop reads (grad, saved):
+// `saved` is the result for sigmoid and tanh, the input for the others.
 #pragma once
 #include "core/kernels/isa.h"
 #include "core/kernels/view.h"

@@ -23,12 +23,12 @@ CLEW_OPERATION(GeluTanh, T(0.5) * x * (T(1) + math::tanh(T(kRootTwoOverPi) * (x 
 CLEW_OPERATION(LogSigmoid, -math::softplus(-x));
 #undef CLEW_OPERATION
 
-#define CLEW_OPERATION(Name, ...)                   \
-    struct Name {                                   \
-        template <class T>                          \
-        static CLEW_INLINE T apply(T g, T x) {      \
-            __VA_ARGS__;                            \
-        }                                           \
+#define CLEW_OPERATION(Name, ...)              \
+    struct Name {                              \
+        template <class T>                     \
+        static CLEW_INLINE T apply(T g, T x) { \
+            __VA_ARGS__;                       \
+        }                                      \
     }
 CLEW_OPERATION(SigmoidBackward, return g * (x * (T(1) - x)));
 CLEW_OPERATION(TanhBackward, return g * (T(1) - x * x));
@@ -100,24 +100,25 @@ struct ThresholdBackward {
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(ActivationTable, activation, {
-    .silu = CLEW_FLOATING(math_loop, Silu),
-    .gelu = CLEW_FLOATING(math_loop, Gelu),
-    .gelu_tanh = CLEW_FLOATING(math_loop, GeluTanh),
-    .logsigmoid = CLEW_FLOATING(math_loop, LogSigmoid),
-    .softplus = CLEW_FLOATING(unary_param_loop, Softplus),
-    .elu = CLEW_FLOATING(unary_param_loop, Elu),
-    .leaky_relu = CLEW_FLOATING(unary_param_loop, LeakyRelu),
-    .sigmoid_backward = CLEW_FLOATING(binary_math_loop, SigmoidBackward),
-    .tanh_backward = CLEW_FLOATING(binary_math_loop, TanhBackward),
-    .silu_backward = CLEW_FLOATING(binary_math_loop, SiluBackward),
-    .gelu_backward = CLEW_FLOATING(binary_math_loop, GeluBackward),
-    .gelu_tanh_backward = CLEW_FLOATING(binary_math_loop, GeluTanhBackward),
-    .logsigmoid_backward = CLEW_FLOATING(binary_math_loop, LogSigmoidBackward),
-    .softplus_backward = CLEW_FLOATING(binary_param_loop, SoftplusBackward),
-    .elu_backward = CLEW_FLOATING(binary_param_loop, EluBackward),
-    .leaky_relu_backward = CLEW_FLOATING(binary_param_loop, LeakyReluBackward),
-    .threshold_backward = CLEW_FLOATING(binary_param_loop, ThresholdBackward),
-});
+CLEW_EXPORT_TABLE(ActivationTable, activation,
+                  {
+                      .silu = CLEW_FLOATING(math_loop, Silu),
+                      .gelu = CLEW_FLOATING(math_loop, Gelu),
+                      .gelu_tanh = CLEW_FLOATING(math_loop, GeluTanh),
+                      .logsigmoid = CLEW_FLOATING(math_loop, LogSigmoid),
+                      .softplus = CLEW_FLOATING(unary_param_loop, Softplus),
+                      .elu = CLEW_FLOATING(unary_param_loop, Elu),
+                      .leaky_relu = CLEW_FLOATING(unary_param_loop, LeakyRelu),
+                      .sigmoid_backward = CLEW_FLOATING(binary_math_loop, SigmoidBackward),
+                      .tanh_backward = CLEW_FLOATING(binary_math_loop, TanhBackward),
+                      .silu_backward = CLEW_FLOATING(binary_math_loop, SiluBackward),
+                      .gelu_backward = CLEW_FLOATING(binary_math_loop, GeluBackward),
+                      .gelu_tanh_backward = CLEW_FLOATING(binary_math_loop, GeluTanhBackward),
+                      .logsigmoid_backward = CLEW_FLOATING(binary_math_loop, LogSigmoidBackward),
+                      .softplus_backward = CLEW_FLOATING(binary_param_loop, SoftplusBackward),
+                      .elu_backward = CLEW_FLOATING(binary_param_loop, EluBackward),
+                      .leaky_relu_backward = CLEW_FLOATING(binary_param_loop, LeakyReluBackward),
+                      .threshold_backward = CLEW_FLOATING(binary_param_loop, ThresholdBackward),
+                  });
 
 }  // namespace clew::kernels

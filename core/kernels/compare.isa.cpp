@@ -44,34 +44,30 @@ struct Always {
     }
 };
 
-#define CLEW_ALL(loop, op)                                                                                      \
-    {                                                                                                           \
-        loop<op, uint8_t, uint8_t>, loop<op, uint8_t, uint8_t>, loop<op, uint8_t, int32_t>,                     \
-            loop<op, uint8_t, int64_t>, loop<op, uint8_t, float>, loop<op, uint8_t, double>                     \
-    }
-#define CLEW_FLOATING_OR(always, op)                                                                            \
-    {                                                                                                           \
-        unary_loop<always, uint8_t, uint8_t>, unary_loop<always, uint8_t, uint8_t>,                             \
-            unary_loop<always, uint8_t, int32_t>, unary_loop<always, uint8_t, int64_t>,                         \
-            unary_loop<op, uint8_t, float>, unary_loop<op, uint8_t, double>                                     \
-    }
+#define CLEW_ALL(loop, op)                                                               \
+    {loop<op, uint8_t, uint8_t>, loop<op, uint8_t, uint8_t>, loop<op, uint8_t, int32_t>, \
+     loop<op, uint8_t, int64_t>, loop<op, uint8_t, float>,   loop<op, uint8_t, double>}
+#define CLEW_FLOATING_OR(always, op)                                                                                   \
+    {unary_loop<always, uint8_t, uint8_t>, unary_loop<always, uint8_t, uint8_t>, unary_loop<always, uint8_t, int32_t>, \
+     unary_loop<always, uint8_t, int64_t>, unary_loop<op, uint8_t, float>,       unary_loop<op, uint8_t, double>}
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(CompareTable, compare, {
-    .eq = CLEW_ALL(binary_loop, Equal),
-    .ne = CLEW_ALL(binary_loop, NotEqual),
-    .lt = CLEW_ALL(binary_loop, Less),
-    .le = CLEW_ALL(binary_loop, LessEqual),
-    .gt = CLEW_ALL(binary_loop, Greater),
-    .ge = CLEW_ALL(binary_loop, GreaterEqual),
-    .logical_and = CLEW_ALL(binary_loop, LogicalAnd),
-    .logical_or = CLEW_ALL(binary_loop, LogicalOr),
-    .logical_xor = CLEW_ALL(binary_loop, LogicalXor),
-    .logical_not = CLEW_ALL(unary_loop, LogicalNot),
-    .isnan = CLEW_FLOATING_OR(Always<0>, IsNaN),
-    .isinf = CLEW_FLOATING_OR(Always<0>, IsInfinite),
-    .isfinite = CLEW_FLOATING_OR(Always<1>, IsFinite),
-});
+CLEW_EXPORT_TABLE(CompareTable, compare,
+                  {
+                      .eq = CLEW_ALL(binary_loop, Equal),
+                      .ne = CLEW_ALL(binary_loop, NotEqual),
+                      .lt = CLEW_ALL(binary_loop, Less),
+                      .le = CLEW_ALL(binary_loop, LessEqual),
+                      .gt = CLEW_ALL(binary_loop, Greater),
+                      .ge = CLEW_ALL(binary_loop, GreaterEqual),
+                      .logical_and = CLEW_ALL(binary_loop, LogicalAnd),
+                      .logical_or = CLEW_ALL(binary_loop, LogicalOr),
+                      .logical_xor = CLEW_ALL(binary_loop, LogicalXor),
+                      .logical_not = CLEW_ALL(unary_loop, LogicalNot),
+                      .isnan = CLEW_FLOATING_OR(Always<0>, IsNaN),
+                      .isinf = CLEW_FLOATING_OR(Always<0>, IsInfinite),
+                      .isfinite = CLEW_FLOATING_OR(Always<1>, IsFinite),
+                  });
 
 }  // namespace clew::kernels

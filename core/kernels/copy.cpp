@@ -8,7 +8,8 @@
 namespace clew::kernels {
 namespace {
 
-// The axis along which the input is contiguous, where the output runs along another one; -1 if there is none worth a transposition.
+// The axis along which the input is contiguous, where the output runs along another one; -1 if there is none worth a
+// transposition.
 int transposed_axis(const Plan& plan, std::int64_t size) {
     if (plan.ndim < 2 || plan.strides[0][0] != size || plan.strides[0][1] == size || plan.sizes[0] < 4) return -1;
     for (int axis = 1; axis < plan.ndim; ++axis)
@@ -72,7 +73,8 @@ void even_spacing(const View& out, double start, double stop) {
     const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0.0;
     for (std::int64_t i = 0; i < count; ++i) {
         const bool near_start = i < count / 2 || count == 1;
-        const double value = near_start ? start + static_cast<double>(i) * step : stop - static_cast<double>(count - 1 - i) * step;
+        const double value =
+            near_start ? start + static_cast<double>(i) * step : stop - static_cast<double>(count - 1 - i) * step;
         *reinterpret_cast<T*>(data + i * stride) = static_cast<T>(value);
     }
 }
@@ -80,12 +82,18 @@ void even_spacing(const View& out, double start, double stop) {
 template <class Call>
 void with_type(DType dtype, const Call& call) {
     switch (dtype) {
-        case DType::Bool: return call.template operator()<bool>();
-        case DType::UInt8: return call.template operator()<std::uint8_t>();
-        case DType::Int32: return call.template operator()<std::int32_t>();
-        case DType::Int64: return call.template operator()<std::int64_t>();
-        case DType::Float32: return call.template operator()<float>();
-        case DType::Float64: return call.template operator()<double>();
+        case DType::Bool:
+            return call.template operator()<bool>();
+        case DType::UInt8:
+            return call.template operator()<std::uint8_t>();
+        case DType::Int32:
+            return call.template operator()<std::int32_t>();
+        case DType::Int64:
+            return call.template operator()<std::int64_t>();
+        case DType::Float32:
+            return call.template operator()<float>();
+        case DType::Float64:
+            return call.template operator()<double>();
     }
 }
 

@@ -6,8 +6,9 @@
 
 namespace clew::kernels {
 
-// `in` has the sizes of `out` (stride 0 along broadcast axes) and may have another dtype. Floating to integer truncates toward
-// zero; NaN and what is out of range become the least int32 or int64; uint8 is the low byte of int64. To bool: nonzero.
+// `in` has the sizes of `out` (stride 0 along broadcast axes) and may have another dtype. Floating to integer truncates
+// toward zero; NaN and what is out of range become the least int32 or int64; uint8 is the low byte of int64. To bool:
+// nonzero.
 void copy(const View& out, const View& in);
 
 void fill(const View& out, double value);

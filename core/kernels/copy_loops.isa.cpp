@@ -110,23 +110,24 @@ void transpose(char* out, int64_t out_stride, const char* in, int64_t in_stride,
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(CopyTable, copy_loops, {
-    .cast =
-        {
-            {copy_loop<uint8_t>, copy_loop<uint8_t>, CLEW_CAST(uint8_t, int32_t), CLEW_CAST(uint8_t, int64_t),
-             CLEW_CAST(uint8_t, float), CLEW_CAST(uint8_t, double)},
-            {CLEW_TO_BOOL(uint8_t), copy_loop<uint8_t>, CLEW_CAST(uint8_t, int32_t), CLEW_CAST(uint8_t, int64_t),
-             CLEW_CAST(uint8_t, float), CLEW_CAST(uint8_t, double)},
-            {CLEW_TO_BOOL(int32_t), CLEW_CAST(int32_t, uint8_t), copy_loop<uint32_t>, CLEW_CAST(int32_t, int64_t),
-             CLEW_CAST(int32_t, float), CLEW_CAST(int32_t, double)},
-            {CLEW_TO_BOOL(int64_t), CLEW_CAST(int64_t, uint8_t), CLEW_CAST(int64_t, int32_t), copy_loop<uint64_t>,
-             CLEW_CAST(int64_t, float), CLEW_CAST(int64_t, double)},
-            {CLEW_TO_BOOL(float), CLEW_CAST(float, uint8_t), CLEW_CAST(float, int32_t), CLEW_CAST(float, int64_t),
-             copy_loop<uint32_t>, CLEW_CAST(float, double)},
-            {CLEW_TO_BOOL(double), CLEW_CAST(double, uint8_t), CLEW_CAST(double, int32_t), CLEW_CAST(double, int64_t),
-             CLEW_CAST(double, float), copy_loop<uint64_t>},
-        },
-    .transpose = transpose,
-});
+CLEW_EXPORT_TABLE(CopyTable, copy_loops,
+                  {
+                      .cast =
+                          {
+                              {copy_loop<uint8_t>, copy_loop<uint8_t>, CLEW_CAST(uint8_t, int32_t),
+                               CLEW_CAST(uint8_t, int64_t), CLEW_CAST(uint8_t, float), CLEW_CAST(uint8_t, double)},
+                              {CLEW_TO_BOOL(uint8_t), copy_loop<uint8_t>, CLEW_CAST(uint8_t, int32_t),
+                               CLEW_CAST(uint8_t, int64_t), CLEW_CAST(uint8_t, float), CLEW_CAST(uint8_t, double)},
+                              {CLEW_TO_BOOL(int32_t), CLEW_CAST(int32_t, uint8_t), copy_loop<uint32_t>,
+                               CLEW_CAST(int32_t, int64_t), CLEW_CAST(int32_t, float), CLEW_CAST(int32_t, double)},
+                              {CLEW_TO_BOOL(int64_t), CLEW_CAST(int64_t, uint8_t), CLEW_CAST(int64_t, int32_t),
+                               copy_loop<uint64_t>, CLEW_CAST(int64_t, float), CLEW_CAST(int64_t, double)},
+                              {CLEW_TO_BOOL(float), CLEW_CAST(float, uint8_t), CLEW_CAST(float, int32_t),
+                               CLEW_CAST(float, int64_t), copy_loop<uint32_t>, CLEW_CAST(float, double)},
+                              {CLEW_TO_BOOL(double), CLEW_CAST(double, uint8_t), CLEW_CAST(double, int32_t),
+                               CLEW_CAST(double, int64_t), CLEW_CAST(double, float), copy_loop<uint64_t>},
+                          },
+                      .transpose = transpose,
+                  });
 
 }  // namespace clew::kernels

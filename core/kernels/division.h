@@ -1,5 +1,5 @@
-// Binary operations that go element by element: rounding division, powers, angles. An integer divided by zero gives zero here:
-// raising is for the caller, who looks at the divisor first.
+// Binary operations that go element by element: rounding division, powers, angles. An integer divided by zero gives
+// zero here: raising is for the caller, who looks at the divisor first.
 #pragma once
 #include "core/kernels/isa.h"
 #include "core/kernels/view.h"

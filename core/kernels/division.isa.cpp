@@ -101,20 +101,20 @@ struct ShiftRight {
 
 #define CLEW_INTEGERS(op) \
     nullptr, scalar_binary_loop<op, uint8_t>, scalar_binary_loop<op, int32_t>, scalar_binary_loop<op, int64_t>
-#define CLEW_NUMBERS(op) \
-    { CLEW_INTEGERS(op), scalar_binary_loop<op, float>, scalar_binary_loop<op, double> }
+#define CLEW_NUMBERS(op) {CLEW_INTEGERS(op), scalar_binary_loop<op, float>, scalar_binary_loop<op, double>}
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(DivisionTable, division, {
-    .floor_divide = CLEW_NUMBERS(FloorDivide),
-    .trunc_divide = CLEW_NUMBERS(TruncateDivide),
-    .remainder = CLEW_NUMBERS(Remainder),
-    .fmod = CLEW_NUMBERS(Fmod),
-    .pow = {CLEW_INTEGERS(Power), power_loop<float>, power_loop<double>},
-    .atan2 = CLEW_FLOATING(scalar_binary_loop, Atan2),
-    .shift_left = {CLEW_INTEGERS(ShiftLeft), nullptr, nullptr},
-    .shift_right = {CLEW_INTEGERS(ShiftRight), nullptr, nullptr},
-});
+CLEW_EXPORT_TABLE(DivisionTable, division,
+                  {
+                      .floor_divide = CLEW_NUMBERS(FloorDivide),
+                      .trunc_divide = CLEW_NUMBERS(TruncateDivide),
+                      .remainder = CLEW_NUMBERS(Remainder),
+                      .fmod = CLEW_NUMBERS(Fmod),
+                      .pow = {CLEW_INTEGERS(Power), power_loop<float>, power_loop<double>},
+                      .atan2 = CLEW_FLOATING(scalar_binary_loop, Atan2),
+                      .shift_left = {CLEW_INTEGERS(ShiftLeft), nullptr, nullptr},
+                      .shift_right = {CLEW_INTEGERS(ShiftRight), nullptr, nullptr},
+                  });
 
 }  // namespace clew::kernels

@@ -5,12 +5,12 @@
 namespace clew::kernels {
 namespace {
 
-#define CLEW_OPERATION(Name, function)                    \
-    struct Name {                                         \
-        template <class T>                                \
-        static CLEW_INLINE T apply(T x) {                 \
-            return math::function(x);                     \
-        }                                                 \
+#define CLEW_OPERATION(Name, function)    \
+    struct Name {                         \
+        template <class T>                \
+        static CLEW_INLINE T apply(T x) { \
+            return math::function(x);     \
+        }                                 \
     }
 CLEW_OPERATION(Exp, exp);
 CLEW_OPERATION(Exp2, exp2);
@@ -27,18 +27,19 @@ CLEW_OPERATION(Sigmoid, sigmoid);
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(ExponentialTable, exponential, {
-    .exp = CLEW_FLOATING(math_loop, Exp),
-    .exp2 = CLEW_FLOATING(math_loop, Exp2),
-    .expm1 = CLEW_FLOATING(math_loop, Expm1),
-    .log = CLEW_FLOATING(math_loop, Log),
-    .log2 = CLEW_FLOATING(math_loop, Log2),
-    .log10 = CLEW_FLOATING(math_loop, Log10),
-    .log1p = CLEW_FLOATING(math_loop, Log1p),
-    .sinh = CLEW_FLOATING(math_loop, Sinh),
-    .cosh = CLEW_FLOATING(math_loop, Cosh),
-    .tanh = CLEW_FLOATING(math_loop, Tanh),
-    .sigmoid = CLEW_FLOATING(math_loop, Sigmoid),
-});
+CLEW_EXPORT_TABLE(ExponentialTable, exponential,
+                  {
+                      .exp = CLEW_FLOATING(math_loop, Exp),
+                      .exp2 = CLEW_FLOATING(math_loop, Exp2),
+                      .expm1 = CLEW_FLOATING(math_loop, Expm1),
+                      .log = CLEW_FLOATING(math_loop, Log),
+                      .log2 = CLEW_FLOATING(math_loop, Log2),
+                      .log10 = CLEW_FLOATING(math_loop, Log10),
+                      .log1p = CLEW_FLOATING(math_loop, Log1p),
+                      .sinh = CLEW_FLOATING(math_loop, Sinh),
+                      .cosh = CLEW_FLOATING(math_loop, Cosh),
+                      .tanh = CLEW_FLOATING(math_loop, Tanh),
+                      .sigmoid = CLEW_FLOATING(math_loop, Sigmoid),
+                  });
 
 }  // namespace clew::kernels

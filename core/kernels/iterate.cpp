@@ -68,7 +68,8 @@ void iterate(const View& out, std::span<const View> inputs, const Inner& inner) 
 std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs) {
     plan.operands = 1 + static_cast<int>(inputs.size());
     plan.data[0] = static_cast<char*>(out.data);
-    for (int k = 1; k < plan.operands; ++k) plan.data[k] = static_cast<char*>(inputs[static_cast<std::size_t>(k - 1)].data);
+    for (int k = 1; k < plan.operands; ++k)
+        plan.data[k] = static_cast<char*>(inputs[static_cast<std::size_t>(k - 1)].data);
 
     plan.ndim = 0;
     std::int64_t count = 1;
@@ -100,9 +101,7 @@ std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs
     return count;
 }
 
-void elementwise(Loop loop, const View& out, std::span<const View> inputs) {
-    iterate(out, inputs, loop);
-}
+void elementwise(Loop loop, const View& out, std::span<const View> inputs) { iterate(out, inputs, loop); }
 
 void elementwise(ParamLoop loop, const double* params, const View& out, std::span<const View> inputs) {
     iterate(out, inputs, [loop, params](char* const* data, const std::int64_t* strides, std::int64_t count) {

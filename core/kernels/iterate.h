@@ -10,8 +10,8 @@ namespace clew::kernels {
 
 inline constexpr int kMaxInputs = 5;
 
-// Calls `loop` on all elements of `out` and of the inputs, which have the sizes of `out` (stride 0 along broadcast axes). An
-// input may be `out` itself, element for element; other overlaps are for the caller to avoid.
+// Calls `loop` on all elements of `out` and of the inputs, which have the sizes of `out` (stride 0 along broadcast
+// axes). An input may be `out` itself, element for element; other overlaps are for the caller to avoid.
 void elementwise(Loop loop, const View& out, std::span<const View> inputs);
 void elementwise(ParamLoop loop, const double* params, const View& out, std::span<const View> inputs);
 
@@ -22,7 +22,8 @@ inline void elementwise(ParamLoop loop, const double* params, const View& out, s
     elementwise(loop, params, out, std::span<const View>(inputs.begin(), inputs.size()));
 }
 
-// Below this many elements a loop is not worth handing to another thread; above it, arrays are cut in pieces of this size.
+// Below this many elements a loop is not worth handing to another thread; above it, arrays are cut in pieces of this
+// size.
 inline constexpr std::int64_t kChunk = 32768;
 
 inline std::int64_t element_count(const View& view) {

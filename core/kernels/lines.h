@@ -9,11 +9,11 @@
 namespace clew::kernels {
 
 struct Lines {
-    Plan plan;            // of the other axes
-    std::int64_t count;   // of lines
-    std::int64_t length;  // of each
+    Plan plan;                         // of the other axes
+    std::int64_t count;                // of lines
+    std::int64_t length;               // of each
     std::int64_t steps[kMaxOperands];  // in bytes along a line
-    bool side_by_side;    // elements at the same place of neighbouring lines are adjacent, those of a line are not
+    bool side_by_side;  // elements at the same place of neighbouring lines are adjacent, those of a line are not
 };
 
 // The first view gives the sizes; the others have these too, or stride 0.

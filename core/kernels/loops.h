@@ -1,12 +1,13 @@
 // The shapes of inner loops, shared by the elementwise families; for .isa.cpp files alone.
 //
 // Note [One arithmetic for every element]
-// An element's bits must not depend on where it lies in an array, how the array is cut, or its strides. Simple operations are
-// plain loops: without contraction a vector lane computes what the scalar tail does. Long formulas (math_loop) always run in
-// whole blocks, a rest being copied to a padded block, which also keeps short arrays fast.
+// An element's bits must not depend on where it lies in an array, how the array is cut, or its strides. Simple
+// operations are plain loops: without contraction a vector lane computes what the scalar tail does. Long formulas
+// (math_loop) always run in whole blocks, a rest being copied to a padded block, which also keeps short arrays fast.
 //
 // Note [Aliasing]
-// An output may be one of the inputs, element for element: `ivdep` is right then, because no element depends on another.
+// An output may be one of the inputs, element for element: `ivdep` is right then, because no element depends on
+// another.
 #pragma once
 #include <stdint.h>
 
@@ -87,7 +88,8 @@ void scalar_binary_loop(char* const* data, const int64_t* strides, int64_t count
     }
 }
 
-// Long formulas of one to three inputs: contiguous blocks only; everything else goes through buffers in the first-level cache.
+// Long formulas of one to three inputs: contiguous blocks only; everything else goes through buffers in the first-level
+// cache.
 inline constexpr int64_t kPadding = 16;  // elements in the widest vector
 inline constexpr int64_t kBuffer = 256;
 
@@ -108,7 +110,8 @@ void scatter(char* out, int64_t stride, const T* in, int64_t count) {
 
 // Runs `block(out, inputs, count, params)`, whose count is a multiple of kPadding, over any strides.
 template <class T, int kInputs, class Block>
-CLEW_INLINE void in_blocks(Block block, char* const* data, const int64_t* strides, int64_t count, const double* params) {
+CLEW_INLINE void in_blocks(Block block, char* const* data, const int64_t* strides, int64_t count,
+                           const double* params) {
     bool contiguous = true;
     for (int k = 0; k <= kInputs; ++k) contiguous &= strides[k] == sizeof(T);
     const int64_t whole = contiguous ? count & -kPadding : 0;
@@ -198,5 +201,4 @@ void ternary_param_loop(char* const* data, const int64_t* strides, int64_t count
 }  // namespace clew::kernels
 
 // An entry for each dtype: bool, uint8, int32, int64, float32, float64.
-#define CLEW_FLOATING(loop, op) \
-    { nullptr, nullptr, nullptr, nullptr, loop<op, float>, loop<op, double> }
+#define CLEW_FLOATING(loop, op) {nullptr, nullptr, nullptr, nullptr, loop<op, float>, loop<op, double>}

@@ -92,7 +92,8 @@ template <class T>
 class Scales {
 public:
     Scales(const NllLoss& loss, const View& grad, const View& target, const void* total_weight)
-        : loss_(loss), grads_(static_cast<const T*>(grad.data)),
+        : loss_(loss),
+          grads_(static_cast<const T*>(grad.data)),
           grad_at_(target, loss.reduction == LossReduction::None ? grad : target, -1) {
         if (loss.reduction == LossReduction::Mean) divisor_ = static_cast<double>(*static_cast<const T*>(total_weight));
     }
@@ -162,7 +163,8 @@ void cross_entropy(const NllLoss& loss, const View& out, const View& grad, const
 
 BadTarget nll_loss(const NllLoss& loss, const View& out, void* total_weight, const View& log_probabilities,
                    const View& target) {
-    if (log_probabilities.dtype == DType::Float32) return forward<float>(loss, out, total_weight, log_probabilities, target);
+    if (log_probabilities.dtype == DType::Float32)
+        return forward<float>(loss, out, total_weight, log_probabilities, target);
     return forward<double>(loss, out, total_weight, log_probabilities, target);
 }
 

@@ -1,5 +1,5 @@
-// Mathematical functions on floats; for .isa.cpp files alone. What networks use most is computed in single precision; the rest
-// goes through double, which is within one rounding of exact.
+// Mathematical functions on floats; for .isa.cpp files alone. What networks use most is computed in single precision;
+// the rest goes through double, which is within one rounding of exact.
 #pragma once
 #include "core/kernels/math_float64.h"
 
@@ -7,15 +7,8 @@ namespace clew::kernels {
 namespace {
 namespace math {
 
-CLEW_INLINE uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
-CLEW_INLINE float from_bits(uint32_t bits) { return __builtin_bit_cast(float, bits); }
-CLEW_INLINE float magnitude(float x) { return __builtin_fabsf(x); }
-CLEW_INLINE float with_sign_of(float x, float sign) { return __builtin_copysignf(x, sign); }
-CLEW_INLINE float at_most(float x, float bound) { return x > bound ? bound : x; }
-CLEW_INLINE float at_least(float x, float bound) { return x < bound ? bound : x; }
-
-// In two instructions, where comparisons would take six: among floats of one sign, bits are ordered as the magnitudes are. NaN
-// is lost; `keep_nan` brings it back.
+// In two instructions, where comparisons would take six: among floats of one sign, bits are ordered as the magnitudes
+// are. NaN is lost; `keep_nan` brings it back.
 CLEW_INLINE float clamped(float x, float low, float high) {
     const int32_t below_high = static_cast<int32_t>(bits_of(x)), high_bits = static_cast<int32_t>(bits_of(high));
     const uint32_t above_low = static_cast<uint32_t>(below_high < high_bits ? below_high : high_bits);
@@ -44,7 +37,7 @@ CLEW_INLINE float log(float x) {
     const float k = static_cast<float>(static_cast<int32_t>(shifted >> 23) - (denormal ? 127 + 24 : 127));
     const float f = from_bits((shifted & 0x007FFFFF) + kSqrtHalf) - 1.0f;
     const float q = long_polynomial(f, 0.33333313f, -0.2500001f, 0.20002119f, -0.16667996f, 0.14219552f, -0.12405589f,
-                               0.11888162f, -0.116756506f, 0.06746639f);
+                                    0.11888162f, -0.116756506f, 0.06746639f);
     const float square = f * f;
     float y = multiply_add(k, 0.693145751953125f,
                            f + multiply_add(-0.5f, square, multiply_add(f * square, q, k * 1.4286068e-06f)));
@@ -53,8 +46,8 @@ CLEW_INLINE float log(float x) {
     return x == 0.0f ? -__builtin_inff() : y;
 }
 
-// tanh(|x|) = h / (h + 1) with h = (exp(2 |x|) - 1) / 2. Here |x| = n ln(2) / 2 + r, so that exp(2 |x|) = 2^n exp(2 r), and p is
-// (exp(2 r) - 1) / 2 to 2^-26. ln(2) needs no second part: where n is large, h hardly counts.
+// tanh(|x|) = h / (h + 1) with h = (exp(2 |x|) - 1) / 2. Here |x| = n ln(2) / 2 + r, so that exp(2 |x|) = 2^n exp(2 r),
+// and p is (exp(2 r) - 1) / 2 to 2^-26. ln(2) needs no second part: where n is large, h hardly counts.
 CLEW_INLINE float tanh(float x) {
     constexpr float kScaleRounderF = 12582912.0f + 127.0f;
     const uint32_t bits = bits_of(magnitude(x)), bound = bits_of(9.02f);  // from there on tanh rounds to 1
@@ -73,8 +66,8 @@ CLEW_INLINE float erf(float x) {
     constexpr float kScaleRounderF = 12582912.0f + 127.0f;
     const uint32_t bits = bits_of(magnitude(x)), bound = bits_of(3.95f);  // from there on erf rounds to 1
     const float z = from_bits(bits < bound ? bits : bound);
-    const float u = z * long_polynomial(z, 1.1283792f, 0.6366194f, 0.10277773f, -0.019152723f, -0.0001609747f, 0.0016675694f,
-                                   -0.00063311774f, 0.00011771643f, -9.264332e-06f);
+    const float u = z * long_polynomial(z, 1.1283792f, 0.6366194f, 0.10277773f, -0.019152723f, -0.0001609747f,
+                                        0.0016675694f, -0.00063311774f, 0.00011771643f, -9.264332e-06f);
     const float rounded = multiply_add(u, -1.4426950408889634f, kScaleRounderF);
     const float n = rounded - kScaleRounderF;
     const float r = multiply_add(n, -0.6931472f, -u);
@@ -114,8 +107,8 @@ CLEW_INLINE float sin_or_cos(float x, uint64_t quadrant_offset) {
     const double r = (x - n * 1.5707963267341256) - n * 6.077100506506192e-11;
     const double z = r * r;
     const double s = r + r * z * polynomial(z, -0.16666654908636286, 0.008332175846635358, -0.00019516977515382213);
-    const double c = (1.0 - 0.5 * z) +
-                     z * z * polynomial(z, 0.04166664680721338, -0.0013887364486693905, 2.4438091098042747e-05);
+    const double c =
+        (1.0 - 0.5 * z) + z * z * polynomial(z, 0.04166664680721338, -0.0013887364486693905, 2.4438091098042747e-05);
     const uint64_t quadrant = bits_of(rounded) + quadrant_offset;
     const double y = (quadrant & 1) != 0 ? c : s;
     return static_cast<float>(from_bits(bits_of(y) ^ ((quadrant & 2) << 62)));

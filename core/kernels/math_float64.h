@@ -1,72 +1,19 @@
 // Mathematical functions on doubles, as straight-line code that vectorises at every level; for .isa.cpp files alone.
 //
-// Each reduces its argument and evaluates a minimax polynomial (fitted by the Remez algorithm in 50 digits; the error beside a
-// polynomial is relative to the function and leaves out rounding). Errors of the whole: within 2 ulp for exp, log, sigmoid, 4 for
-// the rest. Conversions between doubles and integers go through the bits of x + 1.5 * 2^52, whose low bits hold round(x): levels
-// below v4 have no conversion to 64-bit integers.
+// Each reduces its argument and evaluates a minimax polynomial (fitted by the Remez algorithm in 50 digits; the error
+// beside a polynomial is relative to the function and leaves out rounding). Errors of the whole: within 2 ulp for exp,
+// log, sigmoid, 4 for the rest. Conversions between doubles and integers go through the bits of x + 1.5 * 2^52, whose
+// low bits hold round(x): levels below v4 have no conversion to 64-bit integers.
 #pragma once
-#include "core/kernels/loops.h"
+#include "core/kernels/math_base.h"
 
 namespace clew::kernels {
 namespace {
 namespace math {
 
-inline constexpr double kInfinity = __builtin_inf();
-inline constexpr double kNaN = __builtin_nan("");
 inline constexpr double kRounder = 6755399441055744.0;  // 1.5 * 2^52
 inline constexpr double kLog2E = 1.4426950408889634;
 inline constexpr double kLn2High = 0.693147180559663, kLn2Low = 2.8235290563031577e-13;  // 41 bits and the rest
-
-CLEW_INLINE uint64_t bits_of(double x) { return __builtin_bit_cast(uint64_t, x); }
-CLEW_INLINE double from_bits(uint64_t bits) { return __builtin_bit_cast(double, bits); }
-CLEW_INLINE double magnitude(double x) { return __builtin_fabs(x); }
-CLEW_INLINE double with_sign_of(double x, double sign) { return __builtin_copysign(x, sign); }
-CLEW_INLINE double at_most(double x, double bound) { return x > bound ? bound : x; }  // NaN stays
-CLEW_INLINE double at_least(double x, double bound) { return x < bound ? bound : x; }
-
-// Rounded once where the level has the instruction (v3, v4): a third fewer steps, and closer. The one place where levels differ.
-CLEW_INLINE double multiply_add(double a, double b, double c) {
-#ifdef __FMA__
-    return __builtin_fma(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-CLEW_INLINE float multiply_add(float a, float b, float c) {
-#ifdef __FMA__
-    return __builtin_fmaf(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-
-// c0 + c1 x + c2 x^2 ... by Horner's rule.
-template <class T>
-CLEW_INLINE T polynomial(T, T c) {
-    return c;
-}
-template <class T, class... Rest>
-CLEW_INLINE T polynomial(T x, T c, Rest... rest) {
-    return multiply_add(x, polynomial(x, rest...), c);
-}
-// Even and odd powers apart: half as deep, which a long one needs to keep the multipliers busy.
-template <class T>
-CLEW_INLINE T even_part(T, T c) {
-    return c;
-}
-template <class T>
-CLEW_INLINE T even_part(T, T c, T) {
-    return c;
-}
-template <class T, class... Rest>
-CLEW_INLINE T even_part(T square, T c, T, Rest... rest) {
-    return multiply_add(square, even_part(square, rest...), c);
-}
-template <class T, class... Rest>
-CLEW_INLINE T long_polynomial(T x, T c, Rest... rest) {
-    const T square = x * x;
-    return multiply_add(x, even_part(square, rest...), even_part(square, c, rest...));
-}
 
 // x = n ln 2 + r. The powers of two come as two factors, so that 2^1024 and the least denormals are reached.
 inline constexpr double kScaleRounder = kRounder + 2046.0;  // twice the bias of exponents: half for each factor
@@ -86,8 +33,8 @@ CLEW_INLINE Reduced reduce_exponent(double x) {
 // (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2; 2^-58
 CLEW_INLINE double exp_series(double r) {
     return long_polynomial(r, 0.5000000000000013, 0.166666666666667, 0.04166666666651432, 0.008333333333307014,
-                      0.001388888894733136, 0.00019841269917800623, 2.4801489590387232e-05, 2.755721592449779e-06,
-                      2.7631413866149344e-07, 2.5117981344328734e-08);
+                           0.001388888894733136, 0.00019841269917800623, 2.4801489590387232e-05, 2.755721592449779e-06,
+                           2.7631413866149344e-07, 2.5117981344328734e-08);
 }
 CLEW_INLINE double expm1_reduced(double r) { return multiply_add(r * r, exp_series(r), r); }
 // 1 + r exactly, as a sum of two, and only then the rest.
@@ -135,8 +82,9 @@ CLEW_INLINE Logarithm reduce_logarithm(double x, double k_offset) {
     const double f = from_bits((shifted & 0x000FFFFFFFFFFFFF) + kSqrtHalf) - 1.0;
     const double s = f / (2.0 + f);
     const double z = s * s;
-    const double series = z * long_polynomial(z, 0.6666666666666735, 0.39999999999411096, 0.2857142874326231, 0.22222198476003124,
-                                         0.18183569739728042, 0.1531390323321067, 0.14797507964482168);
+    const double series =
+        z * long_polynomial(z, 0.6666666666666735, 0.39999999999411096, 0.2857142874326231, 0.22222198476003124,
+                            0.18183569739728042, 0.1531390323321067, 0.14797507964482168);
     const double half_square = 0.5 * f * f;
     return {k, f, half_square, s * (half_square + series)};
 }
@@ -247,16 +195,18 @@ CLEW_INLINE double atan(double x) {
     const double base = far ? 1.5707963267948966 : middle ? 0.7853981633974483 : 0.0;
     const double base_low = far ? 6.123233995736766e-17 : middle ? 3.061616997868383e-17 : 0.0;
     const double w = t * t;
-    const double p = long_polynomial(w, -0.333333333333332, 0.19999999999953663, -0.14285714280204034, 0.11111110783814059,
-                                -0.09090897767051809, 0.07692060361159768, -0.06663105447930198, 0.058478973351499854,
-                                -0.05039330577659363, 0.0380649487547789, -0.017907337289932698);  // 2^-59
+    const double p =
+        long_polynomial(w, -0.333333333333332, 0.19999999999953663, -0.14285714280204034, 0.11111110783814059,
+                        -0.09090897767051809, 0.07692060361159768, -0.06663105447930198, 0.058478973351499854,
+                        -0.05039330577659363, 0.0380649487547789, -0.017907337289932698);  // 2^-59
     return with_sign_of(base + (t + (t * w * p + base_low)), x);
 }
 // asin(s) for s^2 = w <= 1/4; 2^-56
 CLEW_INLINE double asin_reduced(double s, double w) {
-    const double p = long_polynomial(w, 0.16666666666665375, 0.07500000000344832, 0.04464285682195225, 0.030381959396325153,
-                                0.022371751920418466, 0.017359795869258107, 0.013884348436949658, 0.01217495476373155,
-                                0.006503468091508749, 0.01959448103122348, -0.016326908478429415, 0.031981834855173044);
+    const double p =
+        long_polynomial(w, 0.16666666666665375, 0.07500000000344832, 0.04464285682195225, 0.030381959396325153,
+                        0.022371751920418466, 0.017359795869258107, 0.013884348436949658, 0.01217495476373155,
+                        0.006503468091508749, 0.01959448103122348, -0.016326908478429415, 0.031981834855173044);
     return s + s * w * p;
 }
 CLEW_INLINE double asin(double x) {
@@ -279,18 +229,20 @@ CLEW_INLINE double acos(double x) {
 CLEW_INLINE double erf_small(double x) {
     return x * polynomial(x * x, 1.1283791670955126, -0.37612638903183515, 0.11283791670944078, -0.02686617064309394,
                           0.005223977605970411, -0.0008548325922036846, 0.00012055293354447646, -1.4924707945204603e-05,
-                          1.6447076872342763e-06, -1.6205888163527908e-07, 1.3709112415040863e-08, -7.775933878904118e-10);
+                          1.6447076872342763e-06, -1.6205888163527908e-07, 1.3709112415040863e-08,
+                          -7.775933878904118e-10);
 }
 // erfc for x >= 1/2: exp(-x^2) G / (1 + 2 x), where G is a polynomial in (x - 3) / (x + 3); 2^-58
 CLEW_INLINE double erfc_large(double x) {
     x = at_most(x, 28.0);
     const double t = (x - 3.0) / (x + 3.0);
-    const double g = polynomial(
-        t, 1.2530080582697296, -0.1356211061245813, -0.04756229435344998, 0.12964515870278034, -0.11927366341536218,
-        0.06830802734318894, -0.023770514917100208, 0.0025293918305868326, 0.0018886903348949472, -0.0007798324191131418,
-        -0.00010515956833516914, 0.00012510024635149167, 4.948087975899101e-06, -2.0103960777585773e-05,
-        -7.260751921473774e-07, 3.4804531487235345e-06, 3.4322094000578586e-07, -6.280019283314595e-07,
-        -1.2024490374176215e-07, 1.1010450467473003e-07, 2.2368423926020293e-08, -1.4780648894785722e-08);
+    const double g =
+        polynomial(t, 1.2530080582697296, -0.1356211061245813, -0.04756229435344998, 0.12964515870278034,
+                   -0.11927366341536218, 0.06830802734318894, -0.023770514917100208, 0.0025293918305868326,
+                   0.0018886903348949472, -0.0007798324191131418, -0.00010515956833516914, 0.00012510024635149167,
+                   4.948087975899101e-06, -2.0103960777585773e-05, -7.260751921473774e-07, 3.4804531487235345e-06,
+                   3.4322094000578586e-07, -6.280019283314595e-07, -1.2024490374176215e-07, 1.1010450467473003e-07,
+                   2.2368423926020293e-08, -1.4780648894785722e-08);
     // x^2 in two parts, the first of which is exact.
     const double head = from_bits(bits_of(x) & 0xFFFFFFFFF8000000);
     return exp_times(-head * head, -(x - head) * (x + head), g / (1.0 + 2.0 * x));

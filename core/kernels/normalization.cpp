@@ -48,8 +48,8 @@ void backward_parameters(const LayerNorm& shape, void* grad_weight, void* grad_b
     parallel_for(shape.outer, piece, [&](std::int64_t begin, std::int64_t end) {
         double* weight = totals + begin / piece * sums;
         for (std::int64_t i = begin; i < end; ++i)
-            add_row(weight, weight + shape.inner, at(grad, i * rows.row), at(x, i * rows.row), at(mean, i * rows.element),
-                    at(rstd, i * rows.element), shape.inner);
+            add_row(weight, weight + shape.inner, at(grad, i * rows.row), at(x, i * rows.row),
+                    at(mean, i * rows.element), at(rstd, i * rows.element), shape.inner);
     });
     for (std::int64_t k = 1; k < pieces; ++k)
         for (std::int64_t i = 0; i < sums; ++i) totals[i] += totals[k * sums + i];
@@ -82,8 +82,8 @@ void layer_norm_backward(const LayerNorm& shape, void* grad_x, void* grad_weight
         const auto backward = normalization_loops().backward_x[static_cast<int>(shape.dtype)];
         parallel_for(shape.outer, rows.grain, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin; i < end; ++i)
-                backward(at(grad_x, i * rows.row), at(grad, i * rows.row), at(x, i * rows.row), at(mean, i * rows.element),
-                         at(rstd, i * rows.element), at(weight, 0), shape.inner);
+                backward(at(grad_x, i * rows.row), at(grad, i * rows.row), at(x, i * rows.row),
+                         at(mean, i * rows.element), at(rstd, i * rows.element), at(weight, 0), shape.inner);
         });
     }
     if (grad_weight != nullptr || grad_bias != nullptr)

@@ -12,8 +12,8 @@ struct NormalizationTable {
     void (*backward_x[kDTypes])(char* out, const char* grad, const char* x, const char* mean, const char* rstd,
                                 const char* weight, std::int64_t count);
     // Adds grad * (x - mean) * rstd to `weight` and grad to `bias`, which are sums in double.
-    void (*backward_parameters[kDTypes])(double* weight, double* bias, const char* grad, const char* x, const char* mean,
-                                         const char* rstd, std::int64_t count);
+    void (*backward_parameters[kDTypes])(double* weight, double* bias, const char* grad, const char* x,
+                                         const char* mean, const char* rstd, std::int64_t count);
 };
 
 CLEW_DECLARE_TABLE(NormalizationTable, normalization_loops)

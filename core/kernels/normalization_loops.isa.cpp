@@ -93,10 +93,12 @@ void backward_parameters(double* weight, double* bias, const char* grad_data, co
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(NormalizationTable, normalization_loops, {
-    .forward = {nullptr, nullptr, nullptr, nullptr, forward<float>, forward<double>},
-    .backward_x = {nullptr, nullptr, nullptr, nullptr, backward_x<float>, backward_x<double>},
-    .backward_parameters = {nullptr, nullptr, nullptr, nullptr, backward_parameters<float>, backward_parameters<double>},
-});
+CLEW_EXPORT_TABLE(NormalizationTable, normalization_loops,
+                  {
+                      .forward = {nullptr, nullptr, nullptr, nullptr, forward<float>, forward<double>},
+                      .backward_x = {nullptr, nullptr, nullptr, nullptr, backward_x<float>, backward_x<double>},
+                      .backward_parameters = {nullptr, nullptr, nullptr, nullptr, backward_parameters<float>,
+                                              backward_parameters<double>},
+                  });
 
 }  // namespace clew::kernels

@@ -1,4 +1,5 @@
-// Operations with up to two numbers in `params`, which are converted to the dtype of the data first (whole numbers for integers).
+// Operations with up to two numbers in `params`, which are converted to the dtype of the data first (whole numbers for
+// integers).
 #pragma once
 #include "core/kernels/isa.h"
 #include "core/kernels/view.h"
@@ -12,9 +13,9 @@ struct ParametricTable {
     ParamLoop threshold[kDTypes];   // x <= params[0] ? params[1] : x
     ParamLoop pow[kDTypes];         // x ** params[0]; fast at -2, -1, -0.5, 0.5, 2, 3
     // Floating only.
-    ParamLoop lerp[kDTypes];      // a + params[0] * (b - a)
-    ParamLoop addcmul[kDTypes];   // three inputs: x + params[0] * a * b
-    ParamLoop addcdiv[kDTypes];   // three inputs: x + params[0] * a / b
+    ParamLoop lerp[kDTypes];     // a + params[0] * (b - a)
+    ParamLoop addcmul[kDTypes];  // three inputs: x + params[0] * a * b
+    ParamLoop addcdiv[kDTypes];  // three inputs: x + params[0] * a / b
 };
 
 CLEW_DECLARE_TABLE(ParametricTable, parametric)

@@ -54,7 +54,8 @@ struct Clamp {
 template <class T>
 struct Threshold {
     T bound, other;
-    CLEW_INLINE explicit Threshold(const double* params) : bound(converted<T>(params[0])), other(converted<T>(params[1])) {}
+    CLEW_INLINE explicit Threshold(const double* params)
+        : bound(converted<T>(params[0])), other(converted<T>(params[1])) {}
     CLEW_INLINE T operator()(T x) const { return x <= bound ? other : x; }
 };
 template <class T>
@@ -114,20 +115,21 @@ void power_by_number(char* const* data, const int64_t* strides, int64_t count, c
 }
 
 #define CLEW_NUMBERS(loop, op) \
-    { nullptr, loop<op, uint8_t>, loop<op, int32_t>, loop<op, int64_t>, loop<op, float>, loop<op, double> }
+    {nullptr, loop<op, uint8_t>, loop<op, int32_t>, loop<op, int64_t>, loop<op, float>, loop<op, double>}
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(ParametricTable, parametric, {
-    .add_scaled = CLEW_NUMBERS(binary_param_loop, AddScaled),
-    .sub_scaled = CLEW_NUMBERS(binary_param_loop, SubtractScaled),
-    .clamp = CLEW_NUMBERS(unary_param_loop, Clamp),
-    .threshold = CLEW_NUMBERS(unary_param_loop, Threshold),
-    .pow = {nullptr, power_by_number<uint8_t>, power_by_number<int32_t>, power_by_number<int64_t>,
-            power_by_number<float>, power_by_number<double>},
-    .lerp = CLEW_FLOATING(binary_param_loop, Lerp),
-    .addcmul = CLEW_FLOATING(ternary_param_loop, AddProduct),
-    .addcdiv = CLEW_FLOATING(ternary_param_loop, AddQuotient),
-});
+CLEW_EXPORT_TABLE(ParametricTable, parametric,
+                  {
+                      .add_scaled = CLEW_NUMBERS(binary_param_loop, AddScaled),
+                      .sub_scaled = CLEW_NUMBERS(binary_param_loop, SubtractScaled),
+                      .clamp = CLEW_NUMBERS(unary_param_loop, Clamp),
+                      .threshold = CLEW_NUMBERS(unary_param_loop, Threshold),
+                      .pow = {nullptr, power_by_number<uint8_t>, power_by_number<int32_t>, power_by_number<int64_t>,
+                              power_by_number<float>, power_by_number<double>},
+                      .lerp = CLEW_FLOATING(binary_param_loop, Lerp),
+                      .addcmul = CLEW_FLOATING(ternary_param_loop, AddProduct),
+                      .addcdiv = CLEW_FLOATING(ternary_param_loop, AddQuotient),
+                  });
 
 }  // namespace clew::kernels

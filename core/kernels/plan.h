@@ -10,7 +10,8 @@ namespace clew::kernels {
 
 inline constexpr int kMaxOperands = kMaxInputs + 1;
 
-// What is left of the views once axes of size 1 are dropped, the rest is ordered and neighbours are joined. Axis 0 is innermost.
+// What is left of the views once axes of size 1 are dropped, the rest is ordered and neighbours are joined. Axis 0 is
+// innermost.
 struct Plan {
     int ndim;
     int operands;

@@ -21,7 +21,8 @@ struct Power {
     static CLEW_INLINE double apply(double base, double exponent) { return __builtin_pow(base, exponent); }
 };
 
-// Single precision through doubles: exp(exponent * log(base)) has 20 bits to spare. What that does not cover goes to libm.
+// Single precision through doubles: exp(exponent * log(base)) has 20 bits to spare. What that does not cover goes to
+// libm.
 struct FastPower {
     static CLEW_INLINE float apply(float base, float exponent) {
         const double y = math::log(static_cast<double>(base)) * static_cast<double>(exponent);

@@ -3,102 +3,12 @@
 #include "core/base/threads.h"
 #include "core/kernels/copy_loops.h"
 #include "core/kernels/iterate.h"
+#include "core/kernels/reduce_axes.h"
 #include "core/kernels/reduce_loops.h"
 #include "core/kernels/scratch.h"
 
 namespace clew::kernels {
 namespace {
-
-// Axes of one group, kept or reduced, innermost first; strides in bytes.
-struct Axes {
-    int ndim = 0;
-    std::int64_t count = 1;
-    std::int64_t sizes[kMaxDims];
-    std::int64_t in[kMaxDims];
-    std::int64_t out[kMaxDims];      // zero for reduced axes
-    std::int64_t centers[kMaxDims];  // of the array of centers, for deviations
-};
-
-struct Places {
-    const char* in;
-    char* out;
-    const char* center;
-};
-
-void move(Places& places, const Axes& axes, int axis, std::int64_t steps) {
-    places.in += steps * axes.in[axis];
-    places.out += steps * axes.out[axis];
-    places.center += steps * axes.centers[axis];
-}
-
-std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
-
-// Adds an axis outside all others, then lets it sink to where its stride belongs and joins it with its neighbours.
-void add_axis(Axes& axes, std::int64_t size, std::int64_t in, std::int64_t out, std::int64_t center) {
-    axes.count *= size;
-    if (size == 1) return;
-    int at = axes.ndim++;
-    for (; at > 0 && magnitude(axes.in[at - 1]) > magnitude(in); --at) {
-        axes.sizes[at] = axes.sizes[at - 1];
-        axes.in[at] = axes.in[at - 1];
-        axes.out[at] = axes.out[at - 1];
-        axes.centers[at] = axes.centers[at - 1];
-    }
-    axes.sizes[at] = size;
-    axes.in[at] = in;
-    axes.out[at] = out;
-    axes.centers[at] = center;
-}
-
-void join_neighbours(Axes& axes) {
-    int last = 0;
-    for (int axis = 1; axis < axes.ndim; ++axis) {
-        const std::int64_t size = axes.sizes[last];
-        if (axes.in[axis] == axes.in[last] * size && axes.out[axis] == axes.out[last] * size &&
-            axes.centers[axis] == axes.centers[last] * size) {
-            axes.sizes[last] *= axes.sizes[axis];
-            continue;
-        }
-        ++last;
-        axes.sizes[last] = axes.sizes[axis];
-        axes.in[last] = axes.in[axis];
-        axes.out[last] = axes.out[axis];
-        axes.centers[last] = axes.centers[axis];
-    }
-    if (axes.ndim == 0) {  // so that there always is an innermost axis
-        axes.sizes[0] = 1;
-        axes.in[0] = axes.out[0] = axes.centers[0] = 0;
-    }
-    axes.ndim = last + 1;
-}
-
-// Calls body(places, index along the innermost axis, count) for elements [begin, end) of `axes`, piece by piece.
-template <class Body>
-void walk(const Axes& axes, Places places, std::int64_t begin, std::int64_t end, const Body& body) {
-    if (begin >= end) return;
-    std::int64_t index[kMaxDims];
-    std::int64_t rest = begin;
-    for (int axis = 0; axis < axes.ndim; ++axis) {
-        index[axis] = rest % axes.sizes[axis];
-        rest /= axes.sizes[axis];
-        move(places, axes, axis, index[axis]);
-    }
-    std::int64_t left = end - begin;
-    while (left > 0) {
-        const std::int64_t row = axes.sizes[0] - index[0];
-        const std::int64_t count = row < left ? row : left;
-        body(places, count);
-        left -= count;
-        move(places, axes, 0, -index[0]);
-        index[0] = 0;
-        for (int axis = 1; axis < axes.ndim; ++axis) {
-            move(places, axes, axis, 1);
-            if (++index[axis] < axes.sizes[axis]) break;
-            move(places, axes, axis, -axes.sizes[axis]);
-            index[axis] = 0;
-        }
-    }
-}
 
 double load_center(const char* center, DType dtype) {
     if (center == nullptr) return 0.0;
@@ -183,8 +93,8 @@ void add_rows(const Task& task, const char* in, std::int64_t rows, std::int64_t 
     }
 }
 
-// Narrow rows that follow one another: several are taken as one wide row, whose parts are joined in the end. Returns how many rows
-// it has dealt with.
+// Narrow rows that follow one another: several are taken as one wide row, whose parts are joined in the end. Returns
+// how many rows it has dealt with.
 std::int64_t add_narrow_rows(const Task& task, const char* in, std::int64_t rows, std::int64_t width, Accumulator* high,
                              double* low) {
     const std::int64_t row_stride = task.reduced.in[0], fold = kColumns / width;
@@ -212,8 +122,8 @@ void reduce_columns_range(const Task& task, const Axes& outer, const Places& pla
         for (std::int64_t i = 0; i < count; ++i, move(at, outer, 0, 1)) {
             const char* in = at.in + first * task.reduced.in[0];
             const std::int64_t done = add_narrow_rows(task, in, last - first, width, high, low);
-            add_rows(task, in + done * task.reduced.in[0], last - first - done, width, task.centered ? centers : nullptr, high,
-                     low);
+            add_rows(task, in + done * task.reduced.in[0], last - first - done, width,
+                     task.centered ? centers : nullptr, high, low);
         }
     });
 }
@@ -275,7 +185,8 @@ void reduce_columns(const Task& task) {
 }
 
 void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers) {
-    Task task{reduce_loops().reducers[kind][static_cast<int>(in.dtype)], {}, {}, {}, in.dtype, 0, 1.0, centers != nullptr};
+    Task task{
+        reduce_loops().reducers[kind][static_cast<int>(in.dtype)], {}, {}, {}, in.dtype, 0, 1.0, centers != nullptr};
     task.in_size = static_cast<std::int64_t>(item_size(in.dtype));
     const std::int64_t out_size = static_cast<std::int64_t>(item_size(out.dtype));
     int kept_axis = out.ndim;

@@ -1,4 +1,5 @@
-// Reductions over any set of axes. The bits of a result depend on shapes and strides alone, never on the number of threads.
+// Reductions over any set of axes. The bits of a result depend on shapes and strides alone, never on the number of
+// threads.
 #pragma once
 #include <cstdint>
 
@@ -7,16 +8,16 @@
 namespace clew::kernels {
 
 enum class ReduceKind : std::uint8_t {
-    Sum,         // floating: dtype of the input; bool and integers: int64
-    Mean,        // floating only; of nothing: NaN
-    Product,     // dtypes as Sum
-    Max,         // dtype of the input; NaN wins; the reduced axes must not be empty
+    Sum,      // floating: dtype of the input; bool and integers: int64
+    Mean,     // floating only; of nothing: NaN
+    Product,  // dtypes as Sum
+    Max,      // dtype of the input; NaN wins; the reduced axes must not be empty
     Min,
-    Any,         // bool
+    Any,  // bool
     All,
     SumSquares,  // dtypes as Sum
     SumAbs,
-    LogSumExp,   // floating only; of nothing: -inf
+    LogSumExp,  // floating only; of nothing: -inf
 };
 inline constexpr int kReduceKinds = 10;
 
@@ -26,11 +27,12 @@ inline constexpr DType reduced_dtype(ReduceKind kind, DType in) {
     return DType::Int64;
 }
 
-// Bit i of `axes_mask` says that axis i of `in` is reduced. `out` has the kept axes of `in`, in order, and the dtype above.
+// Bit i of `axes_mask` says that axis i of `in` is reduced. `out` has the kept axes of `in`, in order, and the dtype
+// above.
 void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask);
 
-// The largest (or smallest) elements along `axis` and where they are: the first of equals, and the first NaN wins over all.
-// `out_indices` (int64) and `out_values` (dtype of `in`, may be null) have the other axes of `in`.
+// The largest (or smallest) elements along `axis` and where they are: the first of equals, and the first NaN wins over
+// all. `out_indices` (int64) and `out_values` (dtype of `in`, may be null) have the other axes of `in`.
 void arg_reduce(bool largest, const View* out_values, const View& out_indices, const View& in, int axis);
 
 // Mean and sum of squared deviations from it, in two passes; floating only.

@@ -1,9 +1,10 @@
 // The inner loops of reductions.
 //
 // Note [Accumulators]
-// A running result is one 8-byte word, `high`, and a double beside it, `low`. Sums add blocks of at most 1024 elements (or 32
-// rows) in the type of the elements, many lanes at once, and add the blocks' sums in double; for doubles, `low` gathers what
-// those additions round away. LogSumExp keeps the largest element in `high` and the sum of exp(x - high) in `low`.
+// A running result is one 8-byte word, `high`, and a double beside it, `low`. Sums add blocks of at most 1024 elements
+// (or 32 rows) in the type of the elements, many lanes at once, and add the blocks' sums in double; for doubles, `low`
+// gathers what those additions round away. LogSumExp keeps the largest element in `high` and the sum of exp(x - high)
+// in `low`.
 #pragma once
 #include "core/kernels/isa.h"
 #include "core/kernels/reduce.h"

@@ -143,35 +143,45 @@ struct LogSumExp {
 
 // Block is the type of partial results within a block, Out that of the result.
 #define CLEW_REDUCER(Op, Block, T, Out) \
-    { start<Op, Block>, row<Op, Block, T>, columns<Op, Block, T>, join<Op, Block>, finish<Op, Block, Out> }
-#define CLEW_TO_INT64(Op)                                                                                \
-    CLEW_REDUCER(Op, uint64_t, uint8_t, int64_t), CLEW_REDUCER(Op, uint64_t, uint8_t, int64_t),          \
+    {start<Op, Block>, row<Op, Block, T>, columns<Op, Block, T>, join<Op, Block>, finish<Op, Block, Out>}
+#define CLEW_TO_INT64(Op)                                                                       \
+    CLEW_REDUCER(Op, uint64_t, uint8_t, int64_t), CLEW_REDUCER(Op, uint64_t, uint8_t, int64_t), \
         CLEW_REDUCER(Op, uint64_t, int32_t, int64_t), CLEW_REDUCER(Op, uint64_t, int64_t, int64_t)
-#define CLEW_SAME(Op)                                                                            \
-    CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t), CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t),    \
+#define CLEW_SAME(Op)                                                                             \
+    CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t), CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t),     \
         CLEW_REDUCER(Op, int32_t, int32_t, int32_t), CLEW_REDUCER(Op, int64_t, int64_t, int64_t), \
         CLEW_REDUCER(Op, float, float, float), CLEW_REDUCER(Op, double, double, double)
-#define CLEW_TO_BOOL(Op)                                                                           \
-    CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t), CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t),      \
-        CLEW_REDUCER(Op, uint8_t, int32_t, uint8_t), CLEW_REDUCER(Op, uint8_t, int64_t, uint8_t),  \
+#define CLEW_TO_BOOL(Op)                                                                          \
+    CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t), CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t),     \
+        CLEW_REDUCER(Op, uint8_t, int32_t, uint8_t), CLEW_REDUCER(Op, uint8_t, int64_t, uint8_t), \
         CLEW_REDUCER(Op, uint8_t, float, uint8_t), CLEW_REDUCER(Op, uint8_t, double, uint8_t)
 #define CLEW_LOG_SUM_EXP(T) {start<Max, T>, LogSumExp::row<T>, nullptr, LogSumExp::join, LogSumExp::finish<T>}
 
 }  // namespace
 
 // In the order of ReduceKind.
-CLEW_EXPORT_TABLE(ReduceTable, reduce_loops, {{
-    {CLEW_TO_INT64(Sum), CLEW_REDUCER(Sum, float, float, float), CLEW_REDUCER(Sum, double, double, double)},
-    {{}, {}, {}, {}, CLEW_REDUCER(Sum, double, float, float), CLEW_REDUCER(Sum, double, double, double)},
-    {CLEW_TO_INT64(Product), CLEW_REDUCER(Product, double, float, float), CLEW_REDUCER(Product, double, double, double)},
-    {CLEW_SAME(Max)},
-    {CLEW_SAME(Min)},
-    {CLEW_TO_BOOL(Any)},
-    {CLEW_TO_BOOL(All)},
-    {CLEW_TO_INT64(SumSquares), CLEW_REDUCER(SumSquares, float, float, float), CLEW_REDUCER(SumSquares, double, double, double)},
-    {CLEW_TO_INT64(SumAbs), CLEW_REDUCER(SumAbs, float, float, float), CLEW_REDUCER(SumAbs, double, double, double)},
-    {{}, {}, {}, {}, CLEW_LOG_SUM_EXP(float), CLEW_LOG_SUM_EXP(double)},
-    {{}, {}, {}, {}, CLEW_REDUCER(Deviations, double, float, float), CLEW_REDUCER(Deviations, double, double, double)},
-}});
+CLEW_EXPORT_TABLE(
+    ReduceTable, reduce_loops,
+    {{
+        {CLEW_TO_INT64(Sum), CLEW_REDUCER(Sum, float, float, float), CLEW_REDUCER(Sum, double, double, double)},
+        {{}, {}, {}, {}, CLEW_REDUCER(Sum, double, float, float), CLEW_REDUCER(Sum, double, double, double)},
+        {CLEW_TO_INT64(Product), CLEW_REDUCER(Product, double, float, float),
+         CLEW_REDUCER(Product, double, double, double)},
+        {CLEW_SAME(Max)},
+        {CLEW_SAME(Min)},
+        {CLEW_TO_BOOL(Any)},
+        {CLEW_TO_BOOL(All)},
+        {CLEW_TO_INT64(SumSquares), CLEW_REDUCER(SumSquares, float, float, float),
+         CLEW_REDUCER(SumSquares, double, double, double)},
+        {CLEW_TO_INT64(SumAbs), CLEW_REDUCER(SumAbs, float, float, float),
+         CLEW_REDUCER(SumAbs, double, double, double)},
+        {{}, {}, {}, {}, CLEW_LOG_SUM_EXP(float), CLEW_LOG_SUM_EXP(double)},
+        {{},
+         {},
+         {},
+         {},
+         CLEW_REDUCER(Deviations, double, float, float),
+         CLEW_REDUCER(Deviations, double, double, double)},
+    }});
 
 }  // namespace clew::kernels

@@ -8,7 +8,8 @@ namespace {
 inline constexpr int64_t kBlock = 1024;  // elements of a row that are reduced at once
 inline constexpr int64_t kLanes = 64;    // a multiple of every vector
 
-// How an operation reduces a block: `step` takes an element into a running value, `join` joins two of these. Block is their type.
+// How an operation reduces a block: `step` takes an element into a running value, `join` joins two of these. Block is
+// their type.
 struct FloatingSum {
     template <class Block>
     static constexpr Block identity() {
@@ -177,18 +178,20 @@ CLEW_INLINE Block reduce_block(const T* in, int64_t count, double center) {
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
         for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Op::step(lanes[k], in[i + k], center);
-    for (int64_t k = 0; k < count - i; ++k) {
+    const int64_t rest = count - i;
+    int64_t k = 0;
+    for (; k + kPadding <= rest; k += kPadding)
+        for (int64_t m = 0; m < kPadding; ++m) lanes[k + m] = Op::step(lanes[k + m], in[i + k + m], center);
+    for (; k < rest; ++k) {
         CLEW_KEEP_SCALAR;
         lanes[k] = Op::step(lanes[k], in[i + k], center);
     }
-    for (int64_t k = 0; k < kLanes / 2; ++k) lanes[k] = Op::join(lanes[k], lanes[k + kLanes / 2]);
-    for (int64_t k = 0; k < kLanes / 4; ++k) lanes[k] = Op::join(lanes[k], lanes[k + kLanes / 4]);
-    for (int64_t width = kLanes / 8; width > 0; width /= 2)
-        for (int64_t k = 0; k < width; ++k) {
-            CLEW_KEEP_SCALAR;
-            lanes[k] = Op::join(lanes[k], lanes[k + width]);
-        }
-    return lanes[0];
+    for (k = 0; k < kLanes / 2; ++k) lanes[k] = Op::join(lanes[k], lanes[k + kLanes / 2]);
+    for (k = 0; k < kLanes / 4; ++k) lanes[k] = Op::join(lanes[k], lanes[k + kLanes / 4]);
+    for (k = 0; k < kLanes / 8; ++k) lanes[k] = Op::join(lanes[k], lanes[k + kLanes / 8]);
+    const Block a = Op::join(Op::join(lanes[0], lanes[4]), Op::join(lanes[2], lanes[6]));
+    const Block b = Op::join(Op::join(lanes[1], lanes[5]), Op::join(lanes[3], lanes[7]));
+    return Op::join(a, b);
 }
 
 }  // namespace

@@ -110,25 +110,21 @@ void scan(char* out, int64_t out_step, const char* in, int64_t in_step, int64_t 
     }
 }
 
-#define CLEW_FIND(find, Order)                                                                       \
-    {                                                                                                \
-        find<Order, uint8_t>, find<Order, uint8_t>, find<Order, int32_t>, find<Order, int64_t>,      \
-            find<Order, float>, find<Order, double>                                                  \
-    }
-#define CLEW_SCAN(Op)                                                                                \
-    {                                                                                                \
-        scan<Op, uint64_t, int64_t, uint8_t>, scan<Op, uint64_t, int64_t, uint8_t>,                  \
-            scan<Op, uint64_t, int64_t, int32_t>, scan<Op, uint64_t, int64_t, int64_t>,              \
-            scan<Op, double, float, float>, scan<Op, double, double, double>                         \
-    }
+#define CLEW_FIND(find, Order)                                         \
+    {find<Order, uint8_t>, find<Order, uint8_t>, find<Order, int32_t>, \
+     find<Order, int64_t>, find<Order, float>,   find<Order, double>}
+#define CLEW_SCAN(Op)                                                                                                  \
+    {scan<Op, uint64_t, int64_t, uint8_t>, scan<Op, uint64_t, int64_t, uint8_t>, scan<Op, uint64_t, int64_t, int32_t>, \
+     scan<Op, uint64_t, int64_t, int64_t>, scan<Op, double, float, float>,       scan<Op, double, double, double>}
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(ScanTable, scan_loops, {
-    .find = {CLEW_FIND(find, Smallest), CLEW_FIND(find, Largest)},
-    .find_columns = {CLEW_FIND(find_columns, Smallest), CLEW_FIND(find_columns, Largest)},
-    .sum = CLEW_SCAN(Sum),
-    .product = CLEW_SCAN(Product),
-});
+CLEW_EXPORT_TABLE(ScanTable, scan_loops,
+                  {
+                      .find = {CLEW_FIND(find, Smallest), CLEW_FIND(find, Largest)},
+                      .find_columns = {CLEW_FIND(find_columns, Smallest), CLEW_FIND(find_columns, Largest)},
+                      .sum = CLEW_SCAN(Sum),
+                      .product = CLEW_SCAN(Product),
+                  });
 
 }  // namespace clew::kernels

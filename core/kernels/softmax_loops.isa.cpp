@@ -26,7 +26,8 @@ CLEW_INLINE void put_piece(char* out, int64_t step, const T* piece, int64_t coun
 }
 template <class Body>
 CLEW_INLINE void in_pieces(int64_t count, const Body& body) {
-    for (int64_t begin = 0; begin < count; begin += kBlock) body(begin, count - begin < kBlock ? count - begin : kBlock);
+    for (int64_t begin = 0; begin < count; begin += kBlock)
+        body(begin, count - begin < kBlock ? count - begin : kBlock);
 }
 
 // exp(in - center); see Note [One arithmetic for every element] for the rest.
@@ -101,7 +102,8 @@ void backward(char* const* data, const int64_t* steps, int64_t count) {
         char* place = data[0] + begin * steps[0];
         T* out = room_for(out_buffer, place, steps[0]);
         CLEW_VECTORISE
-        for (int64_t i = 0; i < length; ++i) out[i] = kLog ? grad[i] - result[i] * total : result[i] * (grad[i] - total);
+        for (int64_t i = 0; i < length; ++i)
+            out[i] = kLog ? grad[i] - result[i] * total : result[i] * (grad[i] - total);
         put_piece(place, steps[0], out, length);
     });
 }
@@ -165,7 +167,8 @@ void backward_columns(char* const* data, const int64_t* steps, int64_t count, in
         if (kLog) whole_exponentials(row, row, T(0), padded(width));
         T* out = row_at<T>(data[0], steps[0], i);
         CLEW_VECTORISE
-        for (int64_t j = 0; j < width; ++j) out[j] = kLog ? grad[j] - row[j] * totals[j] : row[j] * (grad[j] - totals[j]);
+        for (int64_t j = 0; j < width; ++j)
+            out[j] = kLog ? grad[j] - row[j] * totals[j] : row[j] * (grad[j] - totals[j]);
     }
 }
 
@@ -176,21 +179,22 @@ struct ExpScaled {
     CLEW_INLINE T operator()(T x) const { return scale * math::exp(x); }
 };
 
-#define CLEW_BOTH(function)                                                                         \
-    {                                                                                               \
-        {nullptr, nullptr, nullptr, nullptr, function<false, float>, function<false, double>}, {    \
-            nullptr, nullptr, nullptr, nullptr, function<true, float>, function<true, double>       \
-        }                                                                                           \
+#define CLEW_BOTH(function)                                                                      \
+    {                                                                                            \
+        {nullptr, nullptr, nullptr, nullptr, function<false, float>, function<false, double>}, { \
+            nullptr, nullptr, nullptr, nullptr, function<true, float>, function<true, double>    \
+        }                                                                                        \
     }
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(SoftmaxTable, softmax_loops, {
-    .forward = CLEW_BOTH(forward),
-    .forward_columns = CLEW_BOTH(forward_columns),
-    .backward = CLEW_BOTH(backward),
-    .backward_columns = CLEW_BOTH(backward_columns),
-    .exp_scaled = CLEW_FLOATING(unary_param_loop, ExpScaled),
-});
+CLEW_EXPORT_TABLE(SoftmaxTable, softmax_loops,
+                  {
+                      .forward = CLEW_BOTH(forward),
+                      .forward_columns = CLEW_BOTH(forward_columns),
+                      .backward = CLEW_BOTH(backward),
+                      .backward_columns = CLEW_BOTH(backward_columns),
+                      .exp_scaled = CLEW_FLOATING(unary_param_loop, ExpScaled),
+                  });
 
 }  // namespace clew::kernels

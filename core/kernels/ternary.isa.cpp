@@ -77,12 +77,13 @@ struct Lerp {
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(TernaryTable, ternary, {
-    .where = {where_loop<uint8_t>, where_loop<uint8_t>, where_loop<uint32_t>, where_loop<uint64_t>,
-              where_loop<uint32_t>, where_loop<uint64_t>},
-    .clamp = {nullptr, ternary_loop<Clamp, uint8_t>, ternary_loop<Clamp, int32_t>, ternary_loop<Clamp, int64_t>,
-              ternary_loop<Clamp, float>, ternary_loop<Clamp, double>},
-    .lerp = CLEW_FLOATING(ternary_loop, Lerp),
-});
+CLEW_EXPORT_TABLE(TernaryTable, ternary,
+                  {
+                      .where = {where_loop<uint8_t>, where_loop<uint8_t>, where_loop<uint32_t>, where_loop<uint64_t>,
+                                where_loop<uint32_t>, where_loop<uint64_t>},
+                      .clamp = {nullptr, ternary_loop<Clamp, uint8_t>, ternary_loop<Clamp, int32_t>,
+                                ternary_loop<Clamp, int64_t>, ternary_loop<Clamp, float>, ternary_loop<Clamp, double>},
+                      .lerp = CLEW_FLOATING(ternary_loop, Lerp),
+                  });
 
 }  // namespace clew::kernels

@@ -29,14 +29,14 @@ void angle_loop(char* const* data, const int64_t* strides, int64_t count) {
     in_blocks<T, 1>(angle_block<Op, T>, data, strides, count, nullptr);
 }
 
-#define CLEW_OPERATION(Name, function)                                                 \
-    struct Name {                                                                      \
-        template <class T>                                                             \
-        static CLEW_INLINE T apply(T x) {                                              \
-            return math::function(x);                                                  \
-        }                                                                              \
-        static float of_large(float x) { return __builtin_##function##f(x); }          \
-        static double of_large(double x) { return __builtin_##function(x); }           \
+#define CLEW_OPERATION(Name, function)                                        \
+    struct Name {                                                             \
+        template <class T>                                                    \
+        static CLEW_INLINE T apply(T x) {                                     \
+            return math::function(x);                                         \
+        }                                                                     \
+        static float of_large(float x) { return __builtin_##function##f(x); } \
+        static double of_large(double x) { return __builtin_##function(x); }  \
     }
 CLEW_OPERATION(Sin, sin);
 CLEW_OPERATION(Cos, cos);
@@ -57,13 +57,14 @@ CLEW_OPERATION(Atan, atan);
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(TrigonometryTable, trigonometry, {
-    .sin = CLEW_FLOATING(angle_loop, Sin),
-    .cos = CLEW_FLOATING(angle_loop, Cos),
-    .tan = CLEW_FLOATING(angle_loop, Tan),
-    .asin = CLEW_FLOATING(math_loop, Asin),
-    .acos = CLEW_FLOATING(math_loop, Acos),
-    .atan = CLEW_FLOATING(math_loop, Atan),
-});
+CLEW_EXPORT_TABLE(TrigonometryTable, trigonometry,
+                  {
+                      .sin = CLEW_FLOATING(angle_loop, Sin),
+                      .cos = CLEW_FLOATING(angle_loop, Cos),
+                      .tan = CLEW_FLOATING(angle_loop, Tan),
+                      .asin = CLEW_FLOATING(math_loop, Asin),
+                      .acos = CLEW_FLOATING(math_loop, Acos),
+                      .atan = CLEW_FLOATING(math_loop, Atan),
+                  });
 
 }  // namespace clew::kernels

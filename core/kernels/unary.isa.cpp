@@ -55,29 +55,28 @@ CLEW_OPERATION(Round, to_nearest(a));
 CLEW_OPERATION(Truncate, to_zero(a));
 #undef CLEW_OPERATION
 
-#define CLEW_NUMBERS(op, boolean, byte)                                                                      \
-    {                                                                                                        \
-        boolean, byte, unary_loop<op, int32_t>, unary_loop<op, int64_t>, unary_loop<op, float>,              \
-            unary_loop<op, double>                                                                           \
-    }
+#define CLEW_NUMBERS(op, boolean, byte) \
+    {boolean, byte, unary_loop<op, int32_t>, unary_loop<op, int64_t>, unary_loop<op, float>, unary_loop<op, double>}
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(UnaryTable, unary, {
-    .neg = CLEW_NUMBERS(Negative, nullptr, (unary_loop<Negative, uint8_t>)),
-    .abs = CLEW_NUMBERS(Absolute, (unary_loop<Same, uint8_t>), (unary_loop<Same, uint8_t>)),
-    .sign = CLEW_NUMBERS(Sign, (unary_loop<Same, uint8_t>), (unary_loop<Sign, uint8_t>)),
-    .square = CLEW_NUMBERS(Square, (unary_loop<Same, uint8_t>), (unary_loop<Square, uint8_t>)),
-    .bitwise_not = {unary_loop<LogicalNot, uint8_t>, unary_loop<BitwiseNot, uint8_t>, unary_loop<BitwiseNot, int32_t>,
-                    unary_loop<BitwiseNot, int64_t>, nullptr, nullptr},
-    .relu = CLEW_NUMBERS(Relu, nullptr, (unary_loop<Same, uint8_t>)),
-    .reciprocal = CLEW_FLOATING(unary_loop, Reciprocal),
-    .sqrt = CLEW_FLOATING(unary_loop, SquareRoot),
-    .rsqrt = CLEW_FLOATING(unary_loop, ReciprocalSquareRoot),
-    .floor = CLEW_FLOATING(unary_loop, Floor),
-    .ceil = CLEW_FLOATING(unary_loop, Ceil),
-    .round = CLEW_FLOATING(unary_loop, Round),
-    .trunc = CLEW_FLOATING(unary_loop, Truncate),
-});
+CLEW_EXPORT_TABLE(UnaryTable, unary,
+                  {
+                      .neg = CLEW_NUMBERS(Negative, nullptr, (unary_loop<Negative, uint8_t>)),
+                      .abs = CLEW_NUMBERS(Absolute, (unary_loop<Same, uint8_t>), (unary_loop<Same, uint8_t>)),
+                      .sign = CLEW_NUMBERS(Sign, (unary_loop<Same, uint8_t>), (unary_loop<Sign, uint8_t>)),
+                      .square = CLEW_NUMBERS(Square, (unary_loop<Same, uint8_t>), (unary_loop<Square, uint8_t>)),
+                      .bitwise_not = {unary_loop<LogicalNot, uint8_t>, unary_loop<BitwiseNot, uint8_t>,
+                                      unary_loop<BitwiseNot, int32_t>, unary_loop<BitwiseNot, int64_t>, nullptr,
+                                      nullptr},
+                      .relu = CLEW_NUMBERS(Relu, nullptr, (unary_loop<Same, uint8_t>)),
+                      .reciprocal = CLEW_FLOATING(unary_loop, Reciprocal),
+                      .sqrt = CLEW_FLOATING(unary_loop, SquareRoot),
+                      .rsqrt = CLEW_FLOATING(unary_loop, ReciprocalSquareRoot),
+                      .floor = CLEW_FLOATING(unary_loop, Floor),
+                      .ceil = CLEW_FLOATING(unary_loop, Ceil),
+                      .round = CLEW_FLOATING(unary_loop, Round),
+                      .trunc = CLEW_FLOATING(unary_loop, Truncate),
+                  });
 
 }  // namespace clew::kernels

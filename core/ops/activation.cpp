@@ -158,6 +158,7 @@ struct LogSigmoid {
 }  // namespace
 
 Tensor relu(const Tensor& x) { return run<Relu>(x); }
+Tensor logsigmoid(const Tensor& x) { return run<LogSigmoid>(x); }
 
 static const Register<ThresholdBackward, Relu, SiluBackward, Silu, GeluBackward, Gelu, LogSigmoidBackward, LogSigmoid>
     activation_operations;

@@ -89,6 +89,10 @@ Tensor detach(const Tensor& x) {
     return result;
 }
 
+void copy_in_place(const Tensor& self, const Tensor& source) {
+    apply_in_place(definition<Copy>(), std::array{self, source}, nullptr);
+}
+
 bool all_finite(const Tensor& x) {
     // x - x is 0 for finite numbers and NaN for all others.
     const ModeGuard guard(kNoGrad | kInBackward, true);

@@ -19,6 +19,13 @@ Tensor converted(const Tensor& x, DType dtype) {
     return copy;
 }
 
+Tensor as_contiguous(const Tensor& x) {
+    if (x.contiguous()) return x;
+    Tensor copy = empty(Layout::make(x.sizes()), x.dtype());
+    kernels::copy(copy.view(), x.view());
+    return copy;
+}
+
 DType result_dtype(Tensors inputs) {
     // Category (bool < integer < floating) decides first; within a category only the operands of the highest rank count.
     const auto category = [](DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : 2; };

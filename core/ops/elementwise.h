@@ -28,5 +28,7 @@ DType result_dtype(Tensors inputs);
 
 // x in another dtype as plain memory, without history: what a forward uses where a rule would say cast().
 Tensor converted(const Tensor& x, DType dtype);
+// The same for kernels that read contiguous memory: x itself, or a copy.
+Tensor as_contiguous(const Tensor& x);
 
 }  // namespace clew

@@ -58,6 +58,7 @@ Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode);  // "fl
 
 // activation.cpp
 Tensor relu(const Tensor& x);
+Tensor logsigmoid(const Tensor& x);
 
 // extremum.cpp, ternary.cpp
 Tensor maximum(const Tensor& a, const Tensor& b);  // a NaN on either side wins
@@ -77,6 +78,7 @@ Tensor cast(const Tensor& x, DType dtype);  // x itself if it has the dtype
 Tensor clone(const Tensor& x);
 Tensor contiguous(const Tensor& x);         // x itself if it is
 Tensor detach(const Tensor& x);             // no node; records where history was lost
+void copy_in_place(const Tensor& self, const Tensor& source);  // self.copy_(source)
 bool all_finite(const Tensor& x);
 
 // shape.cpp
@@ -123,7 +125,15 @@ Tensor nonzero(const Tensor& x);
 // reduce.cpp
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const Dims& axes, bool keepdim);
+Tensor mean(const Tensor& x);
+Tensor mean(const Tensor& x, const Dims& axes, bool keepdim);
 Tensor sum_to(const Tensor& x, Sizes sizes);  // the inverse of broadcasting
+
+// scan.cpp, softmax.cpp, norm.cpp
+Tensor cumsum(const Tensor& x, int axis);
+Tensor cumprod(const Tensor& x, int axis);
+Tensor softmax(const Tensor& x, int axis);
+Tensor log_softmax(const Tensor& x, int axis);
 
 // matmul.cpp
 Tensor mm(const Tensor& a, const Tensor& b);

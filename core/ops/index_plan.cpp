@@ -23,7 +23,7 @@ IndexPlan::IndexPlan(const Tensor& x, Tensors given) : data_(x.data()), dtype_(x
     for (std::size_t k = 0; k < held_.size(); ++k) {
         const std::int64_t size = x.size(axes_[k]);
         if (size == 0 && held_[k].numel() != 0) fail(ErrorKind::Index, "index is out of bounds for dimension with size 0");
-        if (count_elements(sizes_) != 0) check_bounds(held_[k], size, axes_[k], "", true);
+        if (count_elements(sizes_) != 0) check_bounds(held_[k], size, axes_[k], "", kFromEnd);
     }
 }
 

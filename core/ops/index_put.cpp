@@ -52,11 +52,11 @@ struct IndexPut {
         bool accumulate;
     };
     static constexpr auto fields = std::tuple{&Attrs::accumulate};
-    static constexpr OpText text{.schema = "index_put(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False)",
+    static constexpr OpText text{.schema = "index_put(Tensor self, Tensor[]? indices, Tensor values, bool accumulate=False)",
                                  .node = "IndexPutBackward0",
                                  .flags = kBoth | kInPlace,
                                  .domain = "real",
-                                 .doc = "self with values written (or added) at self[indices]; values are broadcast."};
+                                 .doc = "self with values written (or added) at self[indices], where None stands for a whole axis; values are broadcast."};
     static void forward(const Tensor& self, Tensors indices, const Tensor& given_values, const Attrs& attrs, Tensor& out) {
         if (given_values.dtype() != self.dtype())
             fail(ErrorKind::Runtime,
@@ -100,7 +100,7 @@ struct Take {
                                  .doc = "The elements at these places of self seen as one vector, in the shape of index."};
     static void forward(const Tensor& x, const Tensor& given, Tensor& out) {
         const Tensor index = checked_index(given, "take");
-        check_bounds(index, x.numel(), 0, "take: out of range", true);
+        check_bounds(index, x.numel(), 0, "take: out of range", kFromEnd);
         Tensor dense = x;
         if (!x.contiguous()) {
             dense = empty(Layout::make(x.sizes()), x.dtype());

@@ -1,6 +1,5 @@
 #include "core/ops/index_support.h"
 
-#include "core/base/error.h"
 #include "core/kernels/copy.h"
 
 namespace clew {
@@ -11,16 +10,16 @@ Tensor checked_index(const Tensor& index, const char* op) {
     return converted(index, DType::Int64);
 }
 
-void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, bool allow_negative) {
+void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative, ErrorKind kind) {
     if (index.numel() == 0) return;
-    std::int64_t rest = kernels::check_bounds(index.view(), size, allow_negative);
+    std::int64_t rest = kernels::check_bounds(index.view(), size, negative == kFromEnd);
     if (rest < 0) return;
     const auto* place = index.data_as<const std::int64_t>();
     for (int i = index.ndim() - 1; i >= 0; --i) {
         place += rest % index.size(i) * index.stride(i);
         rest /= index.size(i);
     }
-    fail(ErrorKind::Index, "%s%sindex %lld is out of bounds for dimension %d with size %lld", op, *op ? ": " : "",
+    fail(kind, "%s%sindex %lld is out of bounds for dimension %d with size %lld", op, *op ? ": " : "",
          static_cast<long long>(*place), axis, static_cast<long long>(size));
 }
 

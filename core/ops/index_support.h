@@ -1,5 +1,6 @@
 // What operations that read and write at computed places share: checks, and tensors as their kernels want them.
 #pragma once
+#include "core/base/error.h"
 #include "core/kernels/index.h"
 #include "core/ops/elementwise.h"
 
@@ -7,8 +8,10 @@ namespace clew {
 
 // The index as int64, without history; fails for what is no int64 or int32.
 Tensor checked_index(const Tensor& index, const char* op);
-// Fails with an IndexError if an index is outside [0, size), or with allow_negative outside [-size, size).
-void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, bool allow_negative = false);
+// Fails if an index is outside [0, size), or with kFromEnd outside [-size, size).
+enum Negative { kRefused, kFromEnd };
+void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative = kRefused,
+                  ErrorKind kind = ErrorKind::Index);
 // What an operation that changes some places of self writes to: its destination, or a copy of self that becomes its result.
 void start_from(const Tensor& self, Tensor& out);
 // `source`, or a copy of it if it shares memory with what is about to be written.

@@ -9,15 +9,16 @@ namespace clew {
 namespace {
 
 // The index checked: a vector (or one number) of positions of the axis.
-Tensor positions(const Tensor& given, const Tensor& self, int axis, const char* op, bool allow_negative = false) {
-    if (given.ndim() > 1) fail(ErrorKind::Index, "%s: Index is supposed to be a vector, got shape %s", op, shape_text(given.sizes()).c_str());
+Tensor positions(const Tensor& given, const Tensor& self, int axis, const char* op, Negative negative = kRefused,
+                 ErrorKind kind = ErrorKind::Index) {
+    if (given.ndim() > 1) fail(kind, "%s: Index is supposed to be a vector, got shape %s", op, shape_text(given.sizes()).c_str());
     const Tensor index = checked_index(given, op);
-    check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, allow_negative);
+    check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, negative, kind);
     return index;
 }
 
 // source has self's shape, but along the axis the index's length.
-void check_source(const Tensor& self, int axis, const Tensor& index, const Tensor& source, const char* op) {
+void check_source(const Tensor& self, int axis, const Tensor& index, const Tensor& source, const char* op, ErrorKind kind) {
     if (self.dtype() != source.dtype())
         fail(ErrorKind::Runtime, "%s: self (%s) and source (%s) must have the same scalar type; cast one of them", op, dtype_name(self.dtype()),
              dtype_name(source.dtype()));
@@ -26,7 +27,7 @@ void check_source(const Tensor& self, int axis, const Tensor& index, const Tenso
     const bool scalars = self.ndim() == 0 && source.numel() == 1 && index.numel() == 1 && source.ndim() <= 1;
     if (scalars || same_sizes(source.sizes(), wanted)) return;
     if (source.ndim() == self.ndim() && source.size(axis) != index.numel())
-        fail(ErrorKind::Index, "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", op,
+        fail(kind, "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", op,
              static_cast<long long>(index.numel()), static_cast<long long>(source.size(axis)), axis);
     fail(ErrorKind::Runtime,
          "%s: source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s source.shape = %s", op,
@@ -52,8 +53,8 @@ struct IndexAdd {
                                  .doc = "self with alpha * source added at the positions of an axis that index names; repeated ones add up."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_add");
-        const Tensor index = positions(given, self, axis, "index_add");
-        check_source(self, axis, index, given_source, "index_add");
+        const Tensor index = positions(given, self, axis, "index_add", kRefused, ErrorKind::Runtime);
+        check_source(self, axis, index, given_source, "index_add", ErrorKind::Runtime);
         start_from(self, out);
         if (given_source.numel() == 0) return;
         Tensor source = apart_from(out, given_source);
@@ -88,7 +89,7 @@ struct IndexCopy {
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_copy");
         const Tensor index = positions(given, self, axis, "index_copy");
-        check_source(self, axis, index, given_source, "index_copy");
+        check_source(self, axis, index, given_source, "index_copy", ErrorKind::Index);
         start_from(self, out);
         if (given_source.numel() == 0) return;
         const Tensor source = apart_from(out, given_source);
@@ -104,7 +105,7 @@ struct IndexCopy {
 void fill_positions(const Tensor& self, std::int64_t dim, const Tensor& given, const Tensor& value, Tensor& out) {
     const int axis = wrap_axis(dim, self.ndim(), "index_fill");
     if (given.ndim() > 1) fail(ErrorKind::Runtime, "index_fill: Index has to be a vector/scalar, got shape %s", shape_text(given.sizes()).c_str());
-    const Tensor index = positions(given, self, axis, "index_fill", true);
+    const Tensor index = positions(given, self, axis, "index_fill", kFromEnd);
     start_from(self, out);
     if (index.numel() && out.numel()) kernels::index_fill(*AtLeast1(out), axis, *AtLeast1(index), value.data());
 }

@@ -65,7 +65,7 @@ struct Gather {
         const Tensor index = checked_index(given, "gather");
         if (index.numel()) {
             check_index_shape(index, x, axis, "gather");
-            check_bounds(index, x.ndim() ? x.size(axis) : 1, axis, "gather");
+            check_bounds(index, x.ndim() ? x.size(axis) : 1, axis, "gather", kRefused, ErrorKind::Runtime);
         }
         out = empty(Layout::make(index.sizes()), x.dtype());
         if (out.numel()) kernels::gather(*AtLeast1(out), *AtLeast1(x), axis, *AtLeast1(index));
@@ -139,7 +139,7 @@ void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t di
     const Tensor index = checked_index(given, op);
     if (index.numel()) {
         check_writes(self, axis, index, src, op);
-        check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op);
+        check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, kRefused, ErrorKind::Runtime);
     }
     start_from(self, out);
     if (index.numel() == 0) return;
@@ -195,7 +195,7 @@ struct ScatterValue {
         const Tensor index = checked_index(given, "scatter");
         if (index.numel()) {
             check_writes(self, axis, index, Tensor(), "scatter");
-            check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, "scatter");
+            check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, "scatter", kRefused, ErrorKind::Runtime);
         }
         start_from(self, out);
         if (index.numel() == 0) return;

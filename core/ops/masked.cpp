@@ -25,7 +25,7 @@ Dims start_broadcast(const Tensor& self, const Tensor& mask, Tensor& out, const 
 }
 
 void fill_where(const Tensor& self, const Tensor& mask, const Tensor& value, Tensor& out) {
-    const Dims sizes = start_broadcast(self, mask, out, "masked_fill");
+    const Dims sizes = start_broadcast(self, mask, out, out ? "masked_fill_" : "masked_fill");
     const BroadcastView chosen(apart_from(out, mask), sizes);
     kernels::masked_fill(out.view(), chosen, value.data());
 }
@@ -90,18 +90,19 @@ struct MaskedScatter {
                                  .domain = "real",
                                  .doc = "self with the elements of source, one after another, where the mask is True."};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& source, Tensor& out) {
-        check_mask(mask, "masked_scatter");
+        const char* name = out ? "masked_scatter_" : "masked_scatter";
+        check_mask(mask, name);
         if (self.dtype() != source.dtype())
             fail(ErrorKind::Runtime, "masked_scatter: expected self and source to have same dtypes but got %s and %s", dtype_name(self.dtype()),
                  dtype_name(source.dtype()));
-        const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), "masked_scatter");
+        const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), name);
         const Tensor chosen_by = out ? apart_from(out, mask) : mask;
         const BroadcastView chosen(chosen_by, sizes);
         const std::int64_t count = kernels::count_nonzero(chosen);
         if (count > source.numel())
             fail(ErrorKind::Runtime, "masked_scatter: Number of elements of source < number of ones in mask: %lld < %lld",
                  static_cast<long long>(source.numel()), static_cast<long long>(count));
-        start_broadcast(self, mask, out, "masked_scatter");
+        start_broadcast(self, mask, out, name);
         if (count == 0) return;
         Tensor values = apart_from(out, source);
         if (!values.contiguous()) {

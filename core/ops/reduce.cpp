@@ -1,6 +1,4 @@
 // Sums and means.
-#include "core/kernels/reduce.h"
-
 #include "core/base/error.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
@@ -15,7 +13,10 @@ struct SumAll {
         std::optional<DType> dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "sum(Tensor self, *, dtype? dtype=None)", .node = "SumBackward0", .doc = "The sum of all elements."};
+    static constexpr OpText text{.schema = "sum(Tensor self, *, dtype? dtype=None)",
+                                 .node = "SumBackward0",
+                                 .domain = "real",
+                                 .doc = "The sum of all elements; integers are summed as int64."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = reduce_axes(kernels::ReduceKind::Sum, converted(x, attrs.dtype.value_or(x.dtype())), all_axes(x), false);
     }
@@ -31,6 +32,8 @@ struct SumAxes {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
     static constexpr OpText text{.schema = "sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)",
                                  .node = "SumBackward1",
+                                 .flags = kBoth | kOutArgument,
+                                 .domain = "real",
                                  .doc = "The sum over the given axes; none given means all."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = reduce_axes(kernels::ReduceKind::Sum, converted(x, attrs.dtype.value_or(x.dtype())), axes_mask(attrs.dim, x.ndim(), "sum"),
@@ -53,7 +56,10 @@ void need_floating(const Tensor& x, const std::optional<DType>& dtype) {
 struct MeanAll {
     using Attrs = SumAll::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "mean(Tensor self, *, dtype? dtype=None)", .node = "MeanBackward0", .doc = "The mean of all elements."};
+    static constexpr OpText text{.schema = "mean(Tensor self, *, dtype? dtype=None)",
+                                 .node = "MeanBackward0",
+                                 .domain = "real",
+                                 .doc = "The mean of all elements; of none it is NaN."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_floating(x, attrs.dtype);
         out = reduce_axes(kernels::ReduceKind::Sum, converted(x, attrs.dtype.value_or(x.dtype())), all_axes(x), false);
@@ -68,6 +74,8 @@ struct MeanAxes {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
     static constexpr OpText text{.schema = "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)",
                                  .node = "MeanBackward1",
+                                 .flags = kBoth | kOutArgument,
+                                 .domain = "real",
                                  .doc = "The mean over the given axes; none given means all."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_floating(x, attrs.dtype);
@@ -86,6 +94,8 @@ struct MeanAxes {
 
 Tensor sum(const Tensor& x) { return run<SumAll>({std::nullopt}, x); }
 Tensor sum(const Tensor& x, const Dims& axes, bool keepdim) { return run<SumAxes>({axes, keepdim, std::nullopt}, x); }
+Tensor mean(const Tensor& x) { return run<MeanAll>({std::nullopt}, x); }
+Tensor mean(const Tensor& x, const Dims& axes, bool keepdim) { return run<MeanAxes>({axes, keepdim, std::nullopt}, x); }
 
 Tensor sum_to(const Tensor& x, Sizes sizes) {
     if (same_sizes(x.sizes(), sizes)) return x;

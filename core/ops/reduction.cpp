@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/kernels/arithmetic.h"
 #include "core/kernels/elementwise.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
 
 namespace clew {
@@ -17,6 +18,12 @@ std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* o
         mask |= 1u << axis;
     }
     return ndim == 0 ? 0 : mask;
+}
+
+Dims axes_of(std::uint32_t mask) {
+    Dims axes;
+    for (; mask; mask &= mask - 1) axes.push_back(__builtin_ctz(mask));
+    return axes;
 }
 
 std::int64_t reduced_count(Sizes sizes, std::uint32_t mask) {
@@ -49,6 +56,17 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
     Dims sizes;
     for (int i = 0, kept = 0; i < ndim; ++i) sizes.push_back(mask >> i & 1 ? 1 : x.size(kept++));
     return reshape(x, sizes);
+}
+
+Tensor not_zero(const Tensor& x) {
+    Tensor out;
+    binary("ne", kernels::compare().ne, x, number(0.0, DType::Float64), out, Result::Bool);
+    return out;
+}
+
+bool has_zero(const Tensor& x) {
+    const Tensor none = reduce_axes(kernels::ReduceKind::All, not_zero(x), all_axes(x), false);
+    return !*none.data_as<bool>();
 }
 
 void scale_in_place(const Tensor& x, double divisor) {

@@ -10,6 +10,7 @@ namespace clew {
 inline std::uint32_t all_axes(const Tensor& x) { return (1u << x.ndim()) - 1; }
 // None and [] mean all axes. Fails on an axis out of range or given twice.
 std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* op);
+Dims axes_of(std::uint32_t mask);
 std::int64_t reduced_count(Sizes sizes, std::uint32_t mask);
 Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim);
 
@@ -17,6 +18,8 @@ Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim);
 Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim);
 // x with axes of size 1 where the reduced ones were (differentiable).
 Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim);
+Tensor not_zero(const Tensor& x);   // bool, without history
+bool has_zero(const Tensor& x);  // read now, outside the graph
 // x /= divisor, on a fresh tensor.
 void scale_in_place(const Tensor& x, double divisor);
 

@@ -6,8 +6,9 @@
     check("relu_", sample((4,)), method=True)          # in place, on a copy
     sweep("exp")                                       # the same over layouts, ranks, sizes and dtypes
 
-Inputs are NumPy arrays (tensors for the operation), lists of them, or anything else, which is passed as it is. All floating
-arrays require a gradient unless `grad=False`.
+Inputs are NumPy arrays (tensors for the operation), lists of them, or anything else, which is passed as it is. All
+floating arrays require a gradient unless `grad=False`. With CLEW_TEST_ORACLE=1 PyTorch is compared with itself, which
+tests the tests.
 """
 
 import importlib
@@ -91,7 +92,8 @@ def outputs_of(to, name, inputs, kwargs, method, grad):
     if not method:
         result = resolve(to, name)(*arguments, **keywords)
     else:
-        in_place = name.endswith("_") and not name.endswith("__") or name.startswith("__i") and name != "__invert__"
+        in_place = name.startswith("__i") if name.endswith("__") else name.endswith("_")
+        in_place = in_place and name != "__invert__"
         owner = arguments[0].clone() if in_place else arguments[0]
         result = getattr(owner, name)(*arguments[1:], **keywords)
         if in_place:
@@ -116,7 +118,9 @@ def compare(what, ours, theirs, rtol, atol):
         present = array_of(theirs if ours is None else ours)
         assert not present.any(), f"{what}: one side is None, the other is {present}"
         return
-    assert tuple(ours.shape) == tuple(theirs.shape), f"{what}: shape {tuple(ours.shape)}, expected {tuple(theirs.shape)}"
+    assert tuple(ours.shape) == tuple(theirs.shape), (
+        f"{what}: shape {tuple(ours.shape)}, expected {tuple(theirs.shape)}"
+    )
     kind = kind_of(theirs)
     assert kind_of(ours) == kind, f"{what}: dtype {kind_of(ours)}, expected {kind}"
     relative, absolute = TOLERANCE.get(kind, (0, 0))
@@ -200,16 +204,24 @@ def check_out(name, *inputs, kwargs=None, dtype=None):
 
 
 def check_error(name, *inputs, error=RuntimeError, match=None, kwargs=None, method=False):
-    """Both refuse these inputs with an error of this type; ours names the operation or holds `match`."""
+    """Both refuse these inputs with an error of this type; ours holds the words `match`."""
     for to in (reference, module):
         with pytest.raises(error) as raised:
             outputs_of(to, name, inputs, kwargs or {}, method, False)
-    if match is not None:
+    if match is not None and module is not reference:
         assert match in str(raised.value), str(raised.value)
 
 
 # -------------------------------------------------------------------------------------------------------------- sweeps
-SHAPES = {"0-dim": (), "one": (1,), "vector": (7,), "matrix": (3, 5), "cube": (2, 3, 4), "empty": (0,), "empty axis": (2, 0, 3)}
+SHAPES = {
+    "0-dim": (),
+    "one": (1,),
+    "vector": (7,),
+    "matrix": (3, 5),
+    "cube": (2, 3, 4),
+    "empty": (0,),
+    "empty axis": (2, 0, 3),
+}
 LARGE = (300, 257)  # more than one chunk of elements
 
 
@@ -229,9 +241,18 @@ def sweep(name, domain="real", integers=True, second=True, large=True, **options
 
 
 def sweep_pair(name, domains=("real", "real"), dtypes=(), second=True, large=True, **options):
-    """`check` of an operation on two tensors over broadcasting, ranks, layouts, sizes and dtypes (of pairs in `dtypes`)."""
+    """`check` of an operation on two tensors over broadcasting, ranks, layouts, sizes, and given pairs of dtypes."""
     first, other = domains
-    pairs = [((), ()), ((3, 5), (3, 5)), ((3, 5), ()), ((), (3, 5)), ((3, 1), (1, 5)), ((5,), (3, 5)), ((2, 3, 4), (3, 1)), ((0, 3), (1, 3))]
+    pairs = [
+        ((), ()),
+        ((3, 5), (3, 5)),
+        ((3, 5), ()),
+        ((), (3, 5)),
+        ((3, 1), (1, 5)),
+        ((5,), (3, 5)),
+        ((2, 3, 4), (3, 1)),
+        ((0, 3), (1, 3)),
+    ]
     for left, right in pairs:
         check(name, sample(left, first, seed=1), sample(right, other, seed=2), second=second, **options)
         check(name, sample(left, first, "float32", 1), sample(right, other, "float32", 2), second=False, **options)
@@ -242,7 +263,9 @@ def sweep_pair(name, domains=("real", "real"), dtypes=(), second=True, large=Tru
         check(name, sample(LARGE, first, seed=1), sample(LARGE[1:], other, seed=2), second=False, **options)
     for left, right in dtypes:
         for left_shape, right_shape in (((3, 5), (3, 5)), ((3, 5), ()), ((), (3, 5))):
-            check(name, sample(left_shape, first, left, 1), sample(right_shape, other, right, 2), second=False, **options)
+            check(
+                name, sample(left_shape, first, left, 1), sample(right_shape, other, right, 2), second=False, **options
+            )
 
 
 ALL_DTYPES = ("bool", "uint8", "int32", "int64", "float32", "float64")

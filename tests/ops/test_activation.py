@@ -67,7 +67,9 @@ def test_activations_far_from_zero(name):
 
 
 def test_gelu_refuses_another_approximation():
-    check_error("nn.functional.gelu", sample((3,)), kwargs={"approximate": "fast"}, match="approximate argument must be")
+    check_error(
+        "nn.functional.gelu", sample((3,)), kwargs={"approximate": "fast"}, match="approximate argument must be"
+    )
 
 
 @pytest.mark.parametrize("name", NATIVE)

@@ -119,7 +119,10 @@ def test_rounding_division(name):
             check(name, sample((3, 4), dtype=dtype), number, grad=differentiable)
     check(name + "_", sample((3, 4)), sample((4,), "nonzero"), method=True, grad=differentiable)
     check_out(name, sample((3, 4)), sample((4,), "nonzero"))
-    special = numpy.array([1.0, -1.0, 0.0, numpy.inf, 7.5, -7.5]), numpy.array([0.0, 0.0, 0.0, 2.0, numpy.inf, -numpy.inf])
+    special = (
+        numpy.array([1.0, -1.0, 0.0, numpy.inf, 7.5, -7.5]),
+        numpy.array([0.0, 0.0, 0.0, 2.0, numpy.inf, -numpy.inf]),
+    )
     check(name, *special, grad=False)
 
 

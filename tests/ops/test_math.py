@@ -59,7 +59,7 @@ def test_smooth_functions_in_place_and_into_out(name):
 
 @pytest.mark.parametrize("name", ["abs", *STEPS])
 def test_piecewise_linear_functions(name):
-    integers = ("int64", "int32", "uint8") + (("bool",) if name in ("abs", "sign") else ())
+    integers = ("int64", "int32", "uint8") + (("bool",) if name == "sign" else ())
     sweep(name, "nonzero", integers=False)
     for dtype in integers:
         check(name, sample((3, 5), dtype=dtype))
@@ -93,9 +93,13 @@ def test_the_second_derivative_of_lgamma_is_a_clear_error():
             first.sum().backward()
 
 
-@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "atan"])
+@pytest.mark.parametrize(
+    "name", ["exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "atan"]
+)
 def test_special_values(name):
-    values = numpy.array([0.0, -0.0, 1.0, -1.0, numpy.inf, -numpy.inf, numpy.nan, 1e-300, 1e300, -1e300, 88.0, -104.0, 710.0])
+    values = numpy.array(
+        [0.0, -0.0, 1.0, -1.0, numpy.inf, -numpy.inf, numpy.nan, 1e-300, 1e300, -1e300, 88.0, -104.0, 710.0]
+    )
     check(name, values, second=False)
     with numpy.errstate(over="ignore"):
         check(name, values.astype("float32"), second=False, rtol=1e-4)

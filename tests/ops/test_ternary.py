@@ -35,7 +35,13 @@ def test_where_as_a_method():
 
 
 def test_where_wants_a_mask():
-    check_error("where", sample((3,), dtype="int64"), sample((3,)), sample((3,)), match="expected condition to be a boolean tensor")
+    check_error(
+        "where",
+        sample((3,), dtype="int64"),
+        sample((3,)),
+        sample((3,)),
+        match="expected condition to be a boolean tensor",
+    )
 
 
 LIMITS = [(-0.5, 0.7), (None, 0.3), (0.1, None), (-1, 1), (0.5, -0.5), (0, 10)]
@@ -68,7 +74,13 @@ def test_clamp_by_tensors():
     check("clamp", x, high, low)
     check("clamp", sample((), seed=4), sample((), seed=1), sample((), seed=2))
     check("clamp", sample((3, 4), dtype="int64"), sample((4,), dtype="int64", seed=1), None)
-    check("clamp", numpy.array([numpy.nan, 1.0, 2.0]), numpy.array([0.0, numpy.nan, 0.0]), numpy.array([1.0, 3.0, numpy.nan]), second=False)
+    check(
+        "clamp",
+        numpy.array([numpy.nan, 1.0, 2.0]),
+        numpy.array([0.0, numpy.nan, 0.0]),
+        numpy.array([1.0, 3.0, numpy.nan]),
+        second=False,
+    )
     check("clamp_", x, low, high, method=True)
 
 

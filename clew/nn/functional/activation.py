@@ -60,7 +60,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 def selu(input: Tensor) -> Tensor:
     """Self-normalising `elu` (Klambauer et al., https://arxiv.org/abs/1706.02515)."""
-    return clew.elu(input, 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946
+    return clew.elu(input, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -85,7 +85,7 @@ def sigmoid(input: Tensor) -> Tensor:
 
 def logsigmoid(input: Tensor) -> Tensor:
     """`log(sigmoid(x))`, exact where that would be `log(0)`."""
-    return -clew.softplus(-input)
+    return clew.logsigmoid(input)
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
@@ -120,8 +120,7 @@ def softsign(input: Tensor) -> Tensor:
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`x` where it is above `threshold`, else `value`."""
-    below = input <= threshold
-    return input.masked_fill_(below, value) if inplace else input.masked_fill(below, value)
+    return variant("threshold", inplace)(input, threshold, value)
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:

@@ -1,0 +1,188 @@
+"""What is known of dtypes: their limits, which of them hold a result, which one is the default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from ._core import Tensor, dtype
+
+_DTYPES: dict[str, dtype] = _core.dtypes
+_BOOL, _FLOAT32, _FLOAT64 = _DTYPES["bool"], _DTYPES["float32"], _DTYPES["float64"]
+
+# name: resolution, eps, smallest normal, largest
+_FLOATS: dict[dtype, tuple[float, float, float, float]] = {
+    _DTYPES["float16"]: (1e-3, 2.0**-10, 2.0**-14, 65504.0),
+    _DTYPES["bfloat16"]: (1e-2, 2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127),
+    _FLOAT32: (1e-6, 2.0**-23, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
+    _FLOAT64: (1e-15, 2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023),
+}
+# Each can hold what stands before it, except that uint8 and int8 meet in int16.
+_INTEGERS = [_DTYPES[name] for name in ("uint8", "int8", "int16", "int32", "int64")]
+_FLOATING = [_DTYPES[name] for name in ("float16", "float32", "float64")]
+
+
+class finfo:
+    """The limits of a floating dtype; the default dtype if none is given.
+
+    >>> import clew
+    >>> clew.finfo(clew.float64).eps
+    2.220446049250313e-16
+    """
+
+    def __init__(self, type: dtype | None = None) -> None:
+        kind = get_default_dtype() if type is None else type
+        if kind not in _FLOATS:
+            raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo instead")
+        self.resolution, self.eps, self.smallest_normal, self.max = _FLOATS[kind]
+        self.min, self.tiny, self.bits = -self.max, self.smallest_normal, 8 * kind.itemsize
+        self.dtype = str(kind).removeprefix("torch.")
+
+    def __repr__(self) -> str:
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return "finfo(" + ", ".join(f"{name}={getattr(self, name):g}" for name in fields) + f", dtype={self.dtype})"
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    >>> import clew
+    >>> clew.iinfo(clew.int32).max
+    2147483647
+    """
+
+    def __init__(self, type: dtype) -> None:
+        if type not in _INTEGERS:
+            raise TypeError(f"torch.iinfo() requires an integer input type, got {type}. Use torch.finfo instead")
+        self.bits = 8 * type.itemsize
+        self.min = -(1 << self.bits - 1) if type.is_signed else 0
+        self.max = (1 << self.bits - type.is_signed) - 1
+        self.dtype = str(type).removeprefix("torch.")
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def _category(kind: dtype) -> int:
+    return 2 if kind.is_floating_point else 0 if kind is _BOOL else 1
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that holds both.
+
+    >>> import clew
+    >>> clew.promote_types(clew.int64, clew.float32)
+    torch.float32
+    """
+    for kind in (type1, type2):
+        if not isinstance(kind, dtype):
+            raise TypeError(f"promote_types: expected dtypes, got {type(kind).__name__}")
+        if kind.is_complex:
+            raise NotImplementedError(f"promote_types: {kind} is not supported yet")
+    if type1 is type2:
+        return type1
+    first, other = sorted((type1, type2), key=_category)
+    if _category(first) < _category(other):
+        return other
+    if _category(first) == 2:
+        if _DTYPES["bfloat16"] in (first, other):
+            # Beside float16 neither holds the other.
+            return max(first, other, _FLOAT32, key=lambda kind: kind.itemsize)
+        return max(first, other, key=_FLOATING.index)
+    if {first, other} == {_INTEGERS[0], _INTEGERS[1]}:
+        return _INTEGERS[2]
+    return max(first, other, key=_INTEGERS.index)
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype of an arithmetic result of these two, each a tensor or a number.
+
+    Numbers count less than 0-dim tensors, and these less than others: they decide only if they are of a higher
+    category (bool, integer, floating).
+
+    >>> import clew
+    >>> clew.result_type(clew.tensor([1, 2]), 1.0)
+    torch.float32
+    """
+    kinds: dict[int, dtype] = {}
+    for value in (tensor1, tensor2):
+        if isinstance(value, Tensor):
+            kind = value.dtype
+            rank = 1 if value._is_wrapped_number else 2 if value.ndim == 0 else 3
+        elif isinstance(value, bool):
+            kind, rank = _BOOL, 1
+        elif isinstance(value, int):
+            kind, rank = _DTYPES["int64"], 1
+        elif isinstance(value, float):
+            kind, rank = _FLOAT64, 1
+        else:
+            raise TypeError(f"result_type: expected tensors and numbers, got {type(value).__name__}")
+        if rank == 1 and kind.is_floating_point:
+            kind = get_default_dtype()
+        kinds[rank] = promote_types(kinds[rank], kind) if rank in kinds else kind
+    ranks = sorted(kinds, reverse=True)
+    result = kinds[ranks[0]]
+    for rank in ranks[1:]:
+        if _category(kinds[rank]) > _category(result):
+            result = kinds[rank]
+    return result
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether values of the first dtype may be written into the second: never to a lower category.
+
+    >>> import clew
+    >>> clew.can_cast(clew.float64, clew.float32), clew.can_cast(clew.float32, clew.int64)
+    (True, False)
+    """
+    if not isinstance(from_, dtype) or not isinstance(to, dtype):
+        raise TypeError(f"can_cast: expected dtypes, got {type(from_).__name__} and {type(to).__name__}")
+    return _category(from_) <= _category(to)
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of floating tensors for which none is given: float32, unless `set_default_dtype` was called."""
+    kind: dtype = _core.get_default_dtype()
+    return kind
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Make `d` (float32 or float64) the dtype of floating tensors for which none is given."""
+    _core.set_default_dtype(d)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a `Tensor`."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating one."""
+    return bool(input.dtype.is_floating_point)
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex: False, there are no complex tensors yet."""
+    return bool(input.dtype.is_complex)
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether a tensor of one element is not zero.
+
+    Raises:
+        RuntimeError: it has no element, or several.
+    """
+    return bool(input)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return int(input.numel())
+
+
+def typename(obj: Any) -> str:
+    """The name of a tensor's type (`torch.FloatTensor`), or of any object's."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    module = type(obj).__module__
+    return type(obj).__qualname__ if module in ("", "builtins") else f"{module}.{type(obj).__qualname__}"

@@ -1,0 +1,87 @@
+"""The context of an `autograd.Function`. It is the node itself: `ctx` in `forward` is the result's `grad_fn`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from .._core import Node, Tensor
+
+
+class FunctionCtx(Node):
+    """What `forward`, `setup_context` and `backward` get as `ctx`. Attributes may be set freely.
+
+    Tensors that `backward` needs go through `save_for_backward`: only then are they freed with the graph, checked for
+    writes in place, and free of reference cycles.
+    """
+
+    _function: Any  # the Function class
+    _kind: int  # what the core knows of it
+    _is_tensor: tuple[bool, ...]  # for each argument of apply
+    needs_input_grad: tuple[bool, ...] = ()
+    """For each argument of `apply`, whether it needs a gradient."""
+    to_save: tuple[Tensor | None, ...] = ()
+    dirty_tensors: tuple[Tensor, ...] = ()
+    non_differentiable: tuple[Tensor, ...] = ()
+    materialize_grads: bool = True
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors (inputs, outputs, or others) for `backward`, which finds them in `saved_tensors`.
+
+        Call it once in `forward` or `setup_context`.
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepted for PyTorch's sake: `jvp`, for which it keeps tensors, is not supported yet."""
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` kept.
+
+        Raises:
+            GraphFreedError: a backward has freed it.
+            InplaceError: one of them was written in place since.
+        """
+        saved: tuple[Tensor | None, ...] = _core.function_saved_tensors(self)
+        return saved
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs `forward` has written in place. They must be among its outputs."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs have no gradient. `backward` still gets an argument for each, zeros as a rule."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether `backward` gets zeros for outputs that got no gradient (the default), or None."""
+        self.materialize_grads = value
+
+    def _run_backward(self, gradients: tuple[Tensor | None, ...], needed: tuple[bool, ...]) -> tuple[Any, ...]:
+        """Called by the engine: from gradients of the outputs to gradients of those inputs that are tensors."""
+        if self.materialize_grads and any(gradient is None for gradient in gradients):
+            gradients = tuple(
+                _core.function_zero_gradient(self, i) if gradient is None else gradient
+                for i, gradient in enumerate(gradients)
+            )
+        results = self._function._rule()(self, *gradients)
+        if not isinstance(results, tuple):
+            results = (results,)
+        expected = len(self._is_tensor)
+        if len(results) > expected and all(result is None for result in results[expected:]):
+            results = results[:expected]
+        if len(results) != expected:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(results)}): return one for each argument of forward, None where there is none"
+            )
+        if all(self._is_tensor):
+            return results
+        for position, (result, is_tensor) in enumerate(zip(results, self._is_tensor, strict=True), 1):
+            if result is not None and not is_tensor:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position {position}, but the "
+                    "corresponding forward input was not a Variable"
+                )
+        return tuple(result for result, is_tensor in zip(results, self._is_tensor, strict=True) if is_tensor)

@@ -1,0 +1,238 @@
+"""Operations that users write: `forward` in any way that gives the values, `backward` for the gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar
+
+from .. import _core
+from .._core import Tensor
+from .context import FunctionCtx
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class Function:
+    """Base class of operations with a derivative of one's own. Call them by `apply`.
+
+    A subclass defines static methods:
+
+    - `forward(ctx, *args)` computes the result, without recording. It may keep what `backward` needs:
+      tensors by `ctx.save_for_backward(...)`, other things as attributes of `ctx`.
+    - Or `forward(*args)` together with `setup_context(ctx, inputs, output)`, which does the keeping.
+    - `backward(ctx, *grad_outputs)` returns a gradient for each argument of `forward`, None for those that need none.
+      It is recorded under `create_graph=True`, so that higher derivatives work; see `once_differentiable`.
+
+    `ctx` is the node of the graph itself: `result.grad_fn` is the object that `forward` got.
+
+    >>> import clew
+    >>> class Square(clew.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return grad * 2 * x
+    >>> x = clew.tensor(3.0, requires_grad=True)
+    >>> y = Square.apply(x)
+    >>> y
+    tensor(9., grad_fn=<SquareBackward>)
+    >>> y.backward()
+    >>> x.grad
+    tensor(6.)
+    """
+
+    generate_vmap_rule: ClassVar[bool] = False
+    _backward_cls: ClassVar[type[FunctionCtx]]  # made at the first apply
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Function:
+        raise RuntimeError(
+            f"{cls.__name__}: a Function is not instantiated. Legacy autograd function with non-static forward method is "
+            f"deprecated; make its methods static and call {cls.__name__}.apply(...)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result: `forward(ctx, *args)`, or `forward(*args)` if there is a `setup_context`."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keep in `ctx` what `backward` needs; `inputs` are the arguments of `forward`, `output` is its result."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """From gradients of the outputs to a gradient, or None, for each argument of `forward`."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    vjp = backward  # another name for it: a subclass defines one of the two
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The derivative in forward mode, which clew does not have yet."""
+        raise NotImplementedError("Function.jvp: forward mode is not supported yet")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The operation on batches, which clew does not have yet."""
+        raise NotImplementedError("Function.vmap: vmap is not supported yet")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward` and record a node with `backward` as its rule.
+
+        Args:
+            args: anything; tensors among them are the inputs of the node. Keyword arguments are taken if there is a
+                `setup_context`.
+
+        Returns:
+            What `forward` returned. An input that it returned unchanged comes back as a new tensor.
+        """
+        separate = cls.setup_context is not Function.setup_context
+        if kwargs:
+            args = _positional(cls, args, kwargs, separate)
+        is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
+        needs = tuple(is_one and arg.requires_grad for arg, is_one in zip(args, is_tensor, strict=True))
+        ctx = (cls.__dict__.get("_backward_cls") or _make_context_class(cls))()
+        ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
+        recording = _core.set_grad_enabled(False)
+        try:
+            if separate:
+                result = cls.forward(*args)
+                cls.setup_context(ctx, args, result)
+            else:
+                result = cls.forward(ctx, *args)
+        finally:
+            _core.set_grad_enabled(recording)
+        return _record(ctx, args, result, recording and any(needs))
+
+    @classmethod
+    def _rule(cls) -> Callable[..., Any]:
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+                "one of them."
+            )
+        return cls.vjp
+
+
+def _make_context_class(cls: type[Function]) -> type[FunctionCtx]:
+    name = cls.__name__ + "Backward"
+    fields = {"_function": cls, "_kind": _core.function_kind(name), "__module__": cls.__module__}
+    cls._backward_cls = made = type(name, (FunctionCtx,), fields)
+    return made
+
+
+def _positional(cls: type[Function], args: Any, kwargs: Any, separate: bool) -> tuple[Any, ...]:
+    if not separate:
+        raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments unless there is a setup_context")
+    import inspect
+
+    bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, records: bool) -> Any:
+    outputs = result if isinstance(result, tuple) else (result,)
+    dirty, constant, saved = ctx.dirty_tensors, ctx.non_differentiable, ctx.to_save
+    _check_marks(outputs, dirty, constant, saved)
+    made = _core.function_record(
+        ctx,
+        tuple(arg for arg in args if isinstance(arg, Tensor)),
+        tuple(output if isinstance(output, Tensor) else None for output in outputs),
+        saved,
+        dirty,
+        constant,
+        records,
+    )
+    # The node's slots hold them from now on.
+    for name in ("to_save", "dirty_tensors", "non_differentiable"):
+        ctx.__dict__.pop(name, None)
+    outputs = tuple(old if new is None else new for new, old in zip(made, outputs, strict=True))
+    return outputs if isinstance(result, tuple) else outputs[0]
+
+
+def _check_marks(outputs: Any, dirty: Any, constant: Any, saved: Any) -> None:
+    for position, value in enumerate(saved):
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {position} is of type {type(value).__name__}; "
+                "keep other things as attributes of ctx"
+            )
+    for name, marked in (("mark_dirty", dirty), ("mark_non_differentiable", constant)):
+        for position, value in enumerate(marked):
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"{name} can only accept variables, but argument {position} is of type {type(value).__name__}"
+                )
+    if not all(any(value is output for output in outputs) for value in dirty):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function."
+        )
+
+
+class _Once(Function):
+    """Stands between a gradient and its own backward, which is refused."""
+
+    @staticmethod
+    def forward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        return tuple(gradient.view_as(gradient) for gradient in gradients)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable; write its backward with "
+            "operations that can be differentiated and remove the mark"
+        )
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a `backward` that cannot itself be differentiated: second derivatives then fail instead of being wrong.
+
+    >>> import clew
+    >>> from clew.autograd.function import once_differentiable
+    >>> class Square(clew.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, grad):
+    ...         x = ctx.saved_tensors[0].numpy(force=True)
+    ...         return grad * clew.from_numpy(2 * x)
+    >>> x = clew.ones(1, requires_grad=True)
+    >>> clew.autograd.grad(Square.apply(x), x)
+    (tensor([2.]),)
+    """
+
+    @wraps(fn)
+    def wrapper(ctx: Any, *gradients: Any) -> Any:
+        recording = _core.set_grad_enabled(False)
+        try:
+            results = fn(ctx, *gradients)
+        finally:
+            _core.set_grad_enabled(recording)
+        if not recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
+            return results
+        several = results if isinstance(results, tuple) else (results,)
+        places = [i for i, result in enumerate(several) if result is not None]
+        # Leaves of their own, so that whoever differentiates the gradients meets _Once first.
+        guarded = _Once.apply(*[several[i].detach().requires_grad_() for i in places])
+        finished = list(several)
+        for place, value in zip(places, guarded, strict=True):
+            finished[place] = value
+        return tuple(finished) if isinstance(results, tuple) else finished[0]
+
+    return wrapper
