@@ -4,12 +4,37 @@
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/leaf.h"
+#include "core/autograd/view.h"
 #include "core/base/error.h"
 
 namespace clew::bind {
 namespace {
 
 PyObject* on_backward = nullptr;  // clew xray listens
+
+// A GradientEdge (node, output) stands for the tensor whose gradient it carries: geometry and history are all that is needed of it.
+Tensor stand_in(PyObject* edge) {
+    Node* node = PyTuple_Check(edge) && PyTuple_GET_SIZE(edge) >= 2 ? as_node(PyTuple_GET_ITEM(edge, 0)) : nullptr;
+    if (node == nullptr) return {};
+    const long index = PyLong_AsLong(PyTuple_GET_ITEM(edge, 1));
+    if (index == -1 && PyErr_Occurred()) throw PythonError();
+    if (index < 0 || index >= node->output_count || node->outputs()[index].layout == nullptr)
+        fail(ErrorKind::Index, "GradientEdge: %s has no output %ld", node->kind->node_name, index);
+    const OutputRecord& record = node->outputs()[index];
+    if (record.tensor) return Tensor(record.tensor);
+    TensorObject* made = new_tensor_object();
+    Tensor result = Tensor::steal(made);
+    made->layout = LayoutRef(record.layout);
+    made->dtype = node->output_dtypes()[index];
+    if (node->has(Node::kAccumulate)) {
+        made->set(TensorObject::kRequiresGrad, true);
+        extras_of(*made).accumulator = NodeRef(node);
+    } else {
+        made->grad_fn = NodeRef(node);
+        made->output_index = static_cast<std::uint16_t>(index);
+    }
+    return result;
+}
 
 std::vector<Tensor> read_tensors(PyObject* object, const char* what, bool allow_none) {
     std::vector<Tensor> tensors;
@@ -18,11 +43,19 @@ std::vector<Tensor> read_tensors(PyObject* object, const char* what, bool allow_
         tensors.emplace_back(one);
         return tensors;
     }
+    if (Tensor one = stand_in(object)) {
+        tensors.push_back(std::move(one));
+        return tensors;
+    }
     PyObject* sequence = checked(PySequence_Fast(object, "backward: expected a tensor or a sequence of tensors"));
     const Handle held = Handle::steal(sequence);
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) {
         PyObject* element = PySequence_Fast_GET_ITEM(sequence, i);
         TensorObject* tensor = as_tensor(element);
+        if (Tensor stands_for = tensor ? Tensor() : stand_in(element)) {
+            tensors.push_back(std::move(stands_for));
+            continue;
+        }
         if (tensor == nullptr && !(allow_none && element == Py_None))
             fail(ErrorKind::Type, "%s: expected tensors, got %s at position %zd", what, Py_TYPE(element)->tp_name, i);
         tensors.emplace_back(tensor);
@@ -160,7 +193,40 @@ PyObject* py_on_backward(PyObject*, PyObject* callback) {
     Py_RETURN_NONE;
 }
 
+PyObject* py_backward_serial(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(backward_serial()); }
+PyObject* py_backward_serials(PyObject*, PyObject*) {
+    PyObject* list = PyList_New(0);
+    for (const std::uint64_t serial : backward_serials()) {
+        PyObject* number = list ? PyLong_FromUnsignedLongLong(serial) : nullptr;
+        if (number) PyList_Append(list, number);
+        Py_XDECREF(number);
+    }
+    return list;
+}
+PyObject* py_backward_reaches(PyObject*, PyObject* object) {
+    return guarded([&] {
+        Node* node = as_node(object);
+        if (node == nullptr) fail(ErrorKind::Type, "backward_reaches: expected a Node, got %s", Py_TYPE(object)->tp_name);
+        return PyBool_FromLong(backward_reaches(*node));
+    });
+}
+PyObject* py_backward_accumulates(PyObject*, PyObject*) { return PyBool_FromLong(backward_accumulates()); }
+PyObject* py_increment_version(PyObject*, PyObject* object) {
+    return guarded([&]() -> PyObject* {
+        TensorObject* tensor = as_tensor(object);
+        if (tensor == nullptr) fail(ErrorKind::Runtime, "increment_version expect a Iterable[Tensor] as input, got %s", Py_TYPE(object)->tp_name);
+        if (tensor->has(TensorObject::kInference)) fail(ErrorKind::Runtime, "increment_version: inference tensors do not track version counter");
+        bump_version(Tensor(tensor), "increment_version");
+        Py_RETURN_NONE;
+    });
+}
+
 PyMethodDef functions[] = {
+    {"backward_serial", py_backward_serial, METH_NOARGS, "The number of the backward that this thread is in, or 0."},
+    {"backward_serials", py_backward_serials, METH_NOARGS, "The numbers of all backwards under way."},
+    {"backward_reaches", py_backward_reaches, METH_O, "Whether the backward that this thread is in asks a node for gradients."},
+    {"backward_accumulates", py_backward_accumulates, METH_NOARGS, "Whether it accumulates into all leaves: it was given no inputs."},
+    {"increment_version", py_increment_version, METH_O, "Counts a write that was made elsewhere."},
     {"run_backward", py_run_backward, METH_VARARGS, nullptr},
     {"on_backward", py_on_backward, METH_O, "Calls back with (roots, release) after each backward; None stops it."},
     {nullptr, nullptr, 0, nullptr},

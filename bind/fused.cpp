@@ -77,6 +77,7 @@ PyObject* fused_sgd(PyObject*, PyObject* args) {
         }
         for (Py_ssize_t i = 0; i < lists.count; ++i) {
             TensorObject* param = lists.at(params, i, "params");
+            announce_write(Tensor(param));
             const Dense data(param), grad(lists.at(grads, i, "grads"));
             if (momentum) {
                 const Dense buffer(lists.at(buffers, i, "momentum buffers"));
@@ -121,6 +122,7 @@ PyObject* fused_adam(PyObject*, PyObject* args) {
         }
         for (Py_ssize_t i = 0; i < lists.count; ++i) {
             TensorObject* param = lists.at(params, i, "params");
+            announce_write(Tensor(param));
             const Dense data(param), grad(lists.at(grads, i, "grads")), average(lists.at(averages, i, "exp_avgs")),
                 square(lists.at(squares, i, "exp_avg_sqs")), most(amsgrad ? lists.at(largest, i, "max_exp_avg_sqs") : param);
             kernels::adam_step(param->dtype, data.data(), grad.data(), average.data(), square.data(), amsgrad ? most.data() : nullptr,

@@ -1,6 +1,6 @@
 #include "bind/index_key.h"
 
-#include <algorithm>
+#include <cstring>
 
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -42,7 +42,14 @@ bool is_like_tuple(PyObject* key) {
 Tensor index_from(PyObject* sequence) {
     if (PyUnicode_Check(sequence) || PyBytes_Check(sequence))
         fail(ErrorKind::Type, "index: expected an integer, slice, ellipsis, None, tensor or list, got %s", Py_TYPE(sequence)->tp_name);
-    const Tensor made = tensor_from_python(sequence);
+    Handle wide;  // an array of integers that have no native dtype
+    if (is_array(sequence)) {
+        const Handle dtype = Handle::steal(checked(PyObject_GetAttrString(sequence, "dtype")));
+        const Handle kind = Handle::steal(checked(PyObject_GetAttrString(static_cast<PyObject*>(dtype.get()), "char")));
+        const char* letter = PyUnicode_AsUTF8(static_cast<PyObject*>(kind.get()));
+        if (letter && std::strchr("bhHIL", *letter)) wide = Handle::steal(checked(PyObject_CallMethod(sequence, "astype", "s", "int64")));
+    }
+    const Tensor made = tensor_from_python(wide ? static_cast<PyObject*>(wide.get()) : sequence);
     return is_floating(made.dtype()) ? converted(made, DType::Int64) : made;  // an empty list is floating, too
 }
 

@@ -451,9 +451,14 @@ PyObject* item(const Tensor& tensor) {
     return checked(number_at(tensor.data(), tensor.dtype()));
 }
 
-PyObject* size_tuple(Sizes sizes) {
+PyObject* plain_tuple(Sizes sizes) {
     PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(sizes.size())));
     for (std::size_t i = 0; i < sizes.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+    return tuple;
+}
+
+PyObject* size_tuple(Sizes sizes) {
+    PyObject* tuple = plain_tuple(sizes);
     if (size_type == nullptr) return tuple;
     PyObject* size = PyObject_CallOneArg(size_type, tuple);
     Py_DECREF(tuple);

@@ -27,6 +27,7 @@ std::uint32_t bit_of(const char* name) {
     constexpr std::pair<const char*, std::uint32_t> kBits[] = {
         {"no_grad", kNoGrad},   {"inference", kInferenceMode},           {"saved_hooks", kSavedHooks},
         {"anomaly", kAnomaly},  {"allow_data_writes", kAllowDataWrites}, {"no_torch_function", kNoTorchFunction},
+        {"watch_writes", kWatchWrites},
         {"timing", kTiming},    {"no_provenance", kNoProvenance},
     };
     for (const auto& [known, bit] : kBits)

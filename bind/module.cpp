@@ -10,6 +10,7 @@
 #include "bind/modes.h"
 #include "bind/objects.h"
 #include "bind/operation.h"
+#include "bind/random.h"
 #include "bind/site.h"
 #include "bind/tensor_attributes.h"
 #include "core/base/error.h"
@@ -17,6 +18,8 @@
 NB_MODULE(_core, m) {
     using namespace clew::bind;
     PyObject* module = m.ptr();
+    nanobind::set_leak_warnings(false);  // what lives as long as the module is no leak
+    nanobind::set_leak_warnings(false);  // CPython itself leaves modules behind at exit
     nanobind::register_exception_translator([](const std::exception_ptr& error, void*) {
         try {
             std::rethrow_exception(error);
@@ -39,6 +42,7 @@ NB_MODULE(_core, m) {
         init_interop(module);
         init_fused(module);
         init_modes(m);
+        init_random(module);
         init_collector();
     } catch (const clew::PythonError&) {
         throw nanobind::python_error();

@@ -72,7 +72,7 @@ PyObject* slot_record(Node& node, SavedSlot& slot) {
     const auto view_bytes = slot.layout->numel * static_cast<std::int64_t>(item_size(slot.dtype));
     PyObject* module = checked(PyImport_ImportModule("clew.graph.records"));
     PyObject* record = PyObject_CallMethod(
-        module, "SavedSlot", "sNNLLsNIIO", slot_name(node, slot), size_tuple(slot.layout->shape()), dtype_object(slot.dtype),
+        module, "SavedSlot", "sNNLLsNIIO", slot_name(node, slot), plain_tuple(slot.layout->shape()), dtype_object(slot.dtype),
         static_cast<long long>(storage ? storage->bytes : view_bytes), static_cast<long long>(view_bytes), state_name(slot.state),
         PyLong_FromVoidPtr(const_cast<Storage*>(storage)), slot.version, current_version(slot), storage && storage->foreign ? Py_True : Py_False);
     Py_DECREF(module);
@@ -114,7 +114,7 @@ PyObject* get_outputs(PyObject* object, void*) {
         PyObject* tuple = checked(PyTuple_New(self->output_count));
         for (int i = 0; i < self->output_count; ++i) {
             const Layout* layout = self->outputs()[i].layout;
-            PyObject* pair = layout ? Py_BuildValue("NN", size_tuple(layout->shape()), dtype_object(self->output_dtypes()[i]))
+            PyObject* pair = layout ? Py_BuildValue("NN", plain_tuple(layout->shape()), dtype_object(self->output_dtypes()[i]))
                                     : Py_BuildValue("OO", Py_None, Py_None);
             PyTuple_SET_ITEM(tuple, i, checked(pair));
         }
@@ -150,7 +150,7 @@ void read_attribute_field(const OpDef& def, Node& node, std::size_t field, PyObj
         case Value::Bool: result = PyBool_FromLong(value.integer != 0); break;
         case Value::Int: result = PyLong_FromLongLong(value.integer); break;
         case Value::Float: result = PyFloat_FromDouble(value.real); break;
-        case Value::IntList: result = size_tuple(value.dims); break;
+        case Value::IntList: result = plain_tuple(value.dims); break;
         case Value::Text: result = PyUnicode_FromString(value.text.data); break;
         case Value::DType: result = dtype_object(static_cast<DType>(value.integer)); break;
     }

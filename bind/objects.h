@@ -45,6 +45,7 @@ Tensor tensor_from_python(PyObject* data);
 
 // The number in a one-element tensor as a Python int, float or bool.
 PyObject* item(const Tensor& tensor);
+PyObject* plain_tuple(Sizes sizes);
 PyObject* size_tuple(Sizes sizes);  // a clew.Size
 
 // Subclasses: is a call on these objects for __torch_function__?

@@ -41,7 +41,7 @@ PyObject* results(OpGroup& group, const OpDef& def, std::vector<Tensor>& outputs
     PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
     for (std::size_t i = 0; i < outputs.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(outputs[i])));
     if (group.return_type == nullptr || def.count_outputs) return tuple;
-    PyObject* named = PyObject_Call(group.return_type, tuple, nullptr);
+    PyObject* named = PyObject_CallOneArg(group.return_type, tuple);
     Py_DECREF(tuple);
     return checked(named);
 }
@@ -123,22 +123,40 @@ PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ss
     const Arguments arguments{args, count, names};
     if (const Dispatch dispatch = find_dispatch(arguments)) return dispatch_call(dispatch, group, in_place, arguments);
     Parsed parsed;
-    std::string why;
     for (const Overload& overload : group.overloads) {
         if (in_place && !overload.def->is(kInPlace)) continue;
-        if (parse(overload, arguments, parsed, why)) return run_parsed(group, *overload.def, in_place, parsed);
+        if (parse(overload, arguments, parsed, nullptr)) return run_parsed(group, *overload.def, in_place, parsed);
     }
+    std::string why;
+    parse(group.overloads[0], arguments, parsed, &why);
     no_overload(group, in_place, arguments, why);
 }
 
-PyObject* binary_operator(OpGroup* group, bool in_place, PyObject* a, PyObject* b) {
+namespace {
+bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object); }
+}  // namespace
+
+PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObject* b) {
     if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
     return guarded([&]() -> PyObject* {
         PyObject* const args[] = {a, b};
-        if (is_exact_tensor(a) && is_exact_tensor(b) && !in_place)
+        if (is_exact_tensor(a) && is_exact_tensor(b))
             if (PyObject* result = call_with_tensors(*group, args, 2)) return result;
-        if (!(as_tensor(a) || is_number(a)) || !(as_tensor(b) || is_number(b))) Py_RETURN_NOTIMPLEMENTED;
-        return call_group(*group, in_place, args, 2, nullptr);
+        if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+        if (reflected && !as_tensor(a)) {
+            PyObject* const exchanged[] = {b, a};
+            return call_group(*reflected, false, exchanged, 2, nullptr);
+        }
+        return call_group(*group, false, args, 2, nullptr);
+    });
+}
+
+PyObject* in_place_operator(OpGroup* group, PyObject* a, PyObject* b) {
+    if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
+    return guarded([&]() -> PyObject* {
+        if (!is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+        PyObject* const args[] = {a, b};
+        return call_group(*group, true, args, 2, nullptr);
     });
 }
 
@@ -177,7 +195,7 @@ PyObject* operation_doc(PyObject* object, void*) {
     const OpGroup& group = *self_of(object)->group;
     std::string text;
     for (const Overload& overload : group.overloads) text += schema_text(overload.def->schema) + "\n";
-    text += "\n" + std::string(group.overloads[0].def->text.doc);
+    text.append("\n").append(group.overloads[0].def->text.doc);
     if (self_of(object)->in_place) text += "\nIn place: writes the result over self.";
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }

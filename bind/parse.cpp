@@ -43,7 +43,7 @@ bool read_float(PyObject* object, double& out) {
     }
     if (PyUnicode_Check(object) || !(PyLong_Check(object) || PyNumber_Check(object))) return false;
     if (TensorObject* tensor = as_tensor(object))
-        if (tensor->layout->numel != 1) return false;
+        if (tensor->layout->numel != 1 || Tensor(tensor).requires_grad()) return false;  // a number has no history
     out = PyFloat_AsDouble(object);
     if (out == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
@@ -146,6 +146,12 @@ bool same_name(PyObject* given, const std::string& name) {
     return false;
 }
 
+// Only then may it take all numbers that are left: roll(1, 0) has two lists of one.
+bool is_last_positional(const Schema& schema, const Argument& argument) {
+    const Argument* after = &argument + 1;
+    return after == schema.arguments.data() + schema.arguments.size() || after->keyword_only;
+}
+
 PyObject* find_keyword(const Arguments& arguments, const std::string& name, Py_ssize_t& used) {
     if (arguments.names == nullptr) return nullptr;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments.names); ++i) {
@@ -162,7 +168,7 @@ std::string mismatch(const Argument& argument, PyObject* got) {
 
 }  // namespace
 
-bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string& why) {
+bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why) {
     const OpDef& def = *overload.def;
     parsed.inputs.clear();
     parsed.out = nullptr;
@@ -176,7 +182,8 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
         if (next < arguments.count && !argument.keyword_only) {
             given = arguments.values[next++];
             // x.view(2, 3) as well as x.view((2, 3))
-            rest = argument.type == ArgType::IntList && next < arguments.count && (is_integer(given) || PyIndex_Check(given));
+            rest = argument.type == ArgType::IntList && next < arguments.count && (is_integer(given) || PyIndex_Check(given)) &&
+                   is_last_positional(def.schema, argument);
         } else {
             given = find_keyword(arguments, argument.name, used_names);
         }
@@ -184,7 +191,7 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
         const std::size_t this_field = tensor ? 0 : field++;
         if (given == nullptr) {
             if (!argument.has_default) {
-                why = format("missing required argument '%s'", argument.name.c_str());
+                if (why) *why = format("missing required argument '%s'", argument.name.c_str());
                 return false;
             }
             if (tensor) parsed.inputs.emplace_back();
@@ -201,7 +208,7 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
         }
         if (tensor) {
             if (!read_tensors(given, argument, parsed.inputs)) {
-                why = mismatch(argument, given);
+                if (why) *why = mismatch(argument, given);
                 return false;
             }
             continue;
@@ -215,13 +222,13 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
                 value.dims.push_back(one);
             }
         } else if (!read_attribute(given, argument.type, value)) {
-            why = mismatch(argument, given);
+            if (why) *why = mismatch(argument, given);
             return false;
         }
         def.fields[this_field].set(parsed.attributes, value);
     }
     if (next < arguments.count) {
-        why = format("takes at most %zu arguments, got %zd", def.schema.arguments.size(), arguments.count);
+        if (why) *why = format("takes at most %zu arguments, got %zd", def.schema.arguments.size(), arguments.count);
         return false;
     }
     const Py_ssize_t names = arguments.names ? PyTuple_GET_SIZE(arguments.names) : 0;
@@ -234,11 +241,11 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
             bool known = false;
             for (const Argument& argument : def.schema.arguments) known = known || same_name(PyTuple_GET_ITEM(arguments.names, i), argument.name);
             if (!known) {
-                why = format("got an unexpected keyword argument '%s'", PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)));
+                if (why) *why = format("got an unexpected keyword argument '%s'", PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)));
                 return false;
             }
         }
-        why = "got multiple values for an argument";
+        if (why) *why = "got multiple values for an argument";
         return false;
     }
     return true;

@@ -23,7 +23,8 @@ struct Parsed {
     PyObject* out = nullptr;  // borrowed: the out= argument
 };
 
-// True if the arguments fit this overload; else `why` says what did not.
-bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string& why);
+// True if the arguments fit this overload. If they don't and `why` is not null, it says what did not (text costs time, and most
+// overloads that don't fit are followed by one that does).
+bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why);
 
 }  // namespace clew::bind

@@ -17,7 +17,7 @@ Tensor tensor_or_none(PyObject* result, const char* what) {
     const Handle held = Handle::steal(checked(result));
     if (result == Py_None) return {};
     TensorObject* tensor = as_tensor(result);
-    if (tensor == nullptr) fail(ErrorKind::Type, "%s: expected a Tensor or None, got %s", what, Py_TYPE(result)->tp_name);
+    if (tensor == nullptr) fail(ErrorKind::Type, "%s: expected a Tensor or None, but hook returned '%s'", what, Py_TYPE(result)->tp_name);
     return Tensor(tensor);
 }
 
@@ -93,9 +93,17 @@ void call_pack(const Tensor& value, Handle& packed, Handle& unpack_hook) {
 }
 
 Tensor call_unpack(const Handle& unpack_hook, const Handle& packed) {
-    Tensor value = tensor_or_none(PyObject_CallOneArg(object_of(unpack_hook), object_of(packed)), "unpack_hook");
-    if (!value) fail(ErrorKind::Type, "unpack_hook: expected a Tensor, got None");
-    return value;
+    const Handle value = Handle::steal(checked(PyObject_CallOneArg(object_of(unpack_hook), object_of(packed))));
+    TensorObject* tensor = as_tensor(object_of(value));
+    if (tensor == nullptr)
+        fail(ErrorKind::Type, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
+             Py_TYPE(object_of(value))->tp_name);
+    return Tensor(tensor);
+}
+
+void call_before_write(const Tensor& tensor) {
+    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.autograd.mutation"))), argument = Handle::steal(wrap(tensor));
+    Py_DECREF(checked(PyObject_CallMethod(object_of(module), "before_write", "O", object_of(argument))));
 }
 
 void check_interrupt() {
@@ -121,7 +129,7 @@ void init_runtime() {
     runtime.leave_python = []() -> void* { return PyEval_SaveThread(); };
     runtime.enter_python = [](void* thread) { PyEval_RestoreThread(static_cast<PyThreadState*>(thread)); };
     hook_calls = {call_tensor_hook, call_pre_hook, call_post_hook, call_accumulate_hook};
-    saved_hooks = {hooks_active, call_pack, call_unpack, site_text};
+    saved_hooks = {hooks_active, call_pack, call_unpack, site_text, call_before_write};
 }
 
 }  // namespace clew::bind

@@ -183,7 +183,7 @@ Py_hash_t site_hash(PyObject* self) {
 PyMemberDef site_members[] = {
     {"file", T_OBJECT_EX, offsetof(SiteObject, file), READONLY, "the file, as the code object names it"},
     {"line", T_INT, offsetof(SiteObject, line), READONLY, "the line"},
-    {"function", T_OBJECT_EX, offsetof(SiteObject, function), READONLY, "the function's qualified name"},
+    {"function", T_OBJECT_EX, offsetof(SiteObject, function), READONLY, "the function's name"},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -211,7 +211,7 @@ PyObject* site_object(const Site& site) {
     auto* made = PyObject_New(SiteObject, &site_type);
     if (made == nullptr) return nullptr;
     made->file = Py_NewRef(code->co_filename);
-    made->function = Py_NewRef(code->co_qualname);
+    made->function = Py_NewRef(code->co_name);
     made->line = line_of(site);
     return reinterpret_cast<PyObject*>(made);
 }

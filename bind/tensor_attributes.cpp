@@ -78,6 +78,7 @@ PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(item_si
 PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromLongLong(bytes_of(tensor_of(self))); }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_storage_id(PyObject* self, void*) { return PyLong_FromVoidPtr(self_of(self)->storage.get()); }
+PyObject* get_storage_bytes(PyObject* self, void*) { return PyLong_FromLongLong(self_of(self)->storage->bytes); }
 PyObject* get_is_wrapped(PyObject* self, void*) { return PyBool_FromLong(self_of(self)->has(TensorObject::kWrappedNumber)); }
 
 PyObject* get_data(PyObject* self, void*) {
@@ -157,6 +158,7 @@ PyGetSetDef properties[] = {
     {"is_sparse", get_false, nullptr, "False", nullptr},
     {"is_quantized", get_false, nullptr, "False", nullptr},
     {"_storage_id", get_storage_id, nullptr, "equal for tensors that share memory", nullptr},
+    {"_storage_nbytes", get_storage_bytes, nullptr, "bytes of the whole storage", nullptr},
     {"_is_wrapped_number", get_is_wrapped, nullptr, "stands for a Python number", nullptr},
     {"_lost", get_lost, nullptr, "why it has no history although its data came from a tensor that had", nullptr},
     {"_last_write", get_last_write, nullptr, "the last in-place write to its memory", nullptr},
@@ -458,7 +460,12 @@ PyObject* make_subclass(PyTypeObject* type, PyObject* data, bool requires_grad) 
     made->layout = source->layout;
     made->offset = source->offset;
     made->dtype = source->dtype;
-    share_version(Tensor(made), Tensor(source));
+    // A part of a buffer that others look at gets a counter of its own: writing to one parameter of a flat buffer does not make
+    // what was saved of another stale. Overlapping writes are found by the write log.
+    if (source->base || source->storage->references > 2)
+        own_version(Tensor(made), 0);
+    else
+        share_version(Tensor(made), Tensor(source));
     if (requires_grad) set_requires_grad(Tensor(made), true);
     return Py_NewRef(as_object(made));
 }

@@ -1,5 +1,6 @@
 // Tensor as a Python type: life and death, what the collector sees, and the slots of Python's protocols.
 #include <cstring>
+#include <string>
 
 #include "bind/errors.h"
 #include "bind/type.h"
@@ -60,23 +61,24 @@ constexpr const char* kDunders[kOperators] = {
     "__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__matmul__", "__and__", "__or__", "__xor__",
     "__lshift__", "__rshift__", "__pow__", "__neg__", "__abs__", "__invert__", "__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
 OpGroup* operators[kOperators];
+OpGroup* reflected[kOperators];
 
 template <int Op>
-PyObject* binary_slot(PyObject* a, PyObject* b) { return binary_operator(operators[Op], false, a, b); }
+PyObject* binary_slot(PyObject* a, PyObject* b) { return binary_operator(operators[Op], reflected[Op], a, b); }
 template <int Op>
-PyObject* in_place_slot(PyObject* a, PyObject* b) { return binary_operator(operators[Op], true, a, b); }
+PyObject* in_place_slot(PyObject* a, PyObject* b) { return in_place_operator(operators[Op], a, b); }
 template <int Op>
 PyObject* unary_slot(PyObject* a) { return unary_operator(operators[Op], a); }
 
 PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
     if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-    return binary_operator(operators[kPow], false, a, b);
+    return binary_operator(operators[kPow], reflected[kPow], a, b);
 }
-PyObject* in_place_power_slot(PyObject* a, PyObject* b, PyObject*) { return binary_operator(operators[kPow], true, a, b); }
+PyObject* in_place_power_slot(PyObject* a, PyObject* b, PyObject*) { return in_place_operator(operators[kPow], a, b); }
 
 PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
     constexpr int which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
-    return binary_operator(operators[which[op]], false, a, b);
+    return binary_operator(operators[which[op]], nullptr, a, b);
 }
 
 Py_hash_t tensor_hash(PyObject* self) {
@@ -135,6 +137,22 @@ Py_ssize_t length_slot(PyObject* object) {
     }, -1);
 }
 
+PyObject* iterate_slot(PyObject* object) {
+    return guarded([&]() -> PyObject* {
+        if (self_of(object)->layout->ndim == 0) fail(ErrorKind::Type, "iteration over a 0-d tensor");
+        const Handle rows = Handle::steal(checked(PyObject_CallMethod(object, "unbind", nullptr)));
+        return checked(PyObject_GetIter(static_cast<PyObject*>(rows.get())));
+    });
+}
+
+// clew/_tensor.py knows what may be looked for.
+int contains_slot(PyObject* object, PyObject* element) {
+    return guarded([&] {
+        const Handle found = Handle::steal(checked(PyObject_CallMethod(object, "_contains", "O", element)));
+        return PyObject_IsTrue(static_cast<PyObject*>(found.get()));
+    }, -1);
+}
+
 PyObject* repr_slot(PyObject* self) {
     PyObject* module = PyImport_ImportModule("clew._tensor_str");
     PyObject* text = module ? PyObject_CallMethod(module, "tensor_repr", "O", self) : nullptr;
@@ -183,6 +201,7 @@ void fill_slots() {
     mapping_methods.mp_subscript = tensor_getitem;
     mapping_methods.mp_ass_subscript = tensor_setitem;
     sequence_methods.sq_length = length_slot;
+    sequence_methods.sq_contains = contains_slot;
 }
 
 }  // namespace
@@ -203,6 +222,7 @@ void init_tensor_type(PyObject* module) {
     type.tp_traverse = tensor_traverse;
     type.tp_clear = tensor_clear;
     type.tp_richcompare = compare_slot;
+    type.tp_iter = iterate_slot;
     type.tp_weaklistoffset = offsetof(TensorObject, weak_references);
     type.tp_dictoffset = offsetof(TensorObject, dict);
     type.tp_free = PyObject_GC_Del;
@@ -213,7 +233,10 @@ void init_tensor_type(PyObject* module) {
 }
 
 void bind_operators() {
-    for (int i = 0; i < kOperators; ++i) operators[i] = group_for_operator(kDunders[i]);
+    for (int i = 0; i < kOperators; ++i) {
+        operators[i] = group_for_operator(kDunders[i]);
+        reflected[i] = group_for_operator(("__r" + std::string(kDunders[i] + 2)).c_str());
+    }
 }
 
 }  // namespace clew::bind

@@ -1,15 +1,102 @@
-import importlib.util as _u, glob as _g, os as _o
-from clew import _core
-_core.set_package_folder(_o.path.dirname(__file__) + "/")
-_s = _u.find_spec("scipy_openblas32")
-_core.set_blas_path(_g.glob(_o.path.join(_o.path.dirname(_s.origin), "lib", "libscipy_openblas*.so"))[0])
-globals().update(_core.functions); globals().update(_core.dtypes)
-Tensor=_core.Tensor; tensor=_core.tensor; from_numpy=_core.from_numpy; dtype=_core.dtype
-is_grad_enabled=_core.is_grad_enabled
-class Size(tuple):
-    def __repr__(self): return f"torch.Size({list(self)})"
-    def numel(self):
-        n=1
-        for s in self: n*=s
-        return n
-_core.set_size_type(Size)
+"""Automatic differentiation with PyTorch's names and semantics, and a graph that can be asked and kept.
+
+>>> import clew as torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> y = (x * x).sum()
+>>> y.backward()
+>>> x.grad
+tensor([2., 4.])
+
+Beyond PyTorch: `explain` tells what a graph saved and freed, `memory.stats` what that comes to, and errors of the graph name
+the lines of the program that they are about.
+"""
+
+from __future__ import annotations
+
+import math as _math
+import os as _os
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+from . import _core
+from . import _tensor as _tensor  # gives Tensor its methods
+from . import autograd as autograd
+from . import memory as memory
+from . import ops as ops
+from ._blas import set_library as _set_library
+
+from ._core import Node as Node
+from ._core import Tensor as Tensor
+from ._core import dtype as dtype
+from ._core import get_num_threads as get_num_threads
+from ._core import set_num_threads as set_num_threads
+from ._device import contiguous_format as contiguous_format
+from ._device import device as device
+from ._device import layout as layout
+from ._device import memory_format as memory_format
+from ._device import preserve_format as preserve_format
+from ._device import strided as strided
+from ._numeric import can_cast as can_cast
+from ._numeric import finfo as finfo
+from ._numeric import get_default_dtype as get_default_dtype
+from ._numeric import iinfo as iinfo
+from ._numeric import is_complex as is_complex
+from ._numeric import is_floating_point as is_floating_point
+from ._numeric import is_nonzero as is_nonzero
+from ._numeric import is_tensor as is_tensor
+from ._numeric import numel as numel
+from ._numeric import promote_types as promote_types
+from ._numeric import result_type as result_type
+from ._numeric import set_default_dtype as set_default_dtype
+from ._numeric import typename as typename
+from ._size import Size as Size
+from ._tensor_protocols import from_dlpack as from_dlpack
+from ._tensor_str import set_printoptions as set_printoptions
+from ._unsupported import PYTORCHS as _PYTORCHS
+from ._unsupported import unsupported as _unsupported
+from .autograd import enable_grad as enable_grad
+from .autograd import inference_mode as inference_mode
+from .autograd import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .autograd import is_anomaly_enabled as is_anomaly_enabled
+from .autograd import is_grad_enabled as is_grad_enabled
+from .autograd import is_inference_mode_enabled as is_inference_mode_enabled
+from .autograd import no_grad as no_grad
+from .autograd import set_grad_enabled as set_grad_enabled
+
+if TYPE_CHECKING:
+    from . import cuda, graph, linalg, nn, optim, overrides, random, serialization, special, testing, utils
+    from .graph import explain
+    from .serialization import load, save
+
+__version__ = "0.1.0"
+
+_core.set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
+_set_library()
+globals().update(_core.dtypes)
+globals().update(_core.functions)
+globals().update({_name: getattr(ops, _name) for _name in ops.__all__})  # written in Python: they have the last word
+
+from_numpy = _core.from_numpy
+inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
+newaxis = None
+
+# Loaded when they are first asked for: they are large, or few programs need them.
+_MODULES = {"cli", "cuda", "graph", "linalg", "nn", "optim", "overrides", "random", "serialization", "special", "testing", "utils"}
+_FUNCTIONS = {"explain": "graph", "load": "serialization", "save": "serialization"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _MODULES:
+        return _import_module(f"{__name__}.{name}")
+    if name in _FUNCTIONS:
+        found = getattr(_import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in _PYTORCHS:
+        raise _unsupported(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_FUNCTIONS})

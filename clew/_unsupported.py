@@ -17,3 +17,10 @@ class UnsupportedError(NotImplementedError, AttributeError):
 def unsupported(name: str, instead: str = "") -> UnsupportedError:
     """The error for a name of PyTorch's, written as users write it (`torch.compile` is `compile`)."""
     return UnsupportedError(f"{name}: clew does not support it yet" + (f"; {instead}" if instead else ""))
+
+
+# What scripts are likely to ask for. Other names are plain AttributeErrors.
+PYTORCHS = frozenset(
+    "Event Stream amp ao autocast compile compiler distributed distributions export fft func fx hub istft jit mps "
+    "multiprocessing onnx profiler quantization sparse sparse_coo_tensor sparse_csr_tensor stft vmap xpu".split()
+)

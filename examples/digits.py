@@ -54,7 +54,7 @@ def accuracy(model: nn.Module, images: Tensor, labels: Tensor) -> float:
     with torch.no_grad():
         correct = (model(images).argmax(dim=1) == labels).sum().item()
     model.train()
-    return correct / len(labels)
+    return float(correct / len(labels))
 
 
 def train(seed: int, epochs: int, hidden: int, lr: float, tick: Callable[[str], None]) -> float:

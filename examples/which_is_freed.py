@@ -12,18 +12,17 @@ import sys
 import textwrap
 
 from questions import created, freed, kept, tutorial
-from questions.asking import QUESTIONS, Question
+from questions.asking import Question
 
-# The order of this list is the order of the walk.
-THREADS = (freed, created, kept, tutorial)
+QUESTIONS = [asked for page in (freed, created, kept, tutorial) for asked in page.THREAD.questions]
 
 
 def show(number: int, asked: Question) -> None:
     """Run one question and print it."""
     print(f"\n── {number}. {asked.name.replace('_', ' ')} ".ljust(100, "─"))
-    print(textwrap.fill(f"{asked.thread}: {asked.asked}", 100))
+    print(f"asked in: {asked.thread}\n{textwrap.fill(asked.asked, 100)}")
     print(f"\n{textwrap.indent(asked.code, '    ')}\n")
-    print(textwrap.indent(asked.run().rstrip(), "  > ", lambda line: True))
+    print("\n".join(f"  > {line}".rstrip() for line in asked.run().splitlines()))
     print(f"\n{textwrap.fill(asked.answer, 100)}")
 
 

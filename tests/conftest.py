@@ -94,7 +94,8 @@ def no_leak(request):
     before = held(module)
     yield
     if getattr(request.node, "call_passed", False):
-        assert held(module) == before, "the test left tensors or nodes behind"
+        after = held(module)  # less than before only where an earlier test failed and its traceback has gone
+        assert all(after[kind] <= before[kind] for kind in before), f"left behind: {before} became {after}"
 
 
 @pytest.fixture

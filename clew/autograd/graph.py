@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -196,23 +197,35 @@ def register_multi_grad_hook(
     return _register_all(tensors, fn)
 
 
+class _OfRuns(dict[int, Any]):
+    """Something for each backward under way, by its serial number. What failed runs left is dropped when one begins."""
+
+    def begin(self, run: int, value: Any) -> None:
+        under_way = _core.backward_serials()
+        for old in [serial for serial in self if serial not in under_way]:
+            del self[old]
+        self[run] = value
+
+
 def _register_all(tensors: Sequence[Tensor], fn: Callable[..., Any]) -> HookHandles:
-    nodes = [get_gradient_edge(tensor).node for tensor in tensors]
-    gradients_of_run: dict[int, list[Tensor | None]] = {}
-    left_in_run: dict[int, int] = {}
+    # Weak: a node owns its hooks, and would own itself through them.
+    nodes = [weakref.ref(get_gradient_edge(tensor).node) for tensor in tensors]
+    gradients, left = _OfRuns(), _OfRuns()
+
+    def is_reached(reference: weakref.ref[Node]) -> bool:
+        node = reference()
+        return node is not None and _core.backward_reaches(node)
 
     def hook_of(index: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
             run = _core.backward_serial()
-            if run not in left_in_run:
-                # A run that failed never came to its end; serials only grow.
-                left_in_run[run] = sum(map(_core.backward_reaches, nodes))
-                gradients_of_run[run] = [None] * len(nodes)
-            gradients_of_run[run][index] = gradient
-            left_in_run[run] -= 1
-            if left_in_run[run] == 0:
-                del left_in_run[run]
-                fn(gradients_of_run.pop(run))
+            if run not in left:
+                left.begin(run, sum(map(is_reached, nodes)))
+                gradients.begin(run, [None] * len(nodes))
+            gradients[run][index] = gradient
+            left[run] -= 1
+            if left[run] == 0:
+                fn(gradients.pop(run))
 
         return hook
 
@@ -220,13 +233,12 @@ def _register_all(tensors: Sequence[Tensor], fn: Callable[..., Any]) -> HookHand
 
 
 def _register_any(tensors: Sequence[Tensor], fn: Callable[..., Any]) -> HookHandles:
-    last_run = 0
+    done = _OfRuns()
 
     def hook(gradient: Tensor) -> None:
-        nonlocal last_run
         run = _core.backward_serial()
-        if run != last_run:
-            last_run = run
+        if run not in done:
+            done.begin(run, True)
             fn(gradient)
 
     return HookHandles([HookHandle(*tensor._add_hook(hook)) for tensor in tensors if tensor.requires_grad])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping
@@ -44,7 +45,6 @@ class Backward:
     """All that is known of the backwards that one line called; the graph is that of the last."""
 
     place: Place
-    call: str
     count: int = 0
     explanation: Explanation | None = None
     since_start: Step | None = None  # until the first of them
@@ -68,52 +68,51 @@ class Recorder:
         self._start: tuple[int, Mapping[str, int]] = (0, {})
         self._names: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._name_searches = 0
+        self._backward_ns = 0
 
     def start(self) -> None:
         _core.timing(True)
         _core.on_backward(self._after_backward)
-        self._start = self._now()
+        self._start = perf_counter_ns(), _core.timings()
+        self._backward_ns = self._start[1]["backward"]
 
     def stop(self) -> None:
         _core.on_backward(None)
         _core.timing(False)
 
-    def _now(self) -> tuple[int, Mapping[str, int]]:
-        return perf_counter_ns() - self._own_ns, _core.timings()
-
-    def _after_backward(self, roots: tuple[Node, ...], release: Release | None) -> None:
+    def _after_backward(self, roots: tuple[Node, ...], _: Release | None) -> None:
         entered = perf_counter_ns()
         now = (entered - self._own_ns, _core.timings())
         frames = user_frames(sys._getframe(1))
-        if frames:
-            self._note(frames, now, roots, release)
-        del roots, release
+        if frames and not self._is_nested(now[1]):
+            self._note(frames, now, roots)
+        del roots
         self._own_ns += perf_counter_ns() - entered
 
-    def _note(
-        self,
-        frames: list[FrameType],
-        now: tuple[int, Mapping[str, int]],
-        roots: tuple[Node, ...],
-        release: Release | None,
-    ) -> None:
+    def _is_nested(self, timings: Mapping[str, int]) -> bool:
+        """Whether this backward ran inside another, as those of `checkpoint` do: it is part of that one."""
+        if threading.current_thread() is not threading.main_thread():
+            return False  # times are taken on the main thread only
+        # The engine adds to this time when an outermost backward ends.
+        is_nested = timings["backward"] == self._backward_ns
+        self._backward_ns = timings["backward"]
+        return is_nested
+
+    def _note(self, frames: list[FrameType], now: tuple[int, Mapping[str, int]], roots: tuple[Node, ...]) -> None:
         caller = frames[0]
         key = (caller.f_code.co_filename, caller.f_lineno)
         backward = self.backwards.get(key)
         if backward is None:
-            place = Place(*key, caller.f_code.co_qualname)
-            backward = self.backwards[key] = Backward(place, "backward")
+            backward = self.backwards[key] = Backward(Place(*key, caller.f_code.co_qualname))
             backward.since_start = _between(self._start, now)
         else:
             backward.steps.append(_between(backward.mark, now))
-        if release is not None and release.kind == "grad":
-            backward.call = "autograd.grad"
         backward.count += 1
         backward.mark = now
         self.last = backward
         if self.at is None or self.at == key:
             names = self._leaf_names(roots, frames)
-            subject = f"graph of {backward.call}() at {backward.place}"
+            subject = f"graph of {', '.join(root.name() for root in roots)}"
             backward.explanation = explain_nodes(roots, subject, limit=self._limit, names=names)
 
     def _leaf_names(self, roots: tuple[Node, ...], frames: list[FrameType]) -> Mapping[int, str]:
@@ -125,7 +124,7 @@ class Recorder:
             if not leaves <= self._names.keys():
                 self._name_searches += 1
                 scopes = [*(frame.f_locals for frame in frames), frames[-1].f_globals]
-                for path, tensor in find_tensors(scopes, _is_tensor):
+                for path, tensor in find_tensors(scopes):
                     if id(tensor) in leaves:
                         self._names.setdefault(id(tensor), (weakref.ref(tensor), path))
         return {key: name for key, (_, name) in self._names.items()}
@@ -139,7 +138,3 @@ def _between(before: tuple[int, Mapping[str, int]], after: tuple[int, Mapping[st
 
 def _variable(node: Any) -> object:
     return node.variable if node.name() == "AccumulateGrad" else None
-
-
-def _is_tensor(value: object) -> bool:
-    return isinstance(value, _core.Tensor)

@@ -36,7 +36,7 @@ def show(report: Report) -> None:
 
 
 def _print(report: Report) -> None:
-    text = as_text(report)
+    text = "\n" + as_text(report)
     encoding = sys.stdout.encoding or "ascii"
     try:
         text.encode(encoding)
@@ -90,7 +90,7 @@ def _totals(report: Report) -> str:
     counters = report.counters
     held_bytes = counters["bytes_saved"] - counters["bytes_freed_by_backward"] - counters["bytes_freed_by_scope"]
     rows = [
-        ("nodes built", f"{counters['nodes_built']:,}"),
+        ("nodes built", f"{counters['nodes_built']:,}, those of leaves included"),
         ("bytes saved by nodes", bytes_text(counters["bytes_saved"])),
         ("peak of all tensors", bytes_text(report.peak_bytes)),
         ("freed by backward", _freed(counters, "backward")),
@@ -135,7 +135,7 @@ def _step(chosen: Backward) -> str:
         ("building the graph", _share(typical.recording, typical.wall)),
         ("forward kernels", _share(typical.forward_kernels, typical.wall)),
         ("backward", _share(typical.backward, typical.wall)),
-        ("elsewhere (Python)", _share(typical.elsewhere, typical.wall)),
+        ("elsewhere: Python, optimizer", _share(typical.elsewhere, typical.wall)),
     ]
     title = _rule(f"the step: {typical.wall / 1e6:.3f} ms, {counted(typical.operations, 'operation')}")
     return "\n".join([title, *_table(rows), f"  ({how}; the report's own time is left out)"])
@@ -164,4 +164,5 @@ def _share(part: int, whole: int) -> str:
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"  {name:<22}{value}" for name, value in rows]
+    width = max(22, *(len(name) + 2 for name, _ in rows))
+    return [f"  {name:<{width}}{value}" for name, value in rows]

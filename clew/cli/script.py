@@ -52,7 +52,7 @@ def load_file(path: str) -> Script:
         reason = "is a folder" if isinstance(error, IsADirectoryError) else (error.strerror or str(error)).lower()
         raise NotAScript(f"{path}: expected a Python script, got a path that cannot be read: {reason}") from None
     file_name = os.path.abspath(path)
-    return Script(file_name, _compile(source, file_name), os.path.dirname(os.path.realpath(path)), path)
+    return Script(file_name, _compile(source, file_name, path), os.path.dirname(os.path.realpath(path)), path)
 
 
 def load_module(name: str) -> Script:
@@ -75,17 +75,17 @@ def load_module(name: str) -> Script:
         raise NotAScript(f"-m {name}: expected a module written in Python, found none of this name")
     with open(spec.origin, "rb") as file:
         source = file.read()
-    return Script(spec.origin, _compile(source, spec.origin), os.getcwd(), spec.origin, spec.parent, spec)
+    return Script(spec.origin, _compile(source, spec.origin, spec.origin), os.getcwd(), spec.origin, spec.parent, spec)
 
 
-def _compile(source: bytes, path: str) -> CodeType:
+def _compile(source: bytes, path: str, shown: str) -> CodeType:
     try:
         return compile(source, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         line = f":{error.lineno}" if error.lineno else ""
-        raise NotAScript(f"{path}{line}: expected a Python script, got {error.msg}") from None
+        raise NotAScript(f"{shown}{line}: expected a Python script, got {error.msg}") from None
     except (ValueError, UnicodeDecodeError) as error:
-        raise NotAScript(f"{path}: expected a Python script, got {error}") from None
+        raise NotAScript(f"{shown}: expected a Python script, got {error}") from None
 
 
 def run(script: Script, arguments: list[str]) -> Ending:

@@ -123,7 +123,7 @@ def _locals(trace: TracebackType | None) -> Iterable[Mapping[str, object]]:
 def _held(scopes: Iterable[Mapping[str, object]]) -> Iterable[Held]:
     counted: set[Node] = set()
     storages: set[int] = set()
-    for path, tensor in find_tensors(scopes, lambda value: isinstance(value, _core.Tensor)):
+    for path, tensor in find_tensors(scopes):
         root: Any = tensor.grad_fn
         if root is None or root in counted:
             continue

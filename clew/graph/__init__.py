@@ -7,9 +7,12 @@ the node saved and which call freed it, and these functions read that.
 from .explain import explain
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
 from .walk import nearest, walk
+from .why_alive import Holder, Holders, why_alive
 
 __all__ = [
     "Explanation",
+    "Holder",
+    "Holders",
     "LeafRecord",
     "NodeRecord",
     "Place",
@@ -19,4 +22,5 @@ __all__ = [
     "explain",
     "nearest",
     "walk",
+    "why_alive",
 ]

@@ -139,7 +139,7 @@ def _count_slot(totals: Totals, slot: SavedSlot, storages: set[int]) -> None:
 def _describe(nodes: Sequence[Node], names: Mapping[int, str]) -> tuple[NodeRecord, ...]:
     layout = lay_out(nodes)
     index = {node: number for number, node in enumerate(layout.order)}
-    owners: dict[int, str] = {}
+    owners = _leaf_owners(layout.order)
     records: list[NodeRecord] = []
     for number, node in enumerate(layout.order):
         above = layout.parent[node]
@@ -163,6 +163,12 @@ def _describe(nodes: Sequence[Node], names: Mapping[int, str]) -> tuple[NodeReco
             )
         )
     return tuple(records)
+
+
+def _leaf_owners(nodes: Sequence[Any]) -> dict[int, str]:
+    """Memory that leaves hold anyway, whether or not the graph refers to it."""
+    leaves = [(number, node.variable) for number, node in enumerate(nodes, 1) if _is_leaf_node(node)]
+    return {variable._storage_id: f"leaf #{number}" for number, variable in leaves if variable is not None}
 
 
 def _saved(slot: SavedSlot, number: int, owners: dict[int, str]) -> SavedRecord:

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from .. import _core
+
 MOST_OBJECTS = 1_000_000  # after so many the search stops: a data set of Python objects is not worth more
 
 # Objects that hold no tensor, or belong to Python rather than to the user.
@@ -31,23 +33,33 @@ _SKIPPED = (
 )
 
 
+def is_tensor(value: object) -> bool:
+    """Whether it is a tensor or a parameter."""
+    return isinstance(value, _core.Tensor)
+
+
 def find_tensors(
-    scopes: Iterable[Mapping[str, object]], is_tensor: Callable[[object], bool], most_objects: int = MOST_OBJECTS
+    scopes: Iterable[Mapping[str, object]],
+    is_wanted: Callable[[object], bool] = is_tensor,
+    most_objects: int = MOST_OBJECTS,
 ) -> Iterator[tuple[str, Any]]:
     """Every tensor that can be reached from the names in ``scopes``, with the shortest path to it, each once.
 
-    >>> held = {"losses": [1.0, {"best": 2.0}]}
-    >>> list(find_tensors([held], lambda x: isinstance(x, float)))
-    [('losses[0]', 1.0), ("losses[1]['best']", 2.0)]
+    >>> import clew
+    >>> x = clew.ones(2)
+    >>> [path for path, tensor in find_tensors([{"losses": [1.0, {"best": x}]}])]
+    ["losses[1]['best']"]
     """
     queue: deque[tuple[str, object]] = deque()
     for scope in scopes:
-        queue.extend((name, value) for name, value in list(scope.items()) if not name.startswith("__"))
+        # Some names are not the user's: `.0` in a comprehension, `@py_assert1` under pytest.
+        names = [name for name in scope if name.isidentifier() and not name.startswith("__")]
+        queue.extend((name, scope[name]) for name in names)
     seen: set[int] = set()
     alive: list[object] = []  # keeps temporary objects, so that an id is not used twice
     while queue and len(seen) < most_objects:
         path, value = queue.popleft()
-        tensor = is_tensor(value)
+        tensor = is_wanted(value)
         if id(value) in seen or (not tensor and isinstance(value, _SKIPPED)):
             continue
         seen.add(id(value))

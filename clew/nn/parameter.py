@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import clew
 from clew import Tensor
+from clew._subclass import _disabled_torch_function_impl
 
 _T = TypeVar("_T", bound=Tensor)
 
@@ -25,7 +26,7 @@ class Parameter(Tensor):
     tensor([1., 2.], requires_grad=True)
     """
 
-    __torch_function__ = clew._core._disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         return _as_subclass(cls, data, requires_grad)
@@ -57,7 +58,7 @@ class Buffer(Tensor):
     ['mean']
     """
 
-    __torch_function__ = clew._core._disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:

@@ -11,6 +11,8 @@ import numpy
 
 from .._core import Tensor
 
+__all__ = ["einsum"]
+
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
@@ -152,13 +154,19 @@ def fit_output(text: str | None, operands: Sequence[tuple[int, ...]]) -> tuple[i
 
 
 def check_sizes(operands: Sequence[tuple[int, ...]], shapes: Sequence[tuple[int, ...]]) -> None:
-    """Fail unless each label has one size, or 1, wherever it occurs."""
+    """Fail unless each label has one size in an operand, and one size or 1 among operands."""
     sizes: dict[int, int] = {}
     for place, (labels, shape) in enumerate(zip(operands, shapes, strict=True)):
+        own: dict[int, int] = {}
         for label, size in zip(labels, shape, strict=True):
+            name = "..." if label < 0 else LETTERS[label]
+            if own.setdefault(label, size) != size:
+                raise RuntimeError(
+                    f"einsum(): subscript {name} is repeated for operand {place} but the sizes don't match, "
+                    f"{size} != {own[label]}"
+                )
             known = sizes.setdefault(label, size)
             if 1 not in (known, size) and known != size:
-                name = "..." if label < 0 else LETTERS[label]
                 raise RuntimeError(
                     f"einsum(): subscript {name} has size {size} for operand {place} which does not broadcast with "
                     f"previously seen size {known}; shapes are {list(map(list, shapes))}"
@@ -214,11 +222,6 @@ def without_repeats(tensor: Tensor, labels: tuple[int, ...]) -> Factor:
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
-            if tensor.shape[first] != tensor.shape[second]:
-                raise RuntimeError(
-                    f"einsum(): subscript {LETTERS[label]} is repeated for one operand but the sizes don't match, "
-                    f"{tensor.shape[second]} != {tensor.shape[first]}"
-                )
             tensor = tensor.diagonal(0, first, second)
             rest = [one for place, one in enumerate(labels) if place not in (first, second)]
             labels = (*rest, label)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from .._core import Tensor
 
+__all__ = ["tensordot"]
+
 
 def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequence[int] = 2) -> Tensor:
     """Sum the products of `a` and `b` over pairs of axes.
@@ -18,7 +20,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequen
 
     >>> import clew
     >>> clew.tensordot(clew.ones(2, 3, 4), clew.ones(3, 4, 5), dims=2).shape
-    clew.Size([2, 5])
+    torch.Size([2, 5])
     """
     if isinstance(dims, int):
         if dims < 0:

@@ -93,7 +93,7 @@ class Adam(Optimizer):
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
             [state["max_exp_avg_sq"] for state in states] if amsgrad else [],
-            [state["step"].add_(1).item() for state in states],
+            [state["step"].add_(1) for state in states],  # read as floats
             float(group["lr"]),
             float(beta1),
             float(beta2),

@@ -39,6 +39,7 @@ struct Capture {
 
 class Run;
 Run* runs_under_way = nullptr;
+thread_local Run* this_threads_run = nullptr;
 
 class Run {
 public:
@@ -46,8 +47,10 @@ public:
         if (outer_)
             for (Run* run = this; run; run = run->outer_) run->use_map();
         runs_under_way = this;
+        this_threads_run = this;
     }
     ~Run() {
+        this_threads_run = around_;
         // Runs of several threads may end in any order.
         Run** link = &runs_under_way;
         while (*link != this) link = &(*link)->outer_;
@@ -57,6 +60,14 @@ public:
     Run& operator=(const Run&) = delete;
 
     BackwardResult go();
+
+    std::uint64_t serial() const { return serial_; }
+    Run* outer() const { return outer_; }
+    bool accumulates() const { return request_.inputs.empty(); }
+    bool reaches(Node& node) {
+        const std::uint32_t found = find(&node);
+        return found && (entries_[found - 1].needed || entries_[found - 1].capture >= 0);
+    }
 
 private:
     std::uint32_t find(Node* node);  // index + 1; 0: not seen
@@ -73,7 +84,9 @@ private:
     void check_finite(Node& node, std::span<Tensor> results);
 
     const BackwardRequest& request_;
-    Run* outer_;
+    Run* outer_;                            // of any thread
+    Run* around_ = this_threads_run;
+    std::uint64_t serial_ = tick();
     std::vector<Entry> entries_;
     std::vector<std::uint32_t> ready_;  // a heap, the largest sequence first
     std::unordered_map<Node*, std::uint32_t> map_;
@@ -289,6 +302,15 @@ BackwardResult Run::go() {
 }
 
 }  // namespace
+
+std::uint64_t backward_serial() { return this_threads_run ? this_threads_run->serial() : 0; }
+bool backward_reaches(Node& node) { return this_threads_run && this_threads_run->reaches(node); }
+bool backward_accumulates() { return this_threads_run == nullptr || this_threads_run->accumulates(); }
+std::vector<std::uint64_t> backward_serials() {
+    std::vector<std::uint64_t> serials;
+    for (Run* run = runs_under_way; run; run = run->outer()) serials.push_back(run->serial());
+    return serials;
+}
 
 void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const char* who, int index) {
     if (gradient->layout.get() != &layout && !same_sizes(gradient.sizes(), layout.shape())) {

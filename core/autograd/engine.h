@@ -31,6 +31,13 @@ struct BackwardResult {
 
 BackwardResult run_backward(const BackwardRequest& request);
 
+// For hooks: which run this thread is in (0: none), all runs under way, whether the run asks a node for gradients, and whether it
+// accumulates into all leaves (it was given no inputs).
+std::uint64_t backward_serial();
+std::vector<std::uint64_t> backward_serials();
+bool backward_reaches(Node& node);
+bool backward_accumulates();
+
 // Checks what a rule returned against what its input was: sums over broadcast axes, casts. Fails when it cannot fit.
 void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const char* who, int index);
 

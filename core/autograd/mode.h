@@ -13,6 +13,7 @@ enum Mode : std::uint32_t {
     kAllowDataWrites = 32, // allow_data_writes(): the user vouches for writes through aliases
     kNoProvenance = 64,    // benchmarks only: what do sites cost
     kNoTorchFunction = 128,  // DisableTorchFunctionSubclass
+    kWatchWrites = 512,      // allow_mutation_on_saved_tensors(): what was saved is copied before it is written
     kInBackward = 256,       // inside the engine: results that lose their history here are nobody's mystery
 };
 inline constexpr std::uint32_t kSlowApply = kTiming | kInferenceMode;

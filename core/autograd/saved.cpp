@@ -59,16 +59,26 @@ void unhold(SavedSlot& slot) {
     slot.has_rest = false;
 }
 
+Tensor with_history(Tensor value, Edge edge) {
+    if (!edge) return value;
+    if (edge.node->has(Node::kAccumulate)) {
+        value->set(TensorObject::kRequiresGrad, true);
+        extras_of(*value.get()).accumulator = NodeRef(edge.node);
+    } else {
+        value->grad_fn = NodeRef(edge.node);
+        value->output_index = static_cast<std::uint16_t>(edge.index);
+    }
+    return value;
+}
+
 // saved_tensors_hooks: the packed value is kept in place of the storage.
 void pack(Node& node, SavedSlot& slot, const Tensor& value) {
     Handle packed, unpack_hook;
-    Tensor shown = value;
-    if (slot.source == SlotSource::Output) {
-        // The hook must not get the output itself: through its grad_fn the packed value would keep this node alive.
-        shown = alias(value, value->layout, value->offset);
-        shown->lost = value->lost;
-    }
+    const bool is_output = slot.source == SlotSource::Output;
+    const Tensor shown = is_output ? with_history(alias(value, value->layout, value->offset), {&node, slot.index}) : value;
     saved_hooks.pack(shown, packed, unpack_hook);
+    // A hook may hand an output back as it came. Through its history the packed value would keep this node alive for ever.
+    if (is_output && packed.get() == shown.get()) packed = Handle::steal(alias(value, value->layout, value->offset).detach());
     const auto source = slot.source;
     SlotRest& rest = rest_of(slot);
     --rest.storage->saved;
@@ -130,18 +140,6 @@ bool is_the_saved_value(const TensorObject* tensor, const Storage* storage, cons
     return tensor && tensor->storage.get() == storage && tensor->offset == slot.offset && tensor->dtype == slot.dtype &&
            (tensor->layout.get() == slot.layout || (same_shape(*tensor->layout, *slot.layout) &&
                                                     same_sizes(tensor->layout->steps(), slot.layout->steps())));
-}
-
-Tensor with_history(Tensor value, Edge edge) {
-    if (!edge) return value;
-    if (edge.node->has(Node::kAccumulate)) {
-        value->set(TensorObject::kRequiresGrad, true);
-        extras_of(*value.get()).accumulator = NodeRef(edge.node);
-    } else {
-        value->grad_fn = NodeRef(edge.node);
-        value->output_index = static_cast<std::uint16_t>(edge.index);
-    }
-    return value;
 }
 
 std::string at(void* code, std::int32_t instruction) {

@@ -83,6 +83,7 @@ struct SavedHooks {
     void (*pack)(const Tensor&, Handle& packed, Handle& unpack);
     Tensor (*unpack)(const Handle& unpack, const Handle& packed);
     std::string (*site_text)(void* code, std::int32_t instruction);  // "train.py:5 in main"
+    void (*before_write)(const Tensor&);                         // under kWatchWrites
 };
 extern SavedHooks saved_hooks;
 

@@ -43,8 +43,13 @@ void check_no_overlap(const Tensor& self, const char* op) {
 
 }  // namespace
 
+void announce_write(const Tensor& self) {
+    if (mode(kWatchWrites)) saved_hooks.before_write(self);
+}
+
 void check_in_place(const Tensor& self, const char* op, bool records) {
     check_no_overlap(self, op);
+    announce_write(self);
     if (self->has(TensorObject::kInference) && !mode(kInferenceMode))
         fail(ErrorKind::Runtime,
              "%s: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "

@@ -17,6 +17,8 @@ void share_version(const Tensor& result, const Tensor& source);
 // Gives the tensor a version counter of its own over the same memory: .data.
 void own_version(const Tensor& result, std::uint32_t value);
 
+// Call it before memory is written where check_in_place is not called.
+void announce_write(const Tensor& self);
 // Fails if an in-place write to `self` would be an error, before anything is changed.
 void check_in_place(const Tensor& self, const char* op, bool records);
 // Counts a write and notes it on the storage. Call it for every in-place write, after the data have changed.

@@ -1,5 +1,5 @@
-// Activation functions without parameters. Their derivatives are fused kernels, so each is an operation of its own with rules of
-// its own: that is what makes second derivatives work.
+// Activation functions without parameters. Their derivatives are fused kernels, so each is an operation of its own with
+// rules of its own: that is what makes second derivatives work.
 #include <numbers>
 
 #include "core/base/error.h"
@@ -20,7 +20,8 @@ struct ThresholdBackward {
                                  .flags = kHidden,
                                  .domain = "nonzero"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
-        parametric("threshold_backward", kernels::activation().threshold_backward, {attrs.threshold}, std::array{g, x}, out);
+        parametric("threshold_backward", kernels::activation().threshold_backward, {attrs.threshold}, std::array{g, x},
+                   out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& gg, In<1> x, const Attrs& attrs) { return run<ThresholdBackward>(attrs, gg, x); },
@@ -34,7 +35,8 @@ struct Relu {
                                  .domain = "nonzero",
                                  .doc = "self where it is positive, else 0; its derivative at 0 is 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("relu", kernels::unary().relu, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> y) { return run<ThresholdBackward>({0.0}, g, y); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Out<> y) { return run<ThresholdBackward>({0.0}, g, y); }};
 };
 
 // The second derivative of x * s with s = sigmoid(x): s (1 - s) (2 + x (1 - 2 s)).
@@ -73,7 +75,8 @@ Tensor gelu_curvature(const Tensor& x) {
     const Tensor square = mul(x, x);
     return mul(mul(exp(mul(square, -0.5)), height), add(neg(square), 2));
 }
-// The second derivative of x (1 + t) / 2, where t = tanh(u) and u = k (x + c x x x): (1 - t t) (u' + x u'' / 2 - x t u' u').
+// The second derivative of x (1 + t) / 2, where t = tanh(u) and u = k (x + c x x x): (1 - t t) (u' + x u'' / 2 - x t u'
+// u').
 Tensor gelu_tanh_curvature(const Tensor& x) {
     constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, c = 0.044715;
     const Tensor square = mul(x, x);
@@ -90,7 +93,8 @@ struct ApproximateAttrs {
 bool by_tanh(const ApproximateAttrs& attrs) {
     if (attrs.approximate == "tanh") return true;
     if (attrs.approximate == "none") return false;
-    fail(ErrorKind::Runtime, "gelu: approximate argument must be either none or tanh, got '%s'", attrs.approximate.data);
+    fail(ErrorKind::Runtime, "gelu: approximate argument must be either none or tanh, got '%s'",
+         attrs.approximate.data);
 }
 
 struct GeluBackward {
@@ -124,8 +128,8 @@ struct Gelu {
         const auto& table = kernels::activation();
         unary("gelu", by_tanh(attrs) ? table.gelu_tanh : table.gelu, x, out);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x, const Attrs& attrs) { return run<GeluBackward>(attrs, g, x); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return run<GeluBackward>(attrs, g, x); }};
 };
 
 struct LogSigmoidBackward {

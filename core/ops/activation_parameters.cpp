@@ -16,12 +16,14 @@ struct SoftplusAttrs {
 struct SoftplusBackward {
     using Attrs = SoftplusAttrs;
     static constexpr auto fields = std::tuple{&Attrs::beta, &Attrs::threshold};
-    static constexpr OpText text{.schema = "_softplus_backward(Tensor grad_output, Tensor self, float beta, float threshold)",
-                                 .node = "SoftplusBackwardBackward0",
-                                 .flags = kHidden,
-                                 .domain = "real"};
+    static constexpr OpText text{
+        .schema = "_softplus_backward(Tensor grad_output, Tensor self, float beta, float threshold)",
+        .node = "SoftplusBackwardBackward0",
+        .flags = kHidden,
+        .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
-        parametric("softplus_backward", kernels::activation().softplus_backward, {attrs.beta, attrs.threshold}, std::array{g, x}, out);
+        parametric("softplus_backward", kernels::activation().softplus_backward, {attrs.beta, attrs.threshold},
+                   std::array{g, x}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& gg, In<1> x, const Attrs& attrs) { return run<SoftplusBackward>(attrs, gg, x); },
@@ -36,16 +38,17 @@ struct SoftplusBackward {
 struct Softplus {
     using Attrs = SoftplusAttrs;
     static constexpr auto fields = std::tuple{&Attrs::beta, &Attrs::threshold};
-    static constexpr OpText text{.schema = "softplus(Tensor self, float beta=1.0, float threshold=20.0)",
-                                 .node = "SoftplusBackward0",
-                                 .flags = kFunction,
-                                 .domain = "real",
-                                 .doc = "log(1 + exp(beta * self)) / beta, and self itself where beta * self is above the threshold."};
+    static constexpr OpText text{
+        .schema = "softplus(Tensor self, float beta=1.0, float threshold=20.0)",
+        .node = "SoftplusBackward0",
+        .flags = kFunction,
+        .domain = "real",
+        .doc = "log(1 + exp(beta * self)) / beta, and self itself where beta * self is above the threshold."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("softplus", kernels::activation().softplus, {attrs.beta, attrs.threshold}, Tensors(&x, 1), out);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x, const Attrs& attrs) { return run<SoftplusBackward>(attrs, g, x); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return run<SoftplusBackward>(attrs, g, x); }};
 };
 
 struct EluAttrs {
@@ -60,7 +63,8 @@ struct EluBackward {
                                  .flags = kHidden,
                                  .domain = "nonzero"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
-        parametric("elu_backward", kernels::activation().elu_backward, {attrs.alpha, attrs.scale}, std::array{g, x}, out);
+        parametric("elu_backward", kernels::activation().elu_backward, {attrs.alpha, attrs.scale}, std::array{g, x},
+                   out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& gg, In<1> x, const Attrs& attrs) { return run<EluBackward>(attrs, gg, x); },
@@ -82,8 +86,8 @@ struct Elu {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("elu", kernels::activation().elu, {attrs.alpha, attrs.scale}, Tensors(&x, 1), out);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x, const Attrs& attrs) { return run<EluBackward>(attrs, g, x); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return run<EluBackward>(attrs, g, x); }};
 };
 
 struct SlopeAttrs {
@@ -93,12 +97,14 @@ struct SlopeAttrs {
 struct LeakyReluBackward {
     using Attrs = SlopeAttrs;
     static constexpr auto fields = std::tuple{&Attrs::negative_slope};
-    static constexpr OpText text{.schema = "_leaky_relu_backward(Tensor grad_output, Tensor self, float negative_slope)",
-                                 .node = "LeakyReluBackwardBackward0",
-                                 .flags = kHidden,
-                                 .domain = "nonzero"};
+    static constexpr OpText text{
+        .schema = "_leaky_relu_backward(Tensor grad_output, Tensor self, float negative_slope)",
+        .node = "LeakyReluBackwardBackward0",
+        .flags = kHidden,
+        .domain = "nonzero"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
-        parametric("leaky_relu_backward", kernels::activation().leaky_relu_backward, {attrs.negative_slope}, std::array{g, x}, out);
+        parametric("leaky_relu_backward", kernels::activation().leaky_relu_backward, {attrs.negative_slope},
+                   std::array{g, x}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& gg, In<1> x, const Attrs& attrs) { return run<LeakyReluBackward>(attrs, gg, x); },
@@ -116,8 +122,8 @@ struct LeakyRelu {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("leaky_relu", kernels::activation().leaky_relu, {attrs.negative_slope}, Tensors(&x, 1), out);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x, const Attrs& attrs) { return run<LeakyReluBackward>(attrs, g, x); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return run<LeakyReluBackward>(attrs, g, x); }};
 };
 
 struct Threshold {

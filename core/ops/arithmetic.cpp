@@ -41,7 +41,7 @@ struct Sub {
     static constexpr auto fields = std::tuple{&Attrs::alpha};
     static constexpr OpText text{.schema = "sub(Operand self, Operand other, *, Scalar alpha=1)",
                                  .node = "SubBackward0",
-                                 .operators = "__sub__ __rsub__",
+                                 .operators = "__sub__",
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .doc = "self - alpha * other, with broadcasting and type promotion."};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
@@ -73,7 +73,7 @@ struct Mul {
 struct Div {
     static constexpr OpText text{.schema = "div(Operand self, Operand other)",
                                  .node = "DivBackward0",
-                                 .operators = "__truediv__ __rtruediv__",
+                                 .operators = "__truediv__",
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "nonzero",
                                  .doc = "self / other; integers are divided as float32."};
@@ -98,6 +98,26 @@ struct DivRounded {
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         out = attrs.rounding_mode ? div(a, b, *attrs.rounding_mode) : div(a, b);
     }
+};
+
+struct Rsub {
+    using Attrs = AlphaAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::alpha};
+    static constexpr OpText text{.schema = "rsub(Tensor self, Operand other, *, Scalar alpha=1)",
+                                 .node = "RsubBackward1",
+                                 .operators = "__rsub__",
+                                 .flags = kFunction,
+                                 .doc = "other - alpha * self: what `1 - x` means."};
+    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) { Sub::forward(b, a, attrs, out); }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, const Attrs& attrs) { return attrs.alpha.real == 1 ? neg(g) : mul(g, -attrs.alpha.real); },
+        [](const Tensor& g) { return g; },
+    };
+};
+
+struct Rdiv {
+    static constexpr OpText text{.schema = "_rdiv(Tensor self, Operand other)", .operators = "__rtruediv__", .flags = kHidden | kComposite};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) { out = mul(reciprocal(a), b); }
 };
 
 struct Neg {
@@ -126,6 +146,11 @@ Tensor add(const Tensor& a, double b) { return add(a, number(b, DType::Float64))
 Tensor div(const Tensor& a, double b) { return div(a, number(b, DType::Float64)); }
 Tensor neg(const Tensor& x) { return run<Neg>(x); }
 Tensor conj(const Tensor& x) { return x; }
+
+void mul_in_place(const Tensor& self, const Tensor& other) {
+    const Tensor inputs[] = {self, other};
+    apply_in_place(definition<Mul>(), inputs, nullptr);
+}
 
 static const Register<Add, Sub, Mul, Div, DivRounded, Neg> arithmetic_operations;
 

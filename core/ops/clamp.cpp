@@ -35,7 +35,8 @@ struct Clamp {
         need_a_limit(low || high);
         if (!high) return binary("clamp", kernels::arithmetic().maximum, x, low, out);
         if (!low) return binary("clamp", kernels::arithmetic().minimum, x, high, out);
-        if (x.dtype() == DType::Bool) fail(ErrorKind::NotImplemented, "clamp: not implemented for dtype bool; cast the input first");
+        if (x.dtype() == DType::Bool)
+            fail(ErrorKind::NotImplemented, "clamp: not implemented for dtype bool; cast the input first");
         ternary("clamp", kernels::ternary().clamp, std::array{x, low, high}, out);
     }
     static constexpr auto rules = std::tuple{
@@ -79,37 +80,37 @@ struct ClampNumbers {
     }};
 };
 
-#define CLEW_LIMIT(Name, name, limit, Node, loop, keeps, replaced, what)                                             \
-    struct Name {                                                                                                    \
-        static constexpr OpText text{.schema = #name ".Tensor(Tensor self, Tensor " #limit ")",                      \
-                                     .node = Node "1",                                                               \
-                                     .flags = kBoth | kInPlace | kOutArgument,                                       \
-                                     .domain = "real",                                                               \
-                                     .doc = "self, but " what ", element by element."};                              \
-        static void forward(const Tensor& x, const Tensor& limit, Tensor& out) {                                     \
-            binary(#name, kernels::arithmetic().loop, x, limit, out);                                                \
-        }                                                                                                            \
-        static constexpr auto rules = std::tuple{                                                                    \
-            [](const Tensor& g, In<0> x, In<1> limit) { return where(compare(keeps, x, limit), g, zero()); },        \
-            [](const Tensor& g, In<0> x, In<1> limit) { return where(compare(replaced, x, limit), g, zero()); },     \
-        };                                                                                                           \
-    };                                                                                                               \
-    struct Name##Number {                                                                                            \
-        struct Attrs {                                                                                               \
-            Scalar limit;                                                                                            \
-        };                                                                                                           \
-        static constexpr auto fields = std::tuple{&Attrs::limit};                                                    \
-        static constexpr OpText text{.schema = #name "(Tensor self, Scalar " #limit ")",                             \
-                                     .node = Node "0",                                                               \
-                                     .flags = kBoth | kInPlace | kOutArgument,                                       \
-                                     .domain = "real",                                                               \
-                                     .doc = "self, but " what "."};                                                  \
-        static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {                                      \
-            binary(#name, kernels::arithmetic().loop, x, number(attrs.limit), out);                                  \
-        }                                                                                                            \
-        static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {                  \
-            return where(compare(keeps, x, attrs.limit.real), g, zero());                                            \
-        }};                                                                                                          \
+#define CLEW_LIMIT(Name, name, limit, Node, loop, keeps, replaced, what)                                         \
+    struct Name {                                                                                                \
+        static constexpr OpText text{.schema = #name ".Tensor(Tensor self, Tensor " #limit ")",                  \
+                                     .node = Node "1",                                                           \
+                                     .flags = kBoth | kInPlace | kOutArgument,                                   \
+                                     .domain = "real",                                                           \
+                                     .doc = "self, but " what ", element by element."};                          \
+        static void forward(const Tensor& x, const Tensor& limit, Tensor& out) {                                 \
+            binary(#name, kernels::arithmetic().loop, x, limit, out);                                            \
+        }                                                                                                        \
+        static constexpr auto rules = std::tuple{                                                                \
+            [](const Tensor& g, In<0> x, In<1> limit) { return where(compare(keeps, x, limit), g, zero()); },    \
+            [](const Tensor& g, In<0> x, In<1> limit) { return where(compare(replaced, x, limit), g, zero()); }, \
+        };                                                                                                       \
+    };                                                                                                           \
+    struct Name##Number {                                                                                        \
+        struct Attrs {                                                                                           \
+            Scalar limit;                                                                                        \
+        };                                                                                                       \
+        static constexpr auto fields = std::tuple{&Attrs::limit};                                                \
+        static constexpr OpText text{.schema = #name "(Tensor self, Scalar " #limit ")",                         \
+                                     .node = Node "0",                                                           \
+                                     .flags = kBoth | kInPlace | kOutArgument,                                   \
+                                     .domain = "real",                                                           \
+                                     .doc = "self, but " what "."};                                              \
+        static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {                                  \
+            binary(#name, kernels::arithmetic().loop, x, number(attrs.limit), out);                              \
+        }                                                                                                        \
+        static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {              \
+            return where(compare(keeps, x, attrs.limit.real), g, zero());                                        \
+        }};                                                                                                      \
     }
 CLEW_LIMIT(ClampMin, clamp_min, min, "ClampMinBackward", maximum, "ge", "lt", "min where it is smaller");
 CLEW_LIMIT(ClampMax, clamp_max, max, "ClampMaxBackward", minimum, "le", "gt", "max where it is larger");

@@ -11,16 +11,16 @@ namespace {
 
 constexpr std::uint32_t kComparisonFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable;
 
-#define CLEW_COMPARISON(Name, name, symbol)                                                                     \
-    struct Name {                                                                                               \
-        static constexpr OpText text{.schema = #name "(Operand self, Operand other)",                           \
-                                     .operators = "__" #name "__",                                              \
-                                     .flags = kComparisonFlags,                                                 \
-                                     .domain = "real",                                                          \
-                                     .doc = "self " symbol " other, element by element, as bool."};             \
-        static void forward(const Tensor& a, const Tensor& b, Tensor& out) {                                    \
-            binary(#name, kernels::compare().name, a, b, out, Result::Bool);                                    \
-        }                                                                                                       \
+#define CLEW_COMPARISON(Name, name, symbol)                                                         \
+    struct Name {                                                                                   \
+        static constexpr OpText text{.schema = #name "(Operand self, Operand other)",               \
+                                     .operators = "__" #name "__",                                  \
+                                     .flags = kComparisonFlags,                                     \
+                                     .domain = "real",                                              \
+                                     .doc = "self " symbol " other, element by element, as bool."}; \
+        static void forward(const Tensor& a, const Tensor& b, Tensor& out) {                        \
+            binary(#name, kernels::compare().name, a, b, out, Result::Bool);                        \
+        }                                                                                           \
     }
 CLEW_COMPARISON(Eq, eq, "==");
 CLEW_COMPARISON(Ne, ne, "!=");
@@ -30,15 +30,15 @@ CLEW_COMPARISON(Gt, gt, ">");
 CLEW_COMPARISON(Ge, ge, ">=");
 #undef CLEW_COMPARISON
 
-#define CLEW_TEST(Name, name, what)                                                             \
-    struct Name {                                                                               \
-        static constexpr OpText text{.schema = #name "(Tensor self)",                           \
-                                     .flags = kBoth | kNonDifferentiable,                       \
-                                     .domain = "real",                                          \
-                                     .doc = "Whether each element is " what "."};               \
-        static void forward(const Tensor& x, Tensor& out) {                                     \
-            unary(#name, kernels::compare().name, x, out, Result::Bool);                        \
-        }                                                                                       \
+#define CLEW_TEST(Name, name, what)                                               \
+    struct Name {                                                                 \
+        static constexpr OpText text{.schema = #name "(Tensor self)",             \
+                                     .flags = kBoth | kNonDifferentiable,         \
+                                     .domain = "real",                            \
+                                     .doc = "Whether each element is " what "."}; \
+        static void forward(const Tensor& x, Tensor& out) {                       \
+            unary(#name, kernels::compare().name, x, out, Result::Bool);          \
+        }                                                                         \
     }
 CLEW_TEST(IsNan, isnan, "not a number");
 CLEW_TEST(IsInf, isinf, "infinite");

@@ -14,8 +14,10 @@ void check_divisor(const char* op, const Tensor& a, const Tensor& b) {
     const Tensor inputs[] = {a, b};
     if (is_floating(result_dtype(inputs)) || a.numel() == 0) return;
     if (kernels::count_nonzero(b.view()) != b.numel())
-        fail(ErrorKind::Runtime, "ZeroDivisionError: %s: expected a divisor without zeros, as both are integers; mask the zeros, or cast to a "
-                                 "floating dtype",
+        fail(ErrorKind::Runtime,
+             "ZeroDivisionError: %s: expected a divisor without zeros, as both are integers; mask the zeros, or cast "
+             "to a "
+             "floating dtype",
              op);
 }
 
@@ -26,7 +28,7 @@ void divide(const char* op, Table loops, const Tensor& a, const Tensor& b, Tenso
 
 struct FloorDivide {
     static constexpr OpText text{.schema = "floor_divide(Operand self, Operand other)",
-                                 .operators = "__floordiv__ __rfloordiv__",
+                                 .operators = "__floordiv__",
                                  .flags = kBoth | kInPlace | kOutArgument | kNonDifferentiable,
                                  .domain = "nonzero",
                                  .doc = "self / other, rounded down; without history."};
@@ -51,7 +53,8 @@ struct RoundedDivide {
         else if (attrs.rounding_mode == "trunc")
             divide("div", kernels::division().trunc_divide, a, b, out);
         else
-            fail(ErrorKind::Runtime, "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
+            fail(ErrorKind::Runtime,
+                 "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
                  attrs.rounding_mode.data);
     }
     static constexpr auto rules = std::tuple{
@@ -64,7 +67,7 @@ struct RoundedDivide {
 struct Remainder {
     static constexpr OpText text{.schema = "remainder.Tensor(Operand self, Tensor other)",
                                  .node = "RemainderBackward1",
-                                 .operators = "__mod__ __rmod__",
+                                 .operators = "__mod__",
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "nonzero",
                                  .doc = "What division rounded down leaves over: it has the sign of other."};
@@ -83,7 +86,9 @@ struct Fmod {
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "nonzero",
                                  .doc = "What division rounded toward 0 leaves over: it has the sign of self."};
-    static void forward(const Tensor& a, const Tensor& b, Tensor& out) { divide("fmod", kernels::division().fmod, a, b, out); }
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        divide("fmod", kernels::division().fmod, a, b, out);
+    }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
         [](const Tensor& g, In<0> a, In<1> b) { return neg(mul(g, div(*a, *b, Text("trunc")))); },
@@ -91,30 +96,33 @@ struct Fmod {
 };
 
 // By one number: nothing is saved.
-#define CLEW_BY_NUMBER(Name, name, Node, symbols, what)                                                    \
-    struct Name {                                                                                          \
-        struct Attrs {                                                                                     \
-            Scalar other;                                                                                  \
-        };                                                                                                 \
-        static constexpr auto fields = std::tuple{&Attrs::other};                                          \
-        static constexpr OpText text{.schema = #name ".Scalar(Tensor self, Scalar other)",                 \
-                                     .node = Node,                                                         \
-                                     .operators = symbols,                                                 \
-                                     .flags = kBoth | kInPlace | kOutArgument,                             \
-                                     .domain = "real",                                                     \
-                                     .doc = what};                                                         \
-        static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {                            \
-            divide(#name, kernels::division().name, x, number(attrs.other), out);                          \
-        }                                                                                                  \
-        static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};                       \
+#define CLEW_BY_NUMBER(Name, name, Node, symbols, what)                                    \
+    struct Name {                                                                          \
+        struct Attrs {                                                                     \
+            Scalar other;                                                                  \
+        };                                                                                 \
+        static constexpr auto fields = std::tuple{&Attrs::other};                          \
+        static constexpr OpText text{.schema = #name ".Scalar(Tensor self, Scalar other)", \
+                                     .node = Node,                                         \
+                                     .operators = symbols,                                 \
+                                     .flags = kBoth | kInPlace | kOutArgument,             \
+                                     .domain = "real",                                     \
+                                     .doc = what};                                         \
+        static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {            \
+            divide(#name, kernels::division().name, x, number(attrs.other), out);          \
+        }                                                                                  \
+        static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};       \
     }
-CLEW_BY_NUMBER(RemainderNumber, remainder, "RemainderBackward0", "__mod__ __rmod__", "What division by a number, rounded down, leaves over.");
+CLEW_BY_NUMBER(RemainderNumber, remainder, "RemainderBackward0", "__mod__",
+               "What division by a number, rounded down, leaves over.");
 CLEW_BY_NUMBER(FmodNumber, fmod, "FmodBackward0", "", "What division by a number, rounded toward 0, leaves over.");
 #undef CLEW_BY_NUMBER
 
 }  // namespace
 
-Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode) { return run<RoundedDivide>({rounding_mode}, a, b); }
+Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode) {
+    return run<RoundedDivide>({rounding_mode}, a, b);
+}
 
 static const Register<FloorDivide, RoundedDivide, Remainder, RemainderNumber, Fmod, FmodNumber> division_operations;
 

@@ -118,7 +118,38 @@ DType compute_dtype(Tensors inputs, Result result) {
 // Contiguous, one piece: no iterator needed.
 inline bool small(std::int64_t count) { return count <= kernels::kChunk; }
 // Elements in the same order in memory, when `b` is contiguous.
-inline bool alike(const Tensor& a, const Tensor& b) { return a->layout == b->layout || (a.contiguous() && same_sizes(a.sizes(), b.sizes())); }
+inline bool alike(const Tensor& a, const Tensor& b) {
+    return a->layout == b->layout || (a.contiguous() && same_sizes(a.sizes(), b.sizes()));
+}
+
+// Small arrays that lie alike in memory, and single elements beside them: one call of the loop. False if this is not that case.
+template <class Call>
+bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Tensor& out, const Call& call) {
+    const Tensor* whole = &inputs[0];
+    for (std::size_t i = 1; i < inputs.size() && whole->ndim() == 0; ++i) whole = &inputs[i];
+    if (!whole->contiguous() || !small(whole->numel())) return false;
+    if (out && !(out.dtype() == result && alike(out, *whole))) return false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].ndim() == 0) continue;
+        if (!alike(inputs[i], *whole) || (i >= first && inputs[i].dtype() != compute)) return false;
+    }
+    alignas(8) char numbers[kMaxInputs][8];
+    char* data[kMaxInputs + 1];
+    std::int64_t strides[kMaxInputs + 1];
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Tensor& input = inputs[i];
+        data[i + 1] = input.data();
+        strides[i + 1] = input.ndim() == 0 ? 0 : static_cast<std::int64_t>(item_size(input.dtype()));
+        if (i < first || input.dtype() == compute) continue;
+        kernels::copy({numbers[i], compute, 0, nullptr, nullptr}, input.view());
+        data[i + 1] = numbers[i];
+    }
+    if (!out) out = empty(whole->layout_ref(), result);
+    data[0] = out.data();
+    strides[0] = static_cast<std::int64_t>(item_size(result));
+    call(data, strides, whole->numel());
+    return true;
+}
 
 }  // namespace
 
@@ -136,7 +167,9 @@ void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result res
     const DType compute = compute_dtype(Tensors(&x, 1), result);
     const kernels::Loop loop = loops[static_cast<int>(compute)];
     if (loop == nullptr) no_kernel(op, compute);
-    run_general(op, Tensors(&x, 1), 0, compute, out_dtype(compute, result), out,
+    const DType result_type = out_dtype(compute, result);
+    if (run_flat(Tensors(&x, 1), 0, compute, result_type, out, loop)) return;
+    run_general(op, Tensors(&x, 1), 0, compute, result_type, out,
                 [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
 }
 
@@ -159,28 +192,9 @@ void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tenso
     const DType compute = compute_dtype(inputs, result);
     const kernels::Loop loop = loops[static_cast<int>(compute)];
     if (loop == nullptr) no_kernel(op, compute);
-    // A number beside a contiguous tensor: no iterator needed either.
-    const bool number_last = b.ndim() == 0 && a.dtype() == compute, number_first = a.ndim() == 0 && b.dtype() == compute;
-    const Tensor& whole = number_last ? a : b;
-    if (!out && (number_last || number_first) && whole.contiguous() && small(whole.numel())) {
-        alignas(8) char number[8];
-        const Tensor& scalar = number_last ? b : a;
-        const char* scalar_data = scalar.data();
-        if (scalar.dtype() != compute) {
-            const kernels::View to{number, compute, 0, nullptr, nullptr};
-            kernels::copy(to, scalar.view());
-            scalar_data = number;
-        }
-        const DType result_type = out_dtype(compute, result);
-        out = empty(whole.layout_ref(), result_type);
-        const auto size = static_cast<std::int64_t>(item_size(compute));
-        char* const scalar_pointer = const_cast<char*>(scalar_data);
-        char* const data[] = {out.data(), number_last ? a.data() : scalar_pointer, number_last ? scalar_pointer : b.data()};
-        const std::int64_t strides[] = {static_cast<std::int64_t>(item_size(result_type)), number_last ? size : 0, number_last ? 0 : size};
-        loop(data, strides, whole.numel());
-        return;
-    }
-    run_general(op, inputs, 0, compute, out_dtype(compute, result), out,
+    const DType result_type = out_dtype(compute, result);
+    if (run_flat(inputs, 0, compute, result_type, out, loop)) return;
+    run_general(op, inputs, 0, compute, result_type, out,
                 [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
 }
 
@@ -188,21 +202,12 @@ void parametric(const char* op, ParamTable loops, std::initializer_list<double> 
     const DType compute = compute_dtype(inputs, result);
     const kernels::ParamLoop loop = loops[static_cast<int>(compute)];
     if (loop == nullptr) no_kernel(op, compute);
-    const Tensor& first = inputs[0];
-    bool plain = !out && first.contiguous() && small(first.numel());
-    for (const Tensor& input : inputs) plain = plain && input.dtype() == compute && alike(input, first);
-    if (plain) {
-        out = empty(first.layout_ref(), out_dtype(compute, result));
-        char* data[kMaxInputs + 1] = {out.data()};
-        std::int64_t strides[kMaxInputs + 1] = {static_cast<std::int64_t>(item_size(out.dtype()))};
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            data[i + 1] = inputs[i].data();
-            strides[i + 1] = static_cast<std::int64_t>(item_size(compute));
-        }
-        loop(data, strides, first.numel(), params.begin());
-        return;
-    }
-    run_general(op, inputs, 0, compute, out_dtype(compute, result), out,
+    const DType result_type = out_dtype(compute, result);
+    const auto with_params = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
+        loop(data, strides, count, params.begin());
+    };
+    if (run_flat(inputs, 0, compute, result_type, out, with_params)) return;
+    run_general(op, inputs, 0, compute, result_type, out,
                 [&](const kernels::View& to, std::span<const kernels::View> from) {
                     kernels::elementwise(loop, params.begin(), to, from);
                 });
@@ -213,7 +218,9 @@ void ternary(const char* op, Table loops, Tensors inputs, Tensor& out) {
     const DType compute = result_dtype(condition_first ? inputs.subspan(1) : inputs);
     const kernels::Loop loop = loops[static_cast<int>(compute)];
     if (loop == nullptr) no_kernel(op, compute);
-    run_general(op, inputs, condition_first ? 1 : 0, compute, compute, out,
+    const std::size_t first = condition_first ? 1 : 0;
+    if (run_flat(inputs, first, compute, compute, out, loop)) return;
+    run_general(op, inputs, first, compute, compute, out,
                 [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
 }
 

@@ -29,8 +29,8 @@ struct Exp2 {
     static void forward(const Tensor& x, Tensor& out) {
         unary("exp2", kernels::exponential().exp2, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Out<> y) { return mul(mul(g, conj(y)), std::numbers::ln2); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Out<> y) { return mul(mul(g, conj(y)), std::numbers::ln2); }};
 };
 
 struct Expm1 {
@@ -66,8 +66,8 @@ struct Log2 {
     static void forward(const Tensor& x, Tensor& out) {
         unary("log2", kernels::exponential().log2, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x) { return div(g, conj(mul(x, std::numbers::ln2))); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x) { return div(g, conj(mul(x, std::numbers::ln2))); }};
 };
 
 struct Log10 {
@@ -79,8 +79,8 @@ struct Log10 {
     static void forward(const Tensor& x, Tensor& out) {
         unary("log10", kernels::exponential().log10, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x) { return div(g, conj(mul(x, std::numbers::ln10))); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x) { return div(g, conj(mul(x, std::numbers::ln10))); }};
 };
 
 struct Log1p {
@@ -182,7 +182,8 @@ Tensor cosh(const Tensor& x) { return run<Cosh>(x); }
 Tensor tanh(const Tensor& x) { return run<Tanh>(x); }
 Tensor sigmoid(const Tensor& x) { return run<Sigmoid>(x); }
 
-static const Register<Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sinh, Cosh, TanhBackward, SigmoidBackward, Tanh, Sigmoid>
+static const Register<Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sinh, Cosh, TanhBackward, SigmoidBackward, Tanh,
+                      Sigmoid>
     exponential_operations;
 
 }  // namespace clew

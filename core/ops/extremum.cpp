@@ -6,7 +6,8 @@
 namespace clew {
 namespace {
 
-// The gradient of the one that is `mine`: all where it won, half where both are equal, none where it `lost` ("lt" or "gt").
+// The gradient of the one that is `mine`: all where it won, half where both are equal, none where it `lost` ("lt" or
+// "gt").
 Tensor share(const Tensor& g, const Tensor& mine, const Tensor& other, const char* lost) {
     const Tensor unless_equal = where(compare(lost, mine, other), number(0, DType::Float64), g);
     return where(compare("eq", mine, other), mul(g, 0.5), unless_equal);
@@ -18,7 +19,9 @@ struct Maximum {
                                  .flags = kBoth | kOutArgument,
                                  .domain = "real",
                                  .doc = "The larger of two, element by element; NaN wins. Equals share the gradient."};
-    static void forward(const Tensor& a, const Tensor& b, Tensor& out) { binary("maximum", kernels::arithmetic().maximum, a, b, out); }
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        binary("maximum", kernels::arithmetic().maximum, a, b, out);
+    }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> a, In<1> b) { return share(g, a, b, "lt"); },
         [](const Tensor& g, In<0> a, In<1> b) { return share(g, b, a, "lt"); },
@@ -31,7 +34,9 @@ struct Minimum {
                                  .flags = kBoth | kOutArgument,
                                  .domain = "real",
                                  .doc = "The smaller of two, element by element; NaN wins. Equals share the gradient."};
-    static void forward(const Tensor& a, const Tensor& b, Tensor& out) { binary("minimum", kernels::arithmetic().minimum, a, b, out); }
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        binary("minimum", kernels::arithmetic().minimum, a, b, out);
+    }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> a, In<1> b) { return share(g, a, b, "gt"); },
         [](const Tensor& g, In<0> a, In<1> b) { return share(g, b, a, "gt"); },

@@ -22,6 +22,7 @@ Tensor mul(const Tensor& a, double b);
 Tensor add(const Tensor& a, double b);
 Tensor div(const Tensor& a, double b);
 Tensor neg(const Tensor& x);
+void mul_in_place(const Tensor& self, const Tensor& other);
 Tensor conj(const Tensor& x);  // free on reals
 
 // power.cpp
@@ -82,7 +83,8 @@ void copy_in_place(const Tensor& self, const Tensor& source);  // self.copy_(sou
 bool all_finite(const Tensor& x);
 
 // shape.cpp
-Tensor reshape(const Tensor& x, Sizes sizes);
+Tensor reshape(const Tensor& x, Sizes sizes);  // x itself if it has these sizes
+Tensor view(const Tensor& x, Sizes sizes);     // a new view always
 Tensor expand(const Tensor& x, Sizes sizes);
 Tensor transpose(const Tensor& x, int a, int b);
 Tensor permute(const Tensor& x, const Dims& axes);

@@ -18,11 +18,12 @@ bool is_whole_mask(const Tensor& x, Tensors given) {
 
 IndexPlan::IndexPlan(const Tensor& x, Tensors given) : data_(x.data()), dtype_(x.dtype()) {
     place(x, given);
-    lay_out(x);
+    const Dims shape = broadcast_shape();
+    lay_out(x, shape);
     // An index into an axis without elements is wrong even if there is nothing to read; others are only if there is.
     for (std::size_t k = 0; k < held_.size(); ++k) {
         const std::int64_t size = x.size(axes_[k]);
-        if (size == 0 && held_[k].numel() != 0) fail(ErrorKind::Index, "index is out of bounds for dimension with size 0");
+        if (size == 0 && count_elements(shape) != 0) fail(ErrorKind::Index, "index is out of bounds for dimension with size 0");
         if (count_elements(sizes_) != 0) check_bounds(held_[k], size, axes_[k], "", kFromEnd);
     }
 }
@@ -85,8 +86,7 @@ Dims IndexPlan::broadcast_shape() const {
     return shape;
 }
 
-void IndexPlan::lay_out(const Tensor& x) {
-    const Dims shape = broadcast_shape();
+void IndexPlan::lay_out(const Tensor& x, const Dims& shape) {
     const bool neighbours = axes_.back() - axes_.front() + 1 == count();
     const int front = neighbours ? axes_.front() : 0;  // where the broadcast shape goes
     const auto indexed = [&](int axis) { return std::find(axes_.begin(), axes_.end(), axis) != axes_.end(); };

@@ -27,7 +27,7 @@ private:
     void add_mask(const Tensor& x, int axis, const Tensor& mask);
     void add_index(const Tensor& x, int axis, const Tensor& index);
     Dims broadcast_shape() const;
-    void lay_out(const Tensor& x);
+    void lay_out(const Tensor& x, const Dims& shape);
 
     void* data_;
     DType dtype_;

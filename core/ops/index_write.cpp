@@ -9,11 +9,10 @@ namespace clew {
 namespace {
 
 // The index checked: a vector (or one number) of positions of the axis.
-Tensor positions(const Tensor& given, const Tensor& self, int axis, const char* op, Negative negative = kRefused,
-                 ErrorKind kind = ErrorKind::Index) {
-    if (given.ndim() > 1) fail(kind, "%s: Index is supposed to be a vector, got shape %s", op, shape_text(given.sizes()).c_str());
+Tensor positions(const Tensor& given, const Tensor& self, int axis, const char* op, Negative negative = kRefused) {
+    if (given.ndim() > 1) fail(ErrorKind::Index, "%s: Index is supposed to be a vector, got shape %s", op, shape_text(given.sizes()).c_str());
     const Tensor index = checked_index(given, op);
-    check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, negative, kind);
+    check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, negative);
     return index;
 }
 
@@ -29,7 +28,7 @@ void check_source(const Tensor& self, int axis, const Tensor& index, const Tenso
     if (source.ndim() == self.ndim() && source.size(axis) != index.numel())
         fail(kind, "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", op,
              static_cast<long long>(index.numel()), static_cast<long long>(source.size(axis)), axis);
-    fail(ErrorKind::Runtime,
+    fail(source.ndim() == self.ndim() ? ErrorKind::Runtime : kind,
          "%s: source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s source.shape = %s", op,
          shape_text(self.sizes()).c_str(), shape_text(source.sizes()).c_str());
 }
@@ -53,7 +52,7 @@ struct IndexAdd {
                                  .doc = "self with alpha * source added at the positions of an axis that index names; repeated ones add up."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_add");
-        const Tensor index = positions(given, self, axis, "index_add", kRefused, ErrorKind::Runtime);
+        const Tensor index = positions(given, self, axis, "index_add");
         check_source(self, axis, index, given_source, "index_add", ErrorKind::Runtime);
         start_from(self, out);
         if (given_source.numel() == 0) return;
@@ -161,6 +160,6 @@ Tensor index_add(const Tensor& x, int axis, const Tensor& index, const Tensor& s
 }
 Tensor index_fill(const Tensor& x, int axis, const Tensor& index, double value) { return run<IndexFill>({axis, Scalar::of(value)}, x, index); }
 
-static const Register<IndexAdd, IndexCopy, IndexFill, IndexFillTensor> index_write_operations;
+static const Register<IndexAdd, IndexCopy, IndexFillTensor, IndexFill> index_write_operations;
 
 }  // namespace clew

@@ -129,7 +129,8 @@ void check_writes(const Tensor& self, int axis, const Tensor& index, const Tenso
 void no_reduce(const std::optional<Text>& reduce) {
     if (!reduce) return;
     if (*reduce == "add") fail(ErrorKind::NotImplemented, "scatter: reduce='add' is not supported; use scatter_add");
-    fail(ErrorKind::NotImplemented, "scatter: reduce='%s' is not supported", reduce->data);
+    if (*reduce == "multiply") fail(ErrorKind::NotImplemented, "scatter: reduce='multiply' is not supported");
+    fail(ErrorKind::Runtime, "scatter: reduce argument must be either add or multiply, got '%s'", reduce->data);
 }
 
 enum class Write { Put, Add };

@@ -16,7 +16,8 @@ struct Scales {
 // What beta * self is added to: with beta 0 nothing is read, so that NaN in self does not count.
 Tensor start_from(const char* op, const Tensor& self, Sizes sizes, const Scales& scales) {
     if (!can_expand(self.sizes(), sizes))
-        fail(ErrorKind::Runtime, "%s: The expanded size of the tensor must match: expected self to broadcast to %s, got shape %s", op,
+        fail(ErrorKind::Runtime,
+             "%s: The expanded size of the tensor must match: expected self to broadcast to %s, got shape %s", op,
              shape_text(sizes).c_str(), shape_text(self.sizes()).c_str());
     Tensor out = empty(Layout::make(sizes), self.dtype());
     if (scales.beta.real == 0) return out;
@@ -33,8 +34,9 @@ void deliver(const char* op, const Tensor& result, Tensor& out) {
         return;
     }
     if (!same_sizes(out.sizes(), result.sizes()))
-        fail(ErrorKind::Runtime, "%s_: expected a tensor of shape %s to write into, got %s; an in-place operation can't grow its tensor", op,
-             shape_text(result.sizes()).c_str(), shape_text(out.sizes()).c_str());
+        fail(ErrorKind::Runtime,
+             "%s_: expected a tensor of shape %s to write into, got %s; an in-place operation can't grow its tensor",
+             op, shape_text(result.sizes()).c_str(), shape_text(out.sizes()).c_str());
     kernels::copy(out.view(), result.view());
 }
 
@@ -43,10 +45,11 @@ Tensor scaled(const Tensor& x, const Scalar& scale) { return scale.real == 1 ? x
 struct Addmm {
     using Attrs = Scales;
     static constexpr auto fields = std::tuple{&Attrs::beta, &Attrs::alpha};
-    static constexpr OpText text{.schema = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
-                                 .node = "AddmmBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .doc = "beta * self + alpha * mat1 @ mat2; self is broadcast to the shape of the product."};
+    static constexpr OpText text{
+        .schema = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
+        .node = "AddmmBackward0",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .doc = "beta * self + alpha * mat1 @ mat2; self is broadcast to the shape of the product."};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         need_rank("addmm", "mat1", a, 2);
         need_rank("addmm", "mat2", b, 2);
@@ -72,17 +75,20 @@ struct Addmm {
 struct Baddbmm {
     using Attrs = Scales;
     static constexpr auto fields = std::tuple{&Attrs::beta, &Attrs::alpha};
-    static constexpr OpText text{.schema = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
-                                 .node = "BaddbmmBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .doc = "beta * self + alpha * bmm(batch1, batch2); self is broadcast to the shape of the products."};
+    static constexpr OpText text{
+        .schema = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
+        .node = "BaddbmmBackward0",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .doc = "beta * self + alpha * bmm(batch1, batch2); self is broadcast to the shape of the products."};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         need_rank("baddbmm", "batch1", a, 3);
         need_rank("baddbmm", "batch2", b, 3);
         if (a.size(0) != b.size(0) || a.size(2) != b.size(1))
-            fail(ErrorKind::Runtime, "baddbmm: Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
-                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(2)), static_cast<long long>(b.size(0)),
-                 static_cast<long long>(b.size(1)));
+            fail(ErrorKind::Runtime,
+                 "baddbmm: Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, "
+                 "%lld].",
+                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(2)),
+                 static_cast<long long>(b.size(0)), static_cast<long long>(b.size(1)));
         need_same_dtype("baddbmm", "batch1 and batch2", a, b);
         need_same_dtype("baddbmm", "self and batch2", self, b);
         const Tensor result = start_from("baddbmm", self, Dims{a.size(0), a.size(1), b.size(2)}, attrs);
@@ -103,16 +109,18 @@ struct Baddbmm {
 struct Addmv {
     using Attrs = Scales;
     static constexpr auto fields = std::tuple{&Attrs::beta, &Attrs::alpha};
-    static constexpr OpText text{.schema = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
-                                 .node = "AddmvBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .doc = "beta * self + alpha * mat @ vec; self is broadcast to the shape of the product."};
+    static constexpr OpText text{
+        .schema = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
+        .node = "AddmvBackward0",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .doc = "beta * self + alpha * mat @ vec; self is broadcast to the shape of the product."};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_rank("addmv", "mat", a, 2);
         need_rank("addmv", "vec", x, 1);
         if (a.size(1) != x.size(0))
-            fail(ErrorKind::Runtime, "addmv: size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", static_cast<long long>(a.size(0)),
-                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(1)), static_cast<long long>(x.size(0)));
+            fail(ErrorKind::Runtime, "addmv: size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
+                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(0)),
+                 static_cast<long long>(a.size(1)), static_cast<long long>(x.size(0)));
         need_same_dtype("addmv", "mat and vec", a, x);
         need_same_dtype("addmv", "self and vec", self, x);
         const Tensor result = start_from("addmv", self, Dims{a.size(0)}, attrs);
@@ -132,9 +140,10 @@ Tensor add_product(const Tensor& self, const Tensor& a, const Tensor& b) {
 }
 
 struct Linear {
-    static constexpr OpText text{.schema = "linear(Tensor self, Tensor weight, Tensor? bias=None)",
-                                 .flags = kFunction | kComposite,
-                                 .doc = "self @ weight.T + bias, for self of shape (..., in) and weight of shape (out, in)."};
+    static constexpr OpText text{
+        .schema = "linear(Tensor self, Tensor weight, Tensor? bias=None)",
+        .flags = kFunction | kComposite,
+        .doc = "self @ weight.T + bias, for self of shape (..., in) and weight of shape (out, in)."};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor& out) {
         const bool one_product = bias && weight.ndim() == 2 && x.ndim() > 0;
         if (one_product && x.ndim() == 2) {

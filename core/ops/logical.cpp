@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::uint32_t kLogicalFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable;
 
-#define CLEW_LOGICAL(Name, name, what)                                                                        \
-    struct Name {                                                                                             \
-        static constexpr OpText text{.schema = #name "(Tensor self, Tensor other)",                           \
-                                     .flags = kLogicalFlags,                                                  \
-                                     .doc = "Whether " what " nonzero, as bool."};                            \
-        static void forward(const Tensor& a, const Tensor& b, Tensor& out) {                                  \
-            binary(#name, kernels::compare().name, a, b, out, Result::Bool);                                  \
-        }                                                                                                     \
+#define CLEW_LOGICAL(Name, name, what)                                              \
+    struct Name {                                                                   \
+        static constexpr OpText text{.schema = #name "(Tensor self, Tensor other)", \
+                                     .flags = kLogicalFlags,                        \
+                                     .doc = "Whether " what " nonzero, as bool."};  \
+        static void forward(const Tensor& a, const Tensor& b, Tensor& out) {        \
+            binary(#name, kernels::compare().name, a, b, out, Result::Bool);        \
+        }                                                                           \
     }
 CLEW_LOGICAL(LogicalAnd, logical_and, "both are");
 CLEW_LOGICAL(LogicalOr, logical_or, "at least one is");
@@ -23,20 +23,19 @@ CLEW_LOGICAL(LogicalXor, logical_xor, "exactly one is");
 #undef CLEW_LOGICAL
 
 struct LogicalNot {
-    static constexpr OpText text{.schema = "logical_not(Tensor self)",
-                                 .flags = kLogicalFlags,
-                                 .doc = "Whether each element is zero, as bool."};
+    static constexpr OpText text{
+        .schema = "logical_not(Tensor self)", .flags = kLogicalFlags, .doc = "Whether each element is zero, as bool."};
     static void forward(const Tensor& x, Tensor& out) {
         unary("logical_not", kernels::compare().logical_not, x, out, Result::Bool);
     }
 };
 
-#define CLEW_BITWISE(Name, name, table, symbols, what)                                                        \
-    struct Name {                                                                                             \
-        static constexpr OpText text{.schema = #name "(Operand self, Operand other)",                         \
-                                     .operators = symbols,                                                    \
-                                     .flags = kLogicalFlags,                                                  \
-                                     .doc = what};                                                            \
+#define CLEW_BITWISE(Name, name, table, symbols, what)                                                          \
+    struct Name {                                                                                               \
+        static constexpr OpText text{.schema = #name "(Operand self, Operand other)",                           \
+                                     .operators = symbols,                                                      \
+                                     .flags = kLogicalFlags,                                                    \
+                                     .doc = what};                                                              \
         static void forward(const Tensor& a, const Tensor& b, Tensor& out) { binary(#name, table, a, b, out); } \
     }
 CLEW_BITWISE(BitwiseAnd, bitwise_and, kernels::arithmetic().bitwise_and, "__and__ __rand__",
@@ -45,9 +44,9 @@ CLEW_BITWISE(BitwiseOr, bitwise_or, kernels::arithmetic().bitwise_or, "__or__ __
              "The bits that at least one has; on bool, logical or.");
 CLEW_BITWISE(BitwiseXor, bitwise_xor, kernels::arithmetic().bitwise_xor, "__xor__ __rxor__",
              "The bits that exactly one has; on bool, inequality.");
-CLEW_BITWISE(LeftShift, bitwise_left_shift, kernels::division().shift_left, "__lshift__ __rlshift__",
+CLEW_BITWISE(LeftShift, bitwise_left_shift, kernels::division().shift_left, "__lshift__",
              "The bits of self moved up by other places.");
-CLEW_BITWISE(RightShift, bitwise_right_shift, kernels::division().shift_right, "__rshift__ __rrshift__",
+CLEW_BITWISE(RightShift, bitwise_right_shift, kernels::division().shift_right, "__rshift__",
              "The bits of self moved down by other places; the sign stays.");
 #undef CLEW_BITWISE
 
@@ -65,7 +64,8 @@ Tensor logical_and(const Tensor& a, const Tensor& b) { return run<LogicalAnd>(a,
 Tensor logical_or(const Tensor& a, const Tensor& b) { return run<LogicalOr>(a, b); }
 Tensor logical_not(const Tensor& x) { return run<LogicalNot>(x); }
 
-static const Register<LogicalAnd, LogicalOr, LogicalXor, LogicalNot, BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift, BitwiseNot>
+static const Register<LogicalAnd, LogicalOr, LogicalXor, LogicalNot, BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift,
+                      RightShift, BitwiseNot>
     logical_operations;
 
 }  // namespace clew

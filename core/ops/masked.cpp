@@ -163,6 +163,6 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) { return run<MaskedSel
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) { return run<MaskedScatter>(x, mask, source); }
 Tensor nonzero(const Tensor& x) { return run<Nonzero>(x); }
 
-static const Register<MaskedFill, MaskedFillTensor, MaskedSelect, MaskedScatter, Nonzero, Argwhere, WhereNonzero> masked_operations;
+static const Register<MaskedFillTensor, MaskedFill, MaskedSelect, MaskedScatter, Nonzero, Argwhere, WhereNonzero> masked_operations;
 
 }  // namespace clew

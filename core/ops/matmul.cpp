@@ -38,9 +38,11 @@ struct Bmm {
         need_rank("bmm", "batch1", a, 3);
         need_rank("bmm", "batch2", b, 3);
         if (a.size(0) != b.size(0) || a.size(2) != b.size(1))
-            fail(ErrorKind::Runtime, "bmm: Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
-                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(2)), static_cast<long long>(b.size(0)),
-                 static_cast<long long>(b.size(1)));
+            fail(ErrorKind::Runtime,
+                 "bmm: Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, "
+                 "%lld].",
+                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(2)),
+                 static_cast<long long>(b.size(0)), static_cast<long long>(b.size(1)));
         need_same_dtype("bmm", "batch1 and batch2", a, b);
         out = empty({a.size(0), a.size(1), b.size(2)}, a.dtype());
         kernels::bgemm(out.view(), a.view(), b.view());
@@ -60,8 +62,9 @@ struct Mv {
         need_rank("mv", "self", a, 2);
         need_rank("mv", "vec", x, 1);
         if (a.size(1) != x.size(0))
-            fail(ErrorKind::Runtime, "mv: size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", static_cast<long long>(a.size(0)),
-                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(1)), static_cast<long long>(x.size(0)));
+            fail(ErrorKind::Runtime, "mv: size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
+                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(0)),
+                 static_cast<long long>(a.size(1)), static_cast<long long>(x.size(0)));
         need_same_dtype("mv", "mat and vec", a, x);
         out = empty({a.size(0)}, a.dtype());
         kernels::gemv(out.view(), a.view(), x.view());
@@ -79,9 +82,11 @@ struct Dot {
                                  .doc = "The sum of the products of the elements of two vectors."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         if (a.ndim() != 1 || b.ndim() != 1)
-            fail(ErrorKind::Runtime, "dot: 1D tensors expected, but got %dD and %dD tensors; use matmul", a.ndim(), b.ndim());
+            fail(ErrorKind::Runtime, "dot: 1D tensors expected, but got %dD and %dD tensors; use matmul", a.ndim(),
+                 b.ndim());
         if (a.numel() != b.numel())
-            fail(ErrorKind::Runtime, "dot: inconsistent tensor size, expected tensor %s and src %s to have the same number of elements",
+            fail(ErrorKind::Runtime,
+                 "dot: inconsistent tensor size, expected tensor %s and src %s to have the same number of elements",
                  shape_text(a.sizes()).c_str(), shape_text(b.sizes()).c_str());
         need_same_dtype("dot", "both vectors", a, b);
         out = empty(Layout::scalar(), a.dtype());
@@ -110,8 +115,11 @@ struct UnsafeView {
         Dims size;
     };
     static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)", .node = "UnsafeViewBackward0", .flags = kHidden};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = alias(x, Layout::make(attrs.size), x->offset); }
+    static constexpr OpText text{
+        .schema = "_unsafe_view(Tensor self, int[] size)", .node = "UnsafeViewBackward0", .flags = kHidden};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = alias(x, Layout::make(attrs.size), x->offset);
+    }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
@@ -136,8 +144,10 @@ Tensor as_batch(const Tensor& x, const Dims& batch, std::int64_t count) {
 // The general case: leading axes are broadcast.
 Tensor batched(const Tensor& a, const Tensor& b) {
     if (a.size(a.ndim() - 1) != b.size(b.ndim() - 2))
-        fail(ErrorKind::Runtime, "matmul: Expected size for first two dimensions of batch2 tensor to fit, got shapes %s and %s; the last axis of "
-                                 "the first and the last but one of the second must agree",
+        fail(ErrorKind::Runtime,
+             "matmul: Expected size for first two dimensions of batch2 tensor to fit, got shapes %s and %s; the last "
+             "axis of "
+             "the first and the last but one of the second must agree",
              shape_text(a.sizes()).c_str(), shape_text(b.sizes()).c_str());
     const auto leading = [](const Tensor& x) { return x.sizes().first(static_cast<std::size_t>(x.ndim() - 2)); };
     const Dims batch = broadcast_sizes(leading(a), leading(b), "matmul");
@@ -149,10 +159,11 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 }
 
 struct Matmul {
-    static constexpr OpText text{.schema = "matmul(Tensor self, Tensor other)",
-                                 .operators = "__matmul__ __rmatmul__",
-                                 .flags = kBoth | kOutArgument | kComposite,
-                                 .doc = "The product of two vectors, matrices or batches of matrices (leading axes are broadcast)."};
+    static constexpr OpText text{
+        .schema = "matmul(Tensor self, Tensor other)",
+        .operators = "__matmul__",
+        .flags = kBoth | kOutArgument | kComposite,
+        .doc = "The product of two vectors, matrices or batches of matrices (leading axes are broadcast)."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) { out = matmul(a, b); }
 };
 
@@ -166,7 +177,8 @@ Tensor dot(const Tensor& a, const Tensor& b) { return run<Dot>(a, b); }
 Tensor matmul(const Tensor& a, const Tensor& b) {
     const int m = a.ndim(), n = b.ndim();
     if (m == 0 || n == 0)
-        fail(ErrorKind::Runtime, "matmul: both arguments to matmul need to be at least 1D, but they are %dD and %dD", m, n);
+        fail(ErrorKind::Runtime, "matmul: both arguments to matmul need to be at least 1D, but they are %dD and %dD", m,
+             n);
     if (m == 2 && n == 2) return mm(a, b);
     if (m == 1 && n == 1) return dot(a, b);
     if (m == 2 && n == 1) return mv(a, b);

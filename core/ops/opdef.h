@@ -66,7 +66,7 @@ enum OpFlag : std::uint32_t {
 struct OpText {
     const char* schema;
     const char* node = "";        // PyTorch's name of the node
-    const char* operators = "";   // "__mul__ __rmul__": Python's operators that mean this
+    const char* operators = "";   // "__mul__ __rmul__": Python's operators that mean this; __r...__ with operands exchanged
     std::uint32_t flags = kBoth;
     const char* outputs = "result";  // names, for _saved_<name>
     const char* domain = "";      // where tests may sample: "real", "positive", "unit" ... (tests/ops)

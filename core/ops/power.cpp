@@ -11,27 +11,30 @@
 namespace clew {
 namespace {
 
-// The derivative of x ** y by x. At 0 ** 0 the power x ** (y - 1) is infinite and its factor y is 0: the exponent is moved out
-// of the way there, so that neither this product nor its derivatives give NaN.
+// The derivative of x ** y by x. At 0 ** 0 the power x ** (y - 1) is infinite and its factor y is 0: the exponent is
+// moved out of the way there, so that neither this product nor its derivatives give NaN.
 Tensor by_base(const Tensor& g, const Tensor& x, const Tensor& y) {
     const Tensor flat = logical_and(compare("eq", y, 0), logical_not(compare("gt", abs(x), 0)));
-    return mul(g, conj(mul(y, pow(x, sub(where(flat, ones_like(y), y), number(1, DType::Float64))))));
+    return mul(g, conj(mul(y, pow(x, add(where(flat, number(1, DType::Float64), y), -1)))));
 }
 // The derivative by y: x ** y * log(x), and 0 at a base of 0 where the power stays finite.
 Tensor by_exponent(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& power) {
     const Tensor flat = logical_and(compare("eq", x, 0), compare("ge", y, 0));
-    const Tensor slope = mul(g, conj(mul(power, log(where(flat, ones_like(x), x)))));
+    const Tensor base = cast(x, power.dtype());  // the logarithm of an integer would be float32
+    const Tensor slope = mul(g, conj(mul(power, log(where(flat, number(1, DType::Float64), base)))));
     return where(flat, number(0, DType::Float64), slope);
 }
 
 struct Pow {
     static constexpr OpText text{.schema = "pow.Tensor(Tensor self, Tensor exponent)",
                                  .node = "PowBackward1",
-                                 .operators = "__pow__ __rpow__",
+                                 .operators = "__pow__",
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "positive",
                                  .doc = "self to the power of exponent, element by element."};
-    static void forward(const Tensor& x, const Tensor& y, Tensor& out) { binary("pow", kernels::division().pow, x, y, out); }
+    static void forward(const Tensor& x, const Tensor& y, Tensor& out) {
+        binary("pow", kernels::division().pow, x, y, out);
+    }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> x, In<1> y) { return by_base(g, x, y); },
         [](const Tensor& g, In<0> x, In<1> y, Out<> power) { return by_exponent(g, x, y, power); },
@@ -45,15 +48,17 @@ struct PowNumber {
     static constexpr auto fields = std::tuple{&Attrs::exponent};
     static constexpr OpText text{.schema = "pow.Scalar(Tensor self, Scalar exponent)",
                                  .node = "PowBackward0",
-                                 .operators = "__pow__ __rpow__",
+                                 .operators = "__pow__",
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "positive",
                                  .doc = "self to the power of one number."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Tensor base = converted_beside(x, {attrs.exponent});
         if (!is_floating(base.dtype()) && attrs.exponent.real < 0)
-            fail(ErrorKind::Runtime, "pow: Integers to negative integer powers are not allowed. Got %s to the power of %lld; cast the base to "
-                                     "a floating dtype",
+            fail(ErrorKind::Runtime,
+                 "pow: Integers to negative integer powers are not allowed. Got %s to the power of %lld; cast the base "
+                 "to "
+                 "a floating dtype",
                  dtype_name(x.dtype()), static_cast<long long>(attrs.exponent.integer));
         parametric("pow", kernels::parametric().pow, {attrs.exponent.real}, Tensors(&base, 1), out);
     }
@@ -83,7 +88,8 @@ struct PowOfNumber {
         if (base != 0) return mul(g, conj(mul(power, std::log(base))));
         // 0 ** y is 0 or 1 with slope 0, and infinite for negative y.
         constexpr double infinity = std::numeric_limits<double>::infinity();
-        const Tensor slope = where(compare("gt", power, 1), number(-infinity, DType::Float64), number(0, DType::Float64));
+        const Tensor slope =
+            where(compare("gt", power, 1), number(-infinity, DType::Float64), number(0, DType::Float64));
         return mul(g, conj(mul(power, slope)));
     }};
 };
@@ -118,8 +124,8 @@ struct Rsqrt {
                                  .domain = "positive",
                                  .doc = "1 / sqrt(self)."};
     static void forward(const Tensor& x, Tensor& out) { unary("rsqrt", kernels::unary().rsqrt, x, out, Result::Float); }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Out<> inverse) { return mul(mul(g, -0.5), conj(pow(inverse, 3))); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Out<> inverse) { return mul(mul(g, -0.5), conj(pow(inverse, 3))); }};
 };
 
 struct Reciprocal {
@@ -131,8 +137,8 @@ struct Reciprocal {
     static void forward(const Tensor& x, Tensor& out) {
         unary("reciprocal", kernels::unary().reciprocal, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Out<> inverse) { return neg(mul(g, conj(mul(inverse, inverse)))); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Out<> inverse) { return neg(mul(g, conj(mul(inverse, inverse)))); }};
 };
 
 }  // namespace

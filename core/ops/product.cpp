@@ -9,22 +9,23 @@ namespace clew {
 
 void need_rank(const char* op, const char* argument, const Tensor& x, int ndim) {
     if (x.ndim() != ndim)
-        fail(ErrorKind::Runtime, "%s: expected %s to be a %dD tensor, got shape %s; use matmul for other ranks", op, argument, ndim,
-             shape_text(x.sizes()).c_str());
+        fail(ErrorKind::Runtime, "%s: expected %s to be a %dD tensor, got shape %s; use matmul for other ranks", op,
+             argument, ndim, shape_text(x.sizes()).c_str());
 }
 
 void need_same_dtype(const char* op, const char* names, const Tensor& a, const Tensor& b) {
     if (a.dtype() != b.dtype())
-        fail(ErrorKind::Runtime, "%s: expected %s to have the same dtype, but got: %s != %s; cast one of them", op, names,
-             dtype_name(a.dtype()), dtype_name(b.dtype()));
-    if (a.dtype() == DType::Bool) fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the inputs first", op);
+        fail(ErrorKind::Runtime, "%s: expected %s to have the same dtype, but got: %s != %s; cast one of them", op,
+             names, dtype_name(a.dtype()), dtype_name(b.dtype()));
+    if (a.dtype() == DType::Bool)
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the inputs first", op);
 }
 
 void need_inner_sizes(const char* op, const Tensor& mat1, const Tensor& mat2) {
     if (mat1.size(1) != mat2.size(0))
         fail(ErrorKind::Runtime, "%s: mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", op,
-             static_cast<long long>(mat1.size(0)), static_cast<long long>(mat1.size(1)), static_cast<long long>(mat2.size(0)),
-             static_cast<long long>(mat2.size(1)));
+             static_cast<long long>(mat1.size(0)), static_cast<long long>(mat1.size(1)),
+             static_cast<long long>(mat2.size(0)), static_cast<long long>(mat2.size(1)));
 }
 
 bool is_column_major(const Layout& layout) {
@@ -57,13 +58,17 @@ struct Product {
     };
     static constexpr auto fields = std::tuple{&Attrs::transpose_self, &Attrs::transpose_other, &Attrs::column_major};
     static constexpr OpText text{
-        .schema = batched ? "_batched_product(Tensor self, Tensor other, bool transpose_self, bool transpose_other, bool column_major)"
-                          : "_product(Tensor self, Tensor other, bool transpose_self, bool transpose_other, bool column_major)",
+        .schema =
+            batched
+                ? "_batched_product(Tensor self, Tensor other, bool transpose_self, bool transpose_other, bool "
+                  "column_major)"
+                : "_product(Tensor self, Tensor other, bool transpose_self, bool transpose_other, bool column_major)",
         .node = batched ? "BmmBackward0" : "MmBackward0",
         .flags = kHidden};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         Geometry a_geometry, b_geometry;
-        const kernels::View a_view = a_geometry.view(a, attrs.transpose_self), b_view = b_geometry.view(b, attrs.transpose_other);
+        const kernels::View a_view = a_geometry.view(a, attrs.transpose_self),
+                            b_view = b_geometry.view(b, attrs.transpose_other);
         const std::int64_t m = a_view.sizes[a.ndim() - 2], n = b_view.sizes[b.ndim() - 1];
         Dims sizes, strides;
         if (batched) sizes.push_back(a.size(0)), strides.push_back(m * n);

@@ -17,7 +17,8 @@ struct Factor {
     const Tensor& value;
     bool transposed = false;
 };
-// a @ b as one operation (differentiable), for two matrices or two batches of matrices; the result is stored by columns if asked.
+// a @ b as one operation (differentiable), for two matrices or two batches of matrices; the result is stored by columns
+// if asked.
 Tensor product(const Factor& a, const Factor& b, bool column_major);
 
 }  // namespace clew

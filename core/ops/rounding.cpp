@@ -10,7 +10,8 @@ namespace {
 // Rounding leaves integers as they are.
 void round_with(const char* op, Table loops, const Tensor& x, Tensor& out) {
     if (is_floating(x.dtype())) return unary(op, loops, x, out);
-    if (x.dtype() == DType::Bool) fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
+    if (x.dtype() == DType::Bool)
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
     if (out) return kernels::copy(out.view(), x.view());
     out = empty(Layout::make(x.sizes()), x.dtype());
     kernels::copy(out.view(), x.view());

@@ -5,7 +5,9 @@
 namespace clew {
 
 Tensor number(const Scalar& value) {
-    const DType dtype = value.kind == Scalar::Float ? DType::Float64 : value.kind == Scalar::Int ? DType::Int64 : DType::Bool;
+    const DType dtype = value.kind == Scalar::Float ? DType::Float64
+                        : value.kind == Scalar::Int ? DType::Int64
+                                                    : DType::Bool;
     Tensor result = value.kind == Scalar::Float ? scalar(value.real, dtype) : scalar_int(value.integer, dtype);
     result->set(TensorObject::kWrappedNumber, true);
     return result;
@@ -21,6 +23,8 @@ DType dtype_beside(const Tensor& x, std::initializer_list<Scalar> numbers) {
     return dtype;
 }
 
-Tensor converted_beside(const Tensor& x, std::initializer_list<Scalar> numbers) { return converted(x, dtype_beside(x, numbers)); }
+Tensor converted_beside(const Tensor& x, std::initializer_list<Scalar> numbers) {
+    return converted(x, dtype_beside(x, numbers));
+}
 
 }  // namespace clew

@@ -32,6 +32,15 @@ struct View {
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
+// What reshape gives where it had to copy: its input is the copy, which nobody else knows, so the result is no view.
+struct UnsafeView {
+    using Attrs = View::Attrs;
+    static constexpr auto fields = std::tuple{&Attrs::size};
+    static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)", .node = "UnsafeViewBackward0", .flags = kHidden};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = alias(x, Layout::make(attrs.size), x->offset); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
 struct Reshape {
     struct Attrs {
         Dims shape;
@@ -40,7 +49,10 @@ struct Reshape {
     static constexpr OpText text{.schema = "reshape(Tensor self, int[] shape)",
                                  .flags = kBoth | kComposite,
                                  .doc = "The same elements in another shape: a view where possible, else a copy."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = reshape(x, infer_sizes(x, attrs.shape, "reshape")); }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const Dims sizes = infer_sizes(x, attrs.shape, "reshape");
+        out = same_sizes(x.sizes(), sizes) ? view(x, sizes) : reshape(x, sizes);
+    }
 };
 
 struct Expand {
@@ -240,8 +252,9 @@ struct Slice {
 Tensor reshape(const Tensor& x, Sizes sizes) {
     if (same_sizes(x.sizes(), sizes)) return x;
     if (view_layout(x.layout(), sizes)) return run<View>({Dims(sizes)}, x);
-    return run<View>({Dims(sizes)}, contiguous(x));
+    return run<UnsafeView>({Dims(sizes)}, contiguous(x));
 }
+Tensor view(const Tensor& x, Sizes sizes) { return run<View>({Dims(sizes)}, x); }
 Tensor expand(const Tensor& x, Sizes sizes) { return same_sizes(x.sizes(), sizes) ? x : run<Expand>({Dims(sizes)}, x); }
 Tensor transpose(const Tensor& x, int a, int b) { return run<Transpose>({a, b}, x); }
 Tensor permute(const Tensor& x, const Dims& axes) { return run<Permute>({axes}, x); }
@@ -254,6 +267,6 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end, st
 }
 Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length) { return slice(x, axis, start, start + length, 1); }
 
-static const Register<View, Reshape, Expand, Transpose, T, Permute, Unsqueeze, Squeeze, SqueezeAxis, SqueezeAxes, Select, Slice> shape_operations;
+static const Register<View, UnsafeView, Reshape, Expand, Transpose, T, Permute, Unsqueeze, Squeeze, SqueezeAxis, SqueezeAxes, Select, Slice> shape_operations;
 
 }  // namespace clew

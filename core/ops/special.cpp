@@ -56,8 +56,7 @@ struct Digamma {
     static void forward(const Tensor& x, Tensor& out) {
         unary("digamma", kernels::special().digamma, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor&, In<0>) -> Tensor {
+    static constexpr auto rules = std::tuple{[](const Tensor&, In<0>) -> Tensor {
         fail(ErrorKind::NotImplemented, "digamma: its derivative (trigamma) is not implemented; detach() the input");
     }};
 };

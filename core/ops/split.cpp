@@ -43,6 +43,10 @@ void join_gradients(BackwardCall& call, std::int64_t dim) {
     call.results[0] = cat(incoming_or_zeros(call), axis);
 }
 
+struct Along {
+    std::int64_t dim;
+};
+
 struct Split {
     struct Attrs {
         std::int64_t split_size, dim;
@@ -126,9 +130,7 @@ struct SplitWithSizes : SplitSizes {
 
 // The same for more parts than attributes have room for: the sizes come as an int64 tensor. Python's split() calls it.
 struct SplitLong {
-    struct Attrs {
-        std::int64_t dim;
-    };
+    using Attrs = Along;
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "_split_long(Tensor self, Tensor split_sizes, int dim)",
                                  .node = "SplitWithSizesBackward0",
@@ -183,68 +185,17 @@ struct Chunk {
     }
     static void forward(const Tensor& x, const Attrs& attrs, std::span<Tensor> out) {
         const Split::Attrs parts = split(x, attrs);
+        if (parts.split_size == 0 && attrs.chunks <= kMaxDims) {
+            SplitSizes::Attrs nothing{{}, attrs.dim};
+            while (nothing.split_sizes.size() < static_cast<int>(attrs.chunks)) nothing.split_sizes.push_back(0);
+            return apply(definition<SplitSizes>(), Tensors(&x, 1), &nothing, out);
+        }
         apply(definition<Split>(), Tensors(&x, 1), &parts, out);
     }
 };
 
-struct TensorSplit {
-    struct Attrs {
-        std::int64_t sections, dim;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::sections, &Attrs::dim};
-    static constexpr OpText text{.schema = "tensor_split(Tensor self, int sections, int dim=0)",
-                                 .flags = kBoth | kManyViews | kComposite,
-                                 .domain = "real",
-                                 .doc = "Exactly `sections` views along an axis, whose sizes differ by one at most."};
-    static int axis_of(const Tensor& x, std::int64_t dim) {
-        if (x.ndim() == 0) fail(ErrorKind::Runtime, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
-        return wrap_axis(dim, x.ndim(), "tensor_split");
-    }
-    static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
-        axis_of(inputs[0], attrs.dim);
-        if (attrs.sections <= 0)
-            fail(ErrorKind::Runtime, "tensor_split: number of sections must be larger than 0, got %lld", static_cast<long long>(attrs.sections));
-        return static_cast<std::size_t>(attrs.sections);
-    }
-    static void forward(const Tensor& x, const Attrs& attrs, std::span<Tensor> out) {
-        const int axis = axis_of(x, attrs.dim);
-        const std::int64_t each = x.size(axis) / attrs.sections, longer = x.size(axis) % attrs.sections;
-        std::int64_t start = 0;
-        for (std::int64_t i = 0; i < attrs.sections; ++i) {
-            const std::int64_t length = each + (i < longer);
-            out[static_cast<std::size_t>(i)] = narrow(x, axis, start, length);
-            start += length;
-        }
-    }
-};
-
-struct TensorSplitAt {
-    struct Attrs {
-        Dims indices;
-        std::int64_t dim;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::indices, &Attrs::dim};
-    static constexpr OpText text{.schema = "tensor_split.indices(Tensor self, int[] indices, int dim=0)",
-                                 .flags = kBoth | kManyViews | kComposite,
-                                 .domain = "real",
-                                 .doc = "Views along an axis, cut before each of the indices."};
-    static std::size_t outputs(Tensors, const Attrs& attrs) { return static_cast<std::size_t>(attrs.indices.size()) + 1; }
-    static void forward(const Tensor& x, const Attrs& attrs, std::span<Tensor> out) {
-        const int axis = TensorSplit::axis_of(x, attrs.dim);
-        std::int64_t start = 0;
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            const int at = static_cast<int>(i);
-            const std::int64_t end = at < attrs.indices.size() ? attrs.indices[at] : x.size(axis);
-            out[i] = slice(x, axis, start, end, 1);
-            start = end;
-        }
-    }
-};
-
 struct Unbind {
-    struct Attrs {
-        std::int64_t dim;
-    };
+    using Attrs = Along;
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "unbind(Tensor self, int dim=0)",
                                  .node = "UnbindBackward0",
@@ -272,6 +223,6 @@ struct Unbind {
 
 }  // namespace
 
-static const Register<Split, SplitSizes, SplitWithSizes, SplitLong, Chunk, TensorSplit, TensorSplitAt, Unbind> split_operations;
+static const Register<Split, SplitSizes, SplitWithSizes, SplitLong, Chunk, Unbind> split_operations;
 
 }  // namespace clew

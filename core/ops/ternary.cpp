@@ -13,14 +13,17 @@ namespace {
 Tensor zero() { return number(0, DType::Float64); }
 
 struct Where {
-    static constexpr OpText text{.schema = "where(Tensor condition, Operand self, Operand other)",
-                                 .node = "WhereBackward0",
-                                 .flags = kFunction | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "self where the condition holds, else other. The gradient goes only to what was chosen."};
+    static constexpr OpText text{
+        .schema = "where(Tensor condition, Operand self, Operand other)",
+        .node = "WhereBackward0",
+        .flags = kFunction | kOutArgument,
+        .domain = "real",
+        .doc = "self where the condition holds, else other. The gradient goes only to what was chosen."};
     static void forward(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& out) {
         if (condition.dtype() != DType::Bool)
-            fail(ErrorKind::Runtime, "where: expected condition to be a boolean tensor, but got a tensor with dtype %s; compare it, or call .bool()",
+            fail(ErrorKind::Runtime,
+                 "where: expected condition to be a boolean tensor, but got a tensor with dtype %s; compare it, or "
+                 "call .bool()",
                  dtype_name(condition.dtype()));
         ternary("where", kernels::ternary().where, std::array{condition, a, b}, out);
     }
@@ -34,8 +37,8 @@ struct Where {
 // Interpolation wants one dtype, as in PyTorch: a weight says nothing of which of two precisions is meant.
 void need_same_dtype(const Tensor& a, const Tensor& other, const char* which) {
     if (a.dtype() != other.dtype())
-        fail(ErrorKind::Runtime, "lerp: expected dtype %s for `%s` but got dtype %s; cast one of them", dtype_name(a.dtype()), which,
-             dtype_name(other.dtype()));
+        fail(ErrorKind::Runtime, "lerp: expected dtype %s for `%s` but got dtype %s; cast one of them",
+             dtype_name(a.dtype()), which, dtype_name(other.dtype()));
 }
 
 struct Lerp {
@@ -92,7 +95,8 @@ struct Addcmul {
                                  .doc = "self + value * tensor1 * tensor2, in one pass."};
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         const Tensor inputs[] = {x, a, b};
-        if (is_floating(result_dtype(inputs))) return parametric("addcmul", kernels::parametric().addcmul, {attrs.value.real}, inputs, out);
+        if (is_floating(result_dtype(inputs)))
+            return parametric("addcmul", kernels::parametric().addcmul, {attrs.value.real}, inputs, out);
         Tensor product;
         binary("addcmul", kernels::arithmetic().mul, a, b, product);
         parametric("addcmul", kernels::parametric().add_scaled, {attrs.value.real}, std::array{x, product}, out);
@@ -114,8 +118,10 @@ struct Addcdiv {
                                  .doc = "self + value * tensor1 / tensor2, in one pass."};
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         if (!is_floating(a.dtype()) && !is_floating(b.dtype()))
-            fail(ErrorKind::Runtime, "addcdiv: Integer division with addcdiv is no longer supported; expected a floating tensor1 or tensor2, got "
-                                     "%s and %s: cast one of them",
+            fail(ErrorKind::Runtime,
+                 "addcdiv: Integer division with addcdiv is no longer supported; expected a floating tensor1 or "
+                 "tensor2, got "
+                 "%s and %s: cast one of them",
                  dtype_name(a.dtype()), dtype_name(b.dtype()));
         parametric("addcdiv", kernels::parametric().addcdiv, {attrs.value.real}, std::array{x, a, b}, out);
     }
@@ -133,28 +139,33 @@ struct NanToNum {
         std::optional<double> nan, posinf, neginf;
     };
     static constexpr auto fields = std::tuple{&Attrs::nan, &Attrs::posinf, &Attrs::neginf};
-    static constexpr OpText text{.schema = "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
-                                 .node = "NanToNumBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "NaN replaced by 0 and infinities by the largest finite numbers, or by what is given."};
+    static constexpr OpText text{
+        .schema = "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
+        .node = "NanToNumBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real",
+        .doc = "NaN replaced by 0 and infinities by the largest finite numbers, or by what is given."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (!is_floating(x.dtype())) {
             out = empty(Layout::make(x.sizes()), x.dtype());
             return kernels::copy(out.view(), x.view());
         }
-        const double largest = x.dtype() == DType::Float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+        const double largest =
+            x.dtype() == DType::Float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
         Tensor is_nan, no_nan;
         unary("nan_to_num", kernels::compare().isnan, x, is_nan, Result::Bool);
-        ternary("nan_to_num", kernels::ternary().where, std::array{is_nan, number(attrs.nan.value_or(0), DType::Float64), x}, no_nan);
+        ternary("nan_to_num", kernels::ternary().where,
+                std::array{is_nan, number(attrs.nan.value_or(0), DType::Float64), x}, no_nan);
         const auto replaced = [](const Tensor& from, double what, double by) {
             Tensor found, result;
             binary("nan_to_num", kernels::compare().eq, from, number(what, DType::Float64), found, Result::Bool);
-            ternary("nan_to_num", kernels::ternary().where, std::array{found, number(by, DType::Float64), from}, result);
+            ternary("nan_to_num", kernels::ternary().where, std::array{found, number(by, DType::Float64), from},
+                    result);
             return result;
         };
         constexpr double infinity = std::numeric_limits<double>::infinity();
-        out = replaced(replaced(no_nan, infinity, attrs.posinf.value_or(largest)), -infinity, attrs.neginf.value_or(-largest));
+        out = replaced(replaced(no_nan, infinity, attrs.posinf.value_or(largest)), -infinity,
+                       attrs.neginf.value_or(-largest));
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return where(is_finite(x), g, zero()); }};
 };

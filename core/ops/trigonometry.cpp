@@ -53,8 +53,8 @@ struct Asin {
     static void forward(const Tensor& x, Tensor& out) {
         unary("asin", kernels::trigonometry().asin, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x) { return mul(g, conj(rsqrt(one_minus_square(x)))); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x) { return mul(g, conj(rsqrt(one_minus_square(x)))); }};
 };
 
 struct Acos {
@@ -66,8 +66,8 @@ struct Acos {
     static void forward(const Tensor& x, Tensor& out) {
         unary("acos", kernels::trigonometry().acos, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x) { return neg(mul(g, conj(rsqrt(one_minus_square(x))))); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x) { return neg(mul(g, conj(rsqrt(one_minus_square(x))))); }};
 };
 
 struct Atan {

@@ -67,6 +67,21 @@ struct Unfold {
     }};
 };
 
+struct AsStrided {
+    struct Attrs {
+        Dims size, stride;
+        std::optional<std::int64_t> storage_offset;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::storage_offset};
+    static constexpr OpText text{.schema = "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
+                                 .flags = kBoth | kComposite,
+                                 .domain = "real",
+                                 .doc = "A view of self's memory with any sizes and strides, from a place in the storage on."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = as_strided(x, attrs.size, attrs.stride, attrs.storage_offset.value_or(x->offset) - x->offset);
+    }
+};
+
 struct Narrow {
     struct Attrs {
         std::int64_t dim, start, length;
@@ -123,7 +138,7 @@ struct Ravel {
                                  .flags = kBoth | kComposite,
                                  .domain = "real",
                                  .doc = "All elements along one axis: a view where possible, else a copy."};
-    static void forward(const Tensor& x, Tensor& out) { out = reshape(x, Dims{x.numel()}); }
+    static void forward(const Tensor& x, Tensor& out) { out = view(contiguous(x), Dims{x.numel()}); }
 };
 
 struct Unflatten {
@@ -171,7 +186,7 @@ struct ViewAs {
         if (!view_layout(x.layout(), sizes))
             fail(ErrorKind::Runtime, "view_as: size %s is not compatible with input tensor's size and stride. Use .reshape_as(...) instead.",
                  shape_text(sizes).c_str());
-        out = reshape(x, sizes);
+        out = view(x, sizes);
     }
 };
 
@@ -181,7 +196,8 @@ struct ReshapeAs {
                                  .domain = "real",
                                  .doc = "reshape(other.shape)."};
     static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
-        out = reshape(x, infer_sizes(x, Dims(other.sizes()), "reshape_as"));
+        const Dims sizes = infer_sizes(x, Dims(other.sizes()), "reshape_as");
+        out = same_sizes(x.sizes(), sizes) ? view(x, sizes) : reshape(x, sizes);
     }
 };
 
@@ -232,6 +248,6 @@ Part diagonal_part(Sizes sizes, Sizes strides, std::int64_t offset, std::int64_t
 Tensor view_alias(const Tensor& x) { return run<Alias>(x); }
 Tensor diagonal(const Tensor& x, std::int64_t offset, int a, int b) { return run<Diagonal>({offset, a, b}, x); }
 
-static const Register<Alias, Diagonal, Unfold, Narrow, Flatten, Ravel, Unflatten, ViewAs, ReshapeAs, ExpandAs, BroadcastTo> view_operations;
+static const Register<Alias, Diagonal, Unfold, AsStrided, Narrow, Flatten, Ravel, Unflatten, ViewAs, ReshapeAs, ExpandAs, BroadcastTo> view_operations;
 
 }  // namespace clew

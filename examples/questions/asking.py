@@ -7,9 +7,7 @@ import inspect
 import io
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-
-QUESTIONS: list[Question] = []
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,21 @@ class Question:
         return printed.getvalue()
 
 
-def question(thread: str, asked: str, answer: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """Make a question of a function: ``thread`` is where it was asked."""
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Where questions were asked. Its instances decorate the programs that answer them."""
 
-    def register(program: Callable[[], None]) -> Callable[[], None]:
-        QUESTIONS.append(Question(thread, asked, answer, program))
-        return program
+    title: str
+    questions: list[Question] = field(default_factory=list)
 
-    return register
+    def question(self, asked: str, answer: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+        """Make a question of a function."""
+
+        def register(program: Callable[[], None]) -> Callable[[], None]:
+            self.questions.append(Question(self.title, asked, answer, program))
+            return program
+
+        return register
 
 
 @contextlib.contextmanager

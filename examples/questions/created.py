@@ -8,13 +8,12 @@ import weakref
 import clew as torch
 from clew import _core
 
-from .asking import fails, question
+from .asking import Thread, fails
 
-THREAD = "How is a computation graph created and freed?"
+THREAD = Thread("How is a computation graph created and freed?")
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Does each round of the loop create a completely new graph, and is the one from the round before freed?",
     "Yes. When y is bound to a new result, nobody holds the old one, and its graph goes at once: no collector has "
     "to come by.",
@@ -31,8 +30,7 @@ def a_new_graph_each_round() -> None:
     assert len(still) == 1
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "If I call y.backward(), is the graph freed within the loop?",
     "What it saved is; the nodes stay until y goes. torch.sum saved nothing, so for y = torch.sum(a) there is "
     "nothing to free.",
@@ -48,8 +46,7 @@ def what_backward_frees() -> None:
     assert set(after) == {"freed"}
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Can I treat the graph as static: put new data into a.data in a loop and call y.forward() and y.backward() on "
     "the graph that is built?",
     "Not yet: a graph that was made once keeps the data of the forward that ran, and there is no y.forward(). After "
@@ -67,8 +64,7 @@ def a_static_graph() -> None:
         y.forward()
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "With retain_graph=True in a loop of 100 rounds: are all 100 graphs in memory, or the last one only?",
     "The last one. retain_graph keeps what one graph saved; the graph itself lives as long as someone holds its "
     "result, and each round rebinds y.",
@@ -84,8 +80,7 @@ def retain_graph_in_a_loop() -> None:
     assert live[1] == live[-1]
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "What exactly is the operation that frees the graph?",
     "Python's scoping. The graph goes with the last name that leads to it: rebinding, del, or the end of a function.",
 )
@@ -102,8 +97,7 @@ def what_frees_a_graph() -> None:
     assert graph() is None
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "If a variable is updated in the loop with a value whose graph was retained, does the graph expand at each "
     "iteration?",
     "Yes: the new u leads to the graph of the old one. It grows by a few nodes a round, and every backward goes "
@@ -130,8 +124,7 @@ def a_graph_that_grows() -> None:
     assert len(set(steady)) == 1
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "What percentage of the time of forward and backward is spent on forming the graph? How big is the hit of "
     "dynamic construction?",
     "It can be measured, here or with clew xray. For large tensors it is next to nothing; for tiny ones it is the "
@@ -147,7 +140,7 @@ def the_price_of_a_dynamic_graph() -> None:
         total = time.perf_counter_ns() - started
         recording = _core.timings()["recording"] - before["recording"]
         _core.timing(False)
-        return 100 * recording / total
+        return float(100 * recording / total)
 
     tiny, large = share(4), share(100_000)
     print(f"building the graph took {tiny:.1f} % of the step at 4 elements, {large:.2f} % at 100,000")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import clew as torch
 
-from .asking import fails, question
+from .asking import Thread, fails
 
-THREAD = "Which is freed, which is not?"
+THREAD = Thread("Which is freed, which is not?")
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "A hundred backwards, each after y = sum(x(a)) in the loop, pass. If the graph is freed after y.backward(), and "
     "x and a are in it, why can the second round find x and a?",
     "Each round makes a new graph. Freed means: the graph no longer refers to what it saved. The tensors a, "
@@ -29,8 +28,7 @@ def a_forward_in_the_loop() -> None:
     print(torch.explain(y, params=dict(x.named_parameters())))
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Moving y = torch.sum(x(a)) out of the loop makes the second y.backward() fail. Why?",
     "There is one graph now, made where y was. The first backward dropped what its AddmmBackward0 had saved (a, "
     "which the gradient of the weight needs), and nothing made it anew. Make y inside the loop, or keep what is "
@@ -45,8 +43,7 @@ def a_forward_outside_the_loop() -> None:
         y.backward()
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "When is the graph created, and which variables and modules are in it?",
     "It is made as the operations run, one node for each: linear, then sum. A module is no part of it; its "
     "parameters are, as leaves, because they require a gradient. a does not: the graph saves it, for the gradient "
@@ -62,8 +59,7 @@ def what_the_graph_contains() -> None:
     assert leaves == {"weight", "bias"}
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Is x freed too? And a? If I look at a after y.backward(), it still exists. What are the buffers that are freed?",
     "Every object can be referred to from many places, and freeing removes the graph's reference only. What you "
     "hold stays; what only the graph held, such as the hidden activation here, goes at that moment.",
@@ -81,8 +77,7 @@ def what_you_hold_lives_on() -> None:
     assert first.weight.shape == (500, 10)
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "x_out = x(a) stands outside the loop, y = torch.sum(x_out) inside. y is rebuilt each time, yet it fails. Does "
     "sum not make a graph?",
     "sum makes a new node each time, but its edge leads to the node of x_out, which was made once, outside. The "
@@ -102,8 +97,7 @@ def a_part_outside_the_loop() -> None:
         y.backward()
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "And with x_out = x(a) in the loop as well?",
     "Then every round makes the whole graph. It is calling operations that makes a graph; that some of them stand "
     "in the forward() of a module makes no difference.",
@@ -118,8 +112,7 @@ def everything_in_the_loop() -> None:
     print("100 backwards passed")
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Two backwards in one round of the loop?",
     "The second goes through the graph that the first has freed. The error says which call did.",
 )
@@ -132,8 +125,7 @@ def twice_in_one_round() -> None:
         y.backward()
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "a = torch.tensor(2.0, requires_grad=True); c = a * 5; c.backward(). After that the buffer is deleted: which, "
     "when 5 is no tensor?",
     "The node read the number 5 for its derivative, and what a rule reads counts as saved. So the second backward "
@@ -149,8 +141,7 @@ def a_number_is_saved_too() -> None:
         c.backward()
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Does every graph break at the second backward?",
     "No: one that saved nothing has nothing to free. The derivative of a sum is known from the shape alone.",
 )

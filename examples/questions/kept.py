@@ -7,13 +7,12 @@ import weakref
 
 import clew as torch
 
-from .asking import fails, question
+from .asking import Thread, fails
 
-THREAD = "What does freeing of the graph exactly mean?"
+THREAD = Thread("What does freeing of the graph exactly mean?")
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Even after k.backward(), k has its backward graph, and m = k has it too. Is that so?",
     "Yes. backward drops what the nodes saved; nodes and edges stay as long as someone holds the result. k and m "
     "are two names of one tensor, so requires_grad and grad_fn are the same.",
@@ -31,8 +30,7 @@ def the_nodes_stay() -> None:
     assert m.grad_fn is k.grad_fn
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "With m = k.detach(), is the graph of k garbage collected when the loop's scope ends?",
     "It goes the moment k goes; the collector is off in this program. m shares the values of k, not its history, "
     "and says where it was lost.",
@@ -56,8 +54,7 @@ def detach_lets_the_graph_go() -> None:
     assert not m.requires_grad
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Why are the backward graphs kept in memory when the saved tensors are gone anyway?",
     "The nodes belong to whoever holds a result, and a result must be able to say what it is: repr shows its "
     "grad_fn, an error names the line that made it, and a part that saved nothing can be run again. They are small: "
@@ -75,8 +72,7 @@ def what_stays_is_small() -> None:
     assert after.node_bytes < 2000
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "The documentation of retain_graph says: if False, the graph used to compute the grads will be freed. Is that "
     "correct?",
     "Not to the letter. What the graph saved is freed; the graph is not. One can still walk it after backward.",
@@ -92,8 +88,7 @@ def what_retain_graph_retains() -> None:
         print(y.grad_fn.next_functions[0][0]._saved_self)
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Can a backward graph be reused later, even if the saved tensors that it referred to have been freed?",
     "No: without them there is no derivative to compute. Retain the graph, which keeps the tensors; or run the "
     "forward again, which makes them anew. Gradients of two runs add up.",

@@ -6,13 +6,12 @@ import math
 
 import clew as torch
 
-from .asking import fails, question
+from .asking import Thread, fails
 
-THREAD = "A tutorial, Computational Graphs"
+THREAD = Thread("A tutorial, Computational Graphs")
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "The graph is built as operations execute: which grad_fn has a leaf, a power, a sum, and what do they point to?",
     "A leaf was made by you and has none. Each result has the node of the operation that made it, and "
     "next_functions leads on to the nodes of its inputs; a leaf is represented by the AccumulateGrad node that "
@@ -29,8 +28,7 @@ def how_it_is_built() -> None:
     assert y.grad_fn.next_functions[0][0].variable is x
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "What is the graph of trace(x @ x.T), where x appears twice?",
     "A matrix product whose two edges come together again in the one leaf. Its gradient is the sum over both: 2x.",
 )
@@ -42,8 +40,7 @@ def a_matrix_twice() -> None:
     assert torch.allclose(x.grad, 2 * x.detach())
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Is the gradient of sin(x)**2 at 2 equal to sin(2x)?",
     "Yes: backward applies the chain rule node by node, 2 sin x times cos x.",
 )
@@ -56,8 +53,7 @@ def the_chain_rule() -> None:
     assert math.isclose(x.grad.item(), by_hand, rel_tol=1e-6)
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "What do two backwards with retain_graph=True give?",
     "Gradients accumulate in .grad until you zero it: the second run doubles it.",
 )
@@ -71,8 +67,7 @@ def gradients_accumulate() -> None:
     assert x.grad.tolist() == (2 * once).tolist()
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "x is used in several terms, x**2 + x**3 at 3, or in two branches, 2x + 3x. What is the gradient?",
     "The sum over the paths: 2*3 + 3*9 = 33, and 2 + 3 = 5.",
 )
@@ -87,8 +82,7 @@ def several_paths() -> None:
     assert x.grad.item() == 5
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "y = x**2; x.data += 1; y.sum().backward(). The tutorial expects an error because x changed. PyTorch raises "
     "none and gives 4, 6, 8. And here?",
     ".data keeps the version counter still, here as there, so the version cannot tell. But the write is noted with "
@@ -102,8 +96,7 @@ def a_write_through_data() -> None:
         y.sum().backward()
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Is x += 1 on a tensor used in a computation safe? And after backward, under no_grad?",
     "In place on a leaf that requires a gradient is an error at once. After backward, under no_grad, nothing needs "
     "the old value and it is what every optimizer does.",
@@ -120,8 +113,7 @@ def writing_in_place() -> None:
     assert (x.item(), x.grad.item()) == (2, 2)
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "Saved by one operation and then written by another: which of these fails?",
     "exp saves its result, because the derivative is the result: writing to it breaks backward. add saves nothing: "
     "writing to its result is harmless.",
@@ -139,8 +131,7 @@ def what_may_be_written() -> None:
         y.backward()
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "The training loop: does the graph of one step outlive it?",
     "No: the graph of a step goes when loss is bound anew. The bytes alive at the end of each step are the same.",
 )
@@ -163,8 +154,7 @@ def the_training_loop() -> None:
     assert live[1] == live[-1]
 
 
-@question(
-    THREAD,
+@THREAD.question(
     "A common pitfall is a memory leak from graphs that are kept. How does one happen, and how does it show?",
     "losses.append(loss) keeps the graph of every step: the nodes, and without a backward all that they saved. "
     "Append loss.item(). clew xray names the variable: losses[0] ... losses[9].",

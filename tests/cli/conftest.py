@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -10,13 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from clew_command import environment
 
 Ran = subprocess.CompletedProcess[str]
-
-
-def environment(**more: str) -> dict[str, str]:
-    """This process's, with the same clew."""
-    return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)} | more
 
 
 @pytest.fixture

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from clew_command import environment
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -32,7 +38,7 @@ def test_the_whole_report(xray: Run) -> None:
     ran = xray(TRAIN)
     assert ran.returncode == 0, ran.stderr
     out = ran.stdout
-    assert out.startswith("trained\n── clew xray train.py")
+    assert out.startswith("trained\n\n── clew xray train.py")
     assert "The last of 5 backwards called from train.py:10 in main: loss.backward()" in out
     assert "MeanBackward0 ()" in out
     assert "train.py:9 in main: loss = (model(torch.ones(3, 4)) ** 2).mean()" in out
@@ -40,7 +46,7 @@ def test_the_whole_report(xray: Run) -> None:
     assert "leaf model.0.weight (8, 4) float32" in out
     for row in ("nodes built", "bytes saved by nodes", "peak of all tensors", "freed by backward", "freed by scope"):
         assert f"  {row}" in out
-    for row in ("building the graph", "forward kernels", "backward", "elsewhere (Python)"):
+    for row in ("building the graph", "forward kernels", "backward", "elsewhere: Python, optimizer"):
         assert f"  {row}" in out
     assert "by last: " in out
     assert "of 4 steps" in out
@@ -66,11 +72,11 @@ def test_totals_count_nodes_and_bytes(xray: Run) -> None:
         x.exp()
         """
     ).stdout
-    assert "nodes built           6" in out
+    assert "nodes built           7, those of leaves included" in out
     assert "bytes saved by nodes  5.0 KiB" in out
     assert "freed by backward     1 node, 1.0 KiB" in out
     assert "freed by scope        1 node, 1.0 KiB" in out
-    assert "still held            3 nodes, 3.0 KiB saved" in out
+    assert "still held            4 nodes, 3.0 KiB saved" in out
     assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, made at train.py:5 in <module>" in out
 
 
@@ -148,6 +154,56 @@ def test_an_error_of_ours_ends_the_script_and_the_report_is_there(xray: Run) -> 
     assert "The script ended in" in ran.stdout
     assert "freed by backward() at train.py:6" in ran.stdout
     assert "by w: 1 node, 1.0 KiB saved" in ran.stdout  # a variable of the function that failed
+
+
+def test_a_backward_inside_a_backward_is_part_of_it(xray: Run) -> None:
+    out = xray(
+        """
+        import clew
+        from clew.utils.checkpoint import checkpoint
+        lin = clew.nn.Linear(4, 4)
+        for _ in range(3):
+            x = clew.ones(2, 4, requires_grad=True)
+            checkpoint(lambda t: clew.tanh(lin(t)), x, use_reentrant=True).sum().backward()
+        """
+    ).stdout
+    assert "The last of 3 backwards" in out
+    assert "CheckpointFunctionBackward" in out
+
+
+def test_a_backward_in_a_thread(xray: Run) -> None:
+    out = xray(
+        """
+        import threading
+        import clew
+        def work():
+            clew.ones(2, requires_grad=True).exp().sum().backward()
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        """
+    ).stdout
+    assert "The only backward called from train.py:4 in work" in out
+
+
+def test_colour_on_a_terminal(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    pytest.importorskip("rich")
+    (tmp_path / "train.py").write_text("import clew\nclew.ones(2, requires_grad=True).exp().sum().backward()\n")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "clew.cli", "xray", "train.py"]
+    colours = environment(TERM="xterm-256color", NO_COLOR="", FORCE_COLOR="1")
+    process = subprocess.Popen(command, cwd=tmp_path, env=colours, stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while block := os.read(ours, 4096):
+            shown += block
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    text = shown.decode()
+    assert "\x1b[" in text
+    assert "ExpBackward0" in re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def test_limit(xray: Run) -> None:

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import digits
 import pytest
 
 import clew
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))  # behind everything installed
+
+import digits
 
 SCRIPT = Path(digits.__file__)
 

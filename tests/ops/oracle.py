@@ -47,7 +47,7 @@ def sample(shape=(3, 4), domain="real", dtype="float64", seed=0):
 def strided(array):
     """The same values in memory with gaps and its axes in another order."""
     room = numpy.zeros([2 * size for size in reversed(array.shape)], dtype=array.dtype)
-    view = room[tuple(slice(None, None, 2) for _ in array.shape)].transpose()
+    view = room[(*(slice(None, None, 2) for _ in array.shape), ...)].transpose()
     view[...] = array
     return view
 
@@ -77,6 +77,14 @@ def convert(value, to, leaves, grad):
     if isinstance(value, reference.dtype):
         return getattr(to, str(value).removeprefix("torch."))
     return value
+
+
+def arrays_in(value):
+    if isinstance(value, numpy.ndarray):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from arrays_in(item)
 
 
 def resolve(owner, name):
@@ -110,6 +118,13 @@ def kind_of(tensor):
     return str(tensor.dtype).rpartition(".")[2]
 
 
+def tolerances(arrays, rtol, atol):
+    """What is given, else what suits the lowest floating precision among the inputs."""
+    kinds = [array.dtype.name for array in arrays if array.dtype.name in TOLERANCE]
+    relative, absolute = TOLERANCE[min(kinds, default="float64")]
+    return relative if rtol is None else rtol, absolute if atol is None else atol
+
+
 def compare(what, ours, theirs, rtol, atol):
     """Values, shape and dtype of two tensors agree. `None` counts as zeros."""
     if ours is None and theirs is None:
@@ -123,14 +138,11 @@ def compare(what, ours, theirs, rtol, atol):
     )
     kind = kind_of(theirs)
     assert kind_of(ours) == kind, f"{what}: dtype {kind_of(ours)}, expected {kind}"
-    relative, absolute = TOLERANCE.get(kind, (0, 0))
-    numpy.testing.assert_allclose(
-        array_of(ours),
-        array_of(theirs),
-        rtol=relative if rtol is None else rtol,
-        atol=absolute if atol is None else atol,
-        err_msg=what,
-    )
+    if kind not in TOLERANCE:
+        rtol = atol = 0
+    elif kind == "float32":
+        rtol, atol = max(rtol, TOLERANCE[kind][0]), max(atol, TOLERANCE[kind][1])
+    numpy.testing.assert_allclose(array_of(ours), array_of(theirs), rtol=rtol, atol=atol, err_msg=what)
 
 
 def weighted_sum(to, tensors, seed):
@@ -142,7 +154,7 @@ def weighted_sum(to, tensors, seed):
         weight = to.from_numpy(values).requires_grad_()
         weights.append(weight)
         part = (tensor * weight).sum()
-        total = part if total is None else total + part.to(total.dtype)
+        total = part if total is None else total + part
     return total, weights
 
 
@@ -166,6 +178,7 @@ def check(name, *inputs, grad=True, second=True, kwargs=None, atol=None, rtol=No
     node: the result's `grad_fn` has PyTorch's name, too.
     """
     kwargs = kwargs or {}
+    rtol, atol = tolerances([*arrays_in(inputs), *arrays_in(list(kwargs.values()))], rtol, atol)
     our_leaves, ours = outputs_of(module, name, inputs, kwargs, method, grad)
     their_leaves, theirs = outputs_of(reference, name, inputs, kwargs, method, grad)
     assert len(ours) == len(theirs), f"{name}: {len(ours)} results, expected {len(theirs)}"
@@ -200,7 +213,7 @@ def check_out(name, *inputs, kwargs=None, dtype=None):
         destination = module.zeros(shape, dtype=getattr(module, kind))
         _, (result,) = outputs_of(module, name, inputs, {**kwargs, "out": destination}, False, False)
         assert result is destination
-        compare(f"{name}(out=)", destination, expected.to(getattr(reference, kind)), None, None)
+        compare(f"{name}(out=)", destination, expected.to(getattr(reference, kind)), *TOLERANCE["float64"])
 
 
 def check_error(name, *inputs, error=RuntimeError, match=None, kwargs=None, method=False):

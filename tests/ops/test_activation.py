@@ -31,7 +31,10 @@ CASES = [(name, kwargs) for name, all_kwargs in FUNCTIONS.items() for kwargs in 
 @pytest.mark.parametrize(("name", "kwargs"), CASES, ids=str)
 def test_activations(name, kwargs):
     second = name != "hardsigmoid"  # PyTorch has none
-    sweep(f"nn.functional.{name}", "nonzero", integers=False, kwargs=kwargs, node=name in NATIVE, second=second)
+    rtol = 1e-6 if name in ("celu", "hardsigmoid") else None  # PyTorch keeps their constants in float32
+    sweep(
+        f"nn.functional.{name}", "nonzero", integers=False, kwargs=kwargs, node=name in NATIVE, second=second, rtol=rtol
+    )
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
@@ -63,7 +66,8 @@ def test_relu_methods():
 def test_activations_far_from_zero(name):
     far = numpy.array([-1000.0, -100.0, -30.0, 30.0, 100.0, 1000.0, numpy.inf])
     check(f"nn.functional.{name}", far, second=False)
-    check(f"nn.functional.{name}", far.astype("float32"), second=False)
+    # PyTorch's gelu gives NaN for infinity in float32.
+    check(f"nn.functional.{name}", far[: 6 if name == "gelu" else 7].astype("float32"), second=False)
 
 
 def test_gelu_refuses_another_approximation():

@@ -151,3 +151,42 @@ def test_division_operators():
         check("__rmod__", sample((3, 4), "nonzero", dtype=dtype), 7, method=True, grad=False)
         check("__ifloordiv__", sample((3, 4), dtype=dtype), 2, method=True, grad=False)
         check("__imod__", sample((3, 4), dtype=dtype), 2, method=True)
+
+
+# -------------------------------------------------------------------------------------------------------- whole tensors
+def test_closeness():
+    a = numpy.array([1.0, 1.0, numpy.inf, numpy.nan, -numpy.inf, 0.0])
+    b = numpy.array([1.0 + 1e-7, 1.1, numpy.inf, numpy.nan, numpy.inf, 1e-9])
+    check("isclose", a, b, grad=False)
+    check("isclose", a, b, kwargs={"equal_nan": True}, grad=False)
+    check("isclose", a, b, kwargs={"rtol": 0.2, "atol": 0.0}, grad=False)
+    check("isclose", sample((3, 4), dtype="int64"), sample((4,), dtype="int64", seed=1), grad=False)
+    check("isclose", sample((3,), dtype="bool"), sample((3,), dtype="bool", seed=1), grad=False)
+    check("allclose", a, a, grad=False)
+    check("allclose", a, a, kwargs={"equal_nan": True}, method=True, grad=False)
+    check_error("isclose", a, b.astype("float32"))
+
+
+def test_equal():
+    x = sample((3, 4))
+    check("equal", x, x.copy(), grad=False)
+    check("equal", x, x[:2], grad=False)
+    check("equal", x, x + 1, method=True, grad=False)
+    check("equal", numpy.array([1, 2]), numpy.array([1.0, 2.0]), grad=False)
+
+
+# --------------------------------------------------------------------------------------------------------- second names
+@pytest.mark.parametrize(
+    "name", ["absolute", "arcsin", "clip", "multiply", "greater", "true_divide", "subtract", "ger"]
+)
+def test_second_names(name):
+    x, y = sample((5,), "unit"), sample((5,), "unit", seed=1)
+    if name in ("absolute", "arcsin"):
+        check(name, x)
+        check(name + "_", x, method=True)
+    elif name == "clip":
+        check(name, x, -0.2, 0.2)
+        check(name + "_", x, -0.2, 0.2, method=True)
+    else:
+        check(name, x, y)
+        check(name, x, y, method=True)

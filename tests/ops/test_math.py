@@ -80,8 +80,8 @@ def test_rounding_refuses_bool():
 
 @pytest.mark.parametrize("name", ["lgamma", "digamma"])
 def test_gamma_functions(name):
-    sweep(name, "positive", integers=False, second=False)
-    check(name, sample((3, 4), "positive", "int64"), grad=False)
+    sweep(name, "positive", integers=False, second=False, grad=name == "lgamma")
+    check(name, sample((3, 4), "positive", "int64"))
     check_out(name, sample((3, 4), "positive"))
 
 
@@ -106,7 +106,9 @@ def test_special_values(name):
 
 
 def test_atan2():
-    sweep_pair("atan2", ("nonzero", "nonzero"), dtypes=[pair for pair in FLOAT_PAIRS if "bool" not in pair])
+    # PyTorch computes the gradient beside a uint8 tensor in uint8.
+    pairs = [pair for pair in FLOAT_PAIRS if "bool" not in pair and "uint8" not in pair]
+    sweep_pair("atan2", ("nonzero", "nonzero"), dtypes=pairs)
     check("atan2_", sample((3, 4), "nonzero"), sample((4,), "nonzero", seed=3), method=True)
     check("atan2", sample((3,), dtype="int64"), sample((3,), dtype="int32"))
     check("atan2", numpy.zeros(3), numpy.array([0.0, 1.0, -1.0]), second=False)
@@ -142,7 +144,9 @@ def test_powers_of_zero_and_negative_numbers(exponent):
 
 
 def test_tensors_as_exponents():
-    sweep_pair("pow", ("positive", "real"), dtypes=[pair for pair in FLOAT_PAIRS if "bool" not in pair])
+    # PyTorch takes the logarithm of integers in float32.
+    sweep_pair("pow", ("positive", "real"))
+    sweep_pair("pow", ("positive", "real"), dtypes=[pair for pair in FLOAT_PAIRS if "bool" not in pair], rtol=1e-5)
     for left in ("uint8", "int32", "int64"):
         for right in ("uint8", "int32", "int64"):
             check("pow", numpy.abs(sample((3, 4), dtype=left)), numpy.abs(sample((3, 4), dtype=right, seed=1)))
@@ -176,7 +180,7 @@ def test_a_number_as_base(base):
 
 def test_zero_as_base():
     check("pow", 0, numpy.array([0.0, 1.0, 2.5, -1.0, numpy.nan]), second=False)
-    check("pow", 0.0, sample((3, 4), "positive"))
+    check("pow", 0.0, sample((3, 4), "positive"), second=False)
 
 
 def test_a_number_exponent_saves_the_base_and_a_number_base_the_result():
@@ -190,4 +194,4 @@ def test_a_number_exponent_saves_the_base_and_a_number_base_the_result():
 def test_powers_promote_numbers():
     for left, right in NUMBER_PAIRS:
         if left.startswith("float") or right.startswith("float"):
-            check("pow", numpy.abs(sample((3,), dtype=left)), sample((), "positive", right, 1), second=False)
+            check("pow", numpy.abs(sample((3,), dtype=left)), sample((), "positive", right, 1), second=False, rtol=1e-5)

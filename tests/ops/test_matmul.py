@@ -112,9 +112,10 @@ def test_outer():
 )
 def test_matmul(shapes):
     left, right = shapes
-    check("matmul", sample(left, seed=1), sample(right, seed=2))
-    check("__matmul__", strided(sample(left, seed=1)), strided(sample(right, seed=2)), method=True)
-    check("matmul", sample(left, dtype="float32"), sample(right, dtype="float32"), second=False)
+    node = shapes != ((1, 3, 4), (6, 4, 5))  # PyTorch folds a batch of one
+    check("matmul", sample(left, seed=1), sample(right, seed=2), node=node)
+    check("__matmul__", strided(sample(left, seed=1)), strided(sample(right, seed=2)), method=True, node=node)
+    check("matmul", sample(left, dtype="float32"), sample(right, dtype="float32"), second=False, node=node)
     check("matmul", sample(left, dtype="int64"), sample(right, dtype="int64"))
 
 

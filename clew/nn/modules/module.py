@@ -147,10 +147,12 @@ class Module(hooks.HookRegistration, State):
                 child._apply(fn)
         for parameter in self.parameters(recurse=False):
             with clew.no_grad():
-                grad = parameter.grad
-                # Set aside, because a gradient of another dtype does not fit the new data.
+                # Set aside, because a gradient, and what operations record, has the dtype of the data.
+                grad, requires_grad = parameter.grad, parameter.requires_grad
                 parameter.grad = None
+                parameter.requires_grad_(False)
                 parameter.data = fn(parameter.data)
+                parameter.requires_grad_(requires_grad)
                 if grad is not None:
                     parameter.grad = fn(grad)
         for name, buffer in self._buffers.items():

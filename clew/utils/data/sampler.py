@@ -32,9 +32,8 @@ class SequentialSampler(Sampler[int]):
 
 
 def draw_seed(generator: Any = None) -> int:
-    """63 random bits, as `Tensor.random_` of an int64 draws them."""
-    bits = clew.randint(-(2**63), 2**63 - 1, (), generator=generator).item()
-    return (int(bits) + 2**63) % 2**63
+    """63 random bits."""
+    return int(clew.empty((), dtype=clew.int64).random_(generator=generator).item())
 
 
 class RandomSampler(Sampler[int]):

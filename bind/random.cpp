@@ -1,0 +1,38 @@
+#include "bind/random.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "core/ops/random.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+nb::bytes state_of(const Generator& generator) {
+    const std::string state = generator.get_state();
+    return nb::bytes(state.data(), state.size());
+}
+
+void set_state(Generator& generator, const nb::bytes& state) { generator.set_state(std::string(state.c_str(), state.size())); }
+
+}  // namespace
+
+void init_random(PyObject* object) {
+    nb::module_ module = nb::borrow<nb::module_>(object);
+    // What clew.Generator wraps.
+    nb::class_<Generator>(module, "RandomStream")
+        .def(nb::init<>())
+        .def("seed", &Generator::seed, nb::arg("value"))
+        .def("initial_seed", &Generator::initial_seed)
+        .def("random64", &Generator::random64)
+        .def("get_state", &state_of)
+        .def("set_state", &set_state, nb::arg("state"));
+    module.def("default_stream", &default_generator, nb::rv_policy::reference);
+    // The stream that this thread draws from; None is the default one. Gives what it was before.
+    module.def(
+        "choose_stream", [](Generator* stream) { return choose_generator(stream); }, nb::arg("stream").none(), nb::rv_policy::reference);
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,237 @@
+"""Methods of Tensor that are no operations: hooks, conversions, and what other libraries and Python itself ask for.
+
+The type is C++'s; each function here is added to it under its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _core
+from ._core import Tensor, dtype
+from ._device import CPU, check_device, device, strided
+from ._methods import method, operation_method
+from ._unsupported import unsupported
+from .autograd.handles import HookHandle
+
+_DTYPES: dict[str, dtype] = _core.dtypes
+
+# Names of types as of old: `x.type()` is "torch.FloatTensor".
+_TYPE_NAMES = {
+    "float32": "FloatTensor",
+    "float64": "DoubleTensor",
+    "int64": "LongTensor",
+    "int32": "IntTensor",
+    "uint8": "ByteTensor",
+    "bool": "BoolTensor",
+}
+_DTYPES_BY_TYPE_NAME = {f"torch.{name}": _DTYPES[kind] for kind, name in _TYPE_NAMES.items()}
+
+
+def _converted(self: Tensor, kind: dtype, copy: bool = False) -> Tensor:
+    """Itself if it has the dtype already, else (or with `copy`) a copy in it."""
+    if copy and self.dtype is kind:
+        return self.clone()
+    return self if self.dtype is kind else self._cast(kind)
+
+
+# ---------------------------------------------------------------------------------------------------------------- hooks
+@method
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> HookHandle:
+    """Call `hook(grad)` each time the gradient of this tensor has been computed. What it returns, if not None, replaces it.
+
+    Raises:
+        RuntimeError: the tensor needs no gradient.
+
+    >>> import clew
+    >>> x = clew.ones(1, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: grad * 10)
+    >>> (x * 2).backward()
+    >>> x.grad
+    tensor([20.])
+    """
+    return HookHandle(*self._add_hook(hook))
+
+
+@method
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> HookHandle:
+    """Call `hook(tensor)` each time a gradient was added to the `.grad` of this leaf.
+
+    Raises:
+        RuntimeError: it is no leaf, or needs no gradient.
+
+    >>> import clew
+    >>> x = clew.ones(1, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+    >>> (x * 2).backward()
+    tensor([2.])
+    """
+    return HookHandle(*self._add_accumulate_hook(hook))
+
+
+# ---------------------------------------------------------------------------------------------------- dtype and device
+@operation_method
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor in another dtype: `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`.
+
+    Args:
+        dtype, device, other: what to take the dtype from. The CPU is the only device.
+        non_blocking: accepted; everything waits.
+        copy: copy even if nothing changes.
+
+    Returns:
+        The tensor itself if nothing changes.
+
+    >>> import clew
+    >>> clew.tensor([1.5, 2.5]).to(clew.int64)
+    tensor([1, 2])
+    """
+    kind, copy = _read_to(args, kwargs)
+    return _converted(self, self.dtype if kind is None else kind, copy)
+
+
+def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | None, bool]:
+    kind: dtype | None = None
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        kind = rest.pop(0).dtype
+    elif rest and isinstance(rest[0], dtype):
+        kind = rest.pop(0)
+    elif rest:
+        if rest[0] is not None and not isinstance(rest[0], str | int | device):
+            raise TypeError(f"to: expected a dtype, a device or a tensor, got {type(rest[0]).__name__}")
+        check_device(rest.pop(0), "to")
+        if rest and (rest[0] is None or isinstance(rest[0], dtype)):
+            kind = rest.pop(0)
+    options = {"non_blocking": False, "copy": False, **dict(zip(("non_blocking", "copy"), rest, strict=False))}
+    if len(rest) > 2:
+        raise TypeError(f"to: expected at most {len(args) - len(rest) + 2} positional arguments, got {len(args)}")
+    for name, value in kwargs.items():
+        if name == "device":
+            check_device(value, "to")
+        elif name == "dtype":
+            kind = value
+        elif name == "other":
+            kind = value.dtype
+        elif name in options:
+            options[name] = value
+        elif name != "memory_format":
+            raise TypeError(f"to: got an unexpected keyword argument '{name}'")
+    if kind is not None and not isinstance(kind, dtype):
+        raise TypeError(f"to: expected a dtype, got {type(kind).__name__}")
+    return kind, bool(options["copy"])
+
+
+def _add_conversions() -> None:
+    names = ("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "uint8:byte", "int8:char")
+    for kind, _, name in (entry.partition(":") for entry in names):
+        wanted = _DTYPES[kind]
+
+        def convert(self: Tensor, memory_format: Any = None, *, _kind: dtype = wanted) -> Tensor:
+            return _converted(self, _kind)
+
+        convert.__name__ = convert.__qualname__ = name or kind
+        convert.__doc__ = f"The tensor as {wanted}; itself if it is that already."
+        operation_method(convert)
+
+
+_add_conversions()
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type (`torch.FloatTensor`), or the tensor in the dtype that is given.
+
+    >>> import clew
+    >>> clew.ones(1).type()
+    'torch.FloatTensor'
+    """
+    if dtype is None:
+        return f"torch.{_TYPE_NAMES[str(self.dtype).removeprefix('torch.')]}"
+    if isinstance(dtype, str):
+        if dtype not in _DTYPES_BY_TYPE_NAME:
+            raise ValueError(f"invalid type: '{dtype}'; expected one of {', '.join(_DTYPES_BY_TYPE_NAME)}")
+        dtype = _DTYPES_BY_TYPE_NAME[dtype]
+    return self.to(dtype)
+
+
+_type.__name__ = "type"
+method(_type)
+
+
+@operation_method
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of the other."""
+    return _converted(self, other.dtype)
+
+
+@method
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Itself: it is on the CPU."""
+    return self
+
+
+@method
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Not there: the CPU is the only device so far."""
+    raise NotImplementedError("cuda: expected device 'cpu', got 'cuda'; the CPU is the only device so far")
+
+
+@method
+def get_device(self: Tensor) -> int:
+    """The number of the accelerator that holds the tensor; -1 for the CPU."""
+    return -1
+
+
+@method
+def is_floating_point(self: Tensor) -> bool:
+    """Whether the dtype is a floating one."""
+    return bool(self.dtype.is_floating_point)
+
+
+@method
+def is_complex(self: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return bool(self.dtype.is_complex)
+
+
+@method
+def is_signed(self: Tensor) -> bool:
+    """Whether the dtype has negative values."""
+    return bool(self.dtype.is_signed)
+
+
+@method
+def is_nonzero(self: Tensor) -> bool:
+    """Whether its one element is not zero."""
+    return bool(self)
+
+
+@method
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether the other tensor has the same shape."""
+    return bool(self.shape == other.shape)
+
+
+@method
+def is_pinned(self: Tensor) -> bool:
+    """False: memory is pinned for accelerators only."""
+    return False
+
+
+@method
+def is_shared(self: Tensor) -> bool:
+    """False: the memory belongs to this process."""
+    return False
+
+
+for _name in ("share_memory_", "pin_memory", "to_sparse", "rename", "storage"):
+
+    def _refuse(self: Tensor, *args: Any, _name: str = _name, **kwargs: Any) -> Any:
+        raise unsupported(f"Tensor.{_name}")
+
+    _refuse.__name__ = _name
+    method(_refuse)
+
+for _name, _value in (("device", CPU), ("layout", strided), ("is_cpu", True), ("is_meta", False), ("is_mps", False)):
+    _core.add_method(_name, property(lambda self, _value=_value: _value))

@@ -1,0 +1,216 @@
+"""Tensor's side of Python's and other libraries' protocols: NumPy, DLPack, copying, pickling, formatting, `in`."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from . import _core
+from ._core import Tensor, dtype
+from ._methods import method
+from ._storage import UntypedStorage, storage_of
+
+
+# --------------------------------------------------------------------------------------------------- NumPy and DLPack
+@method
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """The same memory as a NumPy array, or a copy if a dtype asks for one."""
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"__array__: a copy is needed to convert {array.dtype} to {dtype}, and copy=False forbids it")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+@method
+def __array_wrap__(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """What a NumPy function of a tensor returns: a tensor on the function's result."""
+    result: Tensor = _core.from_numpy(array)
+    return result
+
+
+@method
+def __dlpack__(
+    self: Tensor,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A DLPack capsule of the memory: `numpy.from_dlpack(tensor)`, `torch.from_dlpack(tensor)` take it without a copy.
+
+    Raises:
+        BufferError: the tensor needs a gradient; the other library would not know.
+    """
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if stream not in (None, -1):
+        raise BufferError(f"__dlpack__: expected stream None on the CPU, got {stream!r}")
+    options: dict[str, Any] = {}
+    if max_version is not None:
+        options["max_version"] = max_version
+    if dl_device is not None:
+        options["dl_device"] = dl_device
+    if copy is not None:
+        options["copy"] = copy
+    return self.numpy().__dlpack__(**options)
+
+
+@method
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    """(1, 0): the CPU."""
+    return 1, 0
+
+
+_core.add_method("__array_priority__", 1000)  # so that `array * tensor` is the tensor's operation
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor on the memory of another library's array, which has `__dlpack__`.
+
+    >>> import clew, numpy
+    >>> array = numpy.zeros(2)
+    >>> x = clew.from_dlpack(array)
+    >>> x[0] = 5.0
+    >>> float(array[0])
+    5.0
+    """
+    import numpy
+
+    if isinstance(ext_tensor, Tensor):
+        return ext_tensor.detach()
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise TypeError(f"from_dlpack: expected an array with __dlpack__, got {type(ext_tensor).__name__}")
+    array = ext_tensor if isinstance(ext_tensor, numpy.ndarray) else numpy.from_dlpack(ext_tensor)
+    result: Tensor = _core.from_numpy(array)
+    return result
+
+
+# -------------------------------------------------------------------------------------------------- copies and pickles
+@method
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that the tensor looks at."""
+    return storage_of(self)
+
+
+def _like(self: Tensor, storage: UntypedStorage, requires_grad: bool) -> Tensor:
+    view = storage.view(self.storage_offset(), tuple(self.shape), self.stride())
+    kind: type[Tensor] = type(self)
+    if kind is not Tensor:
+        view = Tensor._make_subclass(kind, view)
+    return view.requires_grad_(requires_grad)
+
+
+@method
+def __deepcopy__(self: Tensor, memo: dict[Any, Any]) -> Tensor:
+    """A copy of a leaf, with its gradient and attributes. Tensors that share memory share it in the copy.
+
+    Raises:
+        RuntimeError: the tensor has a history.
+    """
+    if id(self) in memo:
+        known: Tensor = memo[id(self)]
+        return known
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment; "
+            "copy tensor.detach() instead"
+        )
+    key = ("clew storage", self._storage_id)
+    if key not in memo:
+        memo[key] = storage_of(self).clone()
+    made = _like(self, memo[key], self.requires_grad)
+    memo[id(self)] = made
+    if self.grad is not None:
+        made.grad = copy.deepcopy(self.grad, memo)
+    if self.__dict__:
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return made
+
+
+@method
+def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """Pickles the memory, the geometry, `requires_grad` and attributes; history, gradient and hooks are left out."""
+    if not self.is_leaf:
+        raise RuntimeError(
+            "pickle: only leaves can be pickled, got a tensor with a history; pickle tensor.detach() instead"
+        )
+    kind = None if type(self) is Tensor else type(self)
+    geometry = (self.storage_offset(), tuple(self.shape), self.stride())
+    return _rebuild, (kind, storage_of(self), *geometry, self.requires_grad), self.__dict__ or None
+
+
+def _rebuild(
+    kind: type[Tensor] | None,
+    storage: UntypedStorage,
+    offset: int,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    requires_grad: bool,
+) -> Tensor:
+    view = storage.view(offset, sizes, strides)
+    if kind is not None:
+        view = Tensor._make_subclass(kind, view)
+    return view.requires_grad_(requires_grad)
+
+
+@method
+def __setstate__(self: Tensor, state: dict[str, Any]) -> None:
+    """Takes the attributes back."""
+    self.__dict__.update(state)
+
+
+# ---------------------------------------------------------------------------------------------------- Python's protocols
+@method
+def _contains(self: Tensor, element: Any) -> bool:
+    """`element in tensor`: whether some element equals it."""
+    if not isinstance(element, Tensor | int | float):
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+    return bool((self == element).any())
+
+
+@method
+def __format__(self: Tensor, format_spec: str) -> str:
+    """A 0-dim tensor formats as its number."""
+    if self.ndim == 0 and type(self) is Tensor:
+        return format(self.item(), format_spec)
+    return object.__format__(self, format_spec)
+
+
+@method
+def __reversed__(self: Tensor) -> Tensor:
+    """The elements in reverse order along the first axis."""
+    return self if self.ndim == 0 else self.flip(0)
+
+
+@method
+def __dir__(self: Tensor) -> list[str]:
+    """Names of methods, properties and attributes."""
+    return sorted({*dir(type(self)), *self.__dict__})
+
+
+@method
+def apply_(self: Tensor, callable: Any) -> Tensor:
+    """Replace each element by what the function gives for it. Slow: it calls Python for each one."""
+    if self.requires_grad:
+        raise RuntimeError("apply_: Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
+    return self.copy_(_map(self, callable, self))
+
+
+@method
+def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Replace each element by what the function gives for it and for the element of `tensor` in its place."""
+    if self.requires_grad:
+        raise RuntimeError("map_: Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
+    return self.copy_(_map(self, callable, self, tensor.expand_as(self)))
+
+
+def _map(like: Tensor, function: Any, *operands: Tensor) -> Tensor:
+    kind: dtype = like.dtype
+    columns = [operand.reshape(-1).tolist() for operand in operands]
+    made: Tensor = _core.tensor([function(*values) for values in zip(*columns, strict=True)], dtype=kind)
+    return made.reshape(like.shape)

@@ -1,0 +1,192 @@
+"""Automatic differentiation: gradients by running a graph backward, operations of one's own, modes, hooks, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .._core import Node, Tensor
+from .._unsupported import unsupported
+from . import errors, graph
+from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .function import Function
+from .gradcheck import gradcheck, gradgradcheck
+from .grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .handles import register_node_hook, register_node_prehook
+
+if TYPE_CHECKING:
+    from . import functional
+
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "errors",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]
+
+Variable = Tensor  # its old name
+
+_Tensors = Tensor | graph.GradientEdge | Sequence[Tensor | graph.GradientEdge]
+_Gradients = Tensor | Sequence[Tensor | None] | None
+
+_core.add_node_method("register_hook", register_node_hook)
+_core.add_node_method("register_prehook", register_node_prehook)
+
+
+def backward(
+    tensors: _Tensors,
+    grad_tensors: _Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: _Gradients = None,
+    inputs: _Tensors | None = None,
+) -> None:
+    """Add the gradients of `tensors` to the `.grad` of the leaves that they were computed from.
+
+    Args:
+        tensors: what to differentiate, one tensor or several; they are run as one graph.
+        grad_tensors: for each of them the gradient that it starts from, of its shape; None for one-element tensors,
+            which start from 1.
+        retain_graph: keep what the graph saved, for another backward. Default: the value of `create_graph`.
+        create_graph: record the backward itself, so that gradients can be differentiated.
+        inputs: accumulate only into these.
+
+    Raises:
+        NoGradError: one of `tensors` has no history.
+        GraphFreedError: the graph was freed by an earlier backward.
+
+    >>> import clew
+    >>> x = clew.tensor([1.0, 2.0], requires_grad=True)
+    >>> clew.autograd.backward([(x * x).sum(), x.sum()])
+    >>> x.grad
+    tensor([3., 5.])
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                "`grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if inputs is not None:
+        inputs = _several(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    _core.run_backward(_several(tensors), _gradients(grad_tensors), retain_graph, create_graph, inputs, True)
+
+
+def grad(
+    outputs: _Tensors,
+    inputs: _Tensors,
+    grad_outputs: _Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of the sum of `outputs` with respect to `inputs`. No `.grad` is touched.
+
+    Args:
+        outputs: what to differentiate, one tensor or several.
+        inputs: with respect to what: leaves or tensors in the graph.
+        grad_outputs: for each output the gradient that it starts from; None for one-element tensors.
+        retain_graph: keep what the graph saved. Default: the value of `create_graph`.
+        create_graph: record, so that the gradients can be differentiated.
+        allow_unused: give None for inputs that the outputs do not depend on, instead of an error. Default: the value of
+            `materialize_grads`.
+        is_grads_batched: not supported yet.
+        materialize_grads: give zeros for such inputs.
+
+    Returns:
+        A tuple with a gradient for each input.
+
+    Raises:
+        RuntimeError: an input is not part of the graph, and that is not allowed.
+        NoGradError, GraphFreedError: as for `backward`.
+
+    >>> import clew
+    >>> x = clew.tensor(3.0, requires_grad=True)
+    >>> (first,) = clew.autograd.grad(x**3, x, create_graph=True)
+    >>> clew.autograd.grad(first, x)
+    (tensor(18.),)
+    """
+    if is_grads_batched:
+        raise NotImplementedError("grad: is_grads_batched=True is not supported yet; call grad once for each gradient")
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    wanted = _several(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    found: tuple[Tensor | None, ...] = _core.run_backward(
+        _several(outputs), _gradients(grad_outputs), retain_graph, create_graph, wanted, False
+    )
+    if all(gradient is not None for gradient in found):
+        return found
+    if materialize_grads:
+        return tuple(
+            _zeros_for(one) if gradient is None else gradient for gradient, one in zip(found, wanted, strict=True)
+        )
+    if not allow_unused:
+        unused = next(index for index, gradient in enumerate(found) if gradient is None)
+        raise RuntimeError(
+            f"The differentiated Tensor at index {unused} appears to not have been used in the graph. "
+            "Set allow_unused=True if this is the desired behavior."
+        )
+    return found
+
+
+def _several(tensors: Any) -> tuple[Any, ...]:
+    return (tensors,) if isinstance(tensors, Tensor | graph.GradientEdge) else tuple(tensors)
+
+
+def _gradients(gradients: Any) -> tuple[Any, ...] | None:
+    return None if gradients is None else _several(gradients)
+
+
+def _zeros_for(wanted: Tensor | graph.GradientEdge) -> Tensor:
+    from ..ops import creation
+
+    if isinstance(wanted, Tensor):
+        return creation.zeros_like(wanted)
+    shape, dtype = wanted.node.outputs[wanted.output_nr]
+    return creation.zeros(shape, dtype=dtype)
+
+
+def _is_checkpoint_valid() -> bool:
+    """Whether the backward that is under way accumulates into all leaves, as reentrant checkpoints need."""
+    return bool(_core.backward_accumulates())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "functional":
+        return import_module(f"{__name__}.functional")
+    if name in ("forward_ad", "profiler"):
+        raise unsupported(f"autograd.{name}")
+    raise AttributeError(f"module 'clew.autograd' has no attribute {name!r}")

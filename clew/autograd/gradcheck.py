@@ -1,0 +1,154 @@
+"""Is the derivative right? Compare the gradients that backward gives with differences of the function itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core import Tensor
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(RuntimeError):
+    """What `gradcheck` and `gradgradcheck` raise when a derivative is wrong."""
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Check the gradients of `func` against differences of its values.
+
+    Args:
+        func: takes the inputs, returns a tensor or a sequence of tensors.
+        inputs: a tensor or a tuple; floating tensors in it that require a gradient are checked. They should be float64.
+        eps: the step of the differences.
+        atol, rtol: gradients may differ by atol + rtol * |difference|.
+        raise_exception: raise, or return False.
+        nondet_tol: how much gradients of two backwards may differ.
+        check_undefined_grad: whether backward copes with gradients that are None.
+        check_grad_dtypes: whether gradients must have the dtype of their inputs.
+        check_batched_grad, check_batched_forward_grad, check_forward_ad: not supported yet.
+        check_backward_ad: False checks nothing, as forward mode is not there.
+        fast_mode: compare one random direction of each Jacobian instead of all of its entries.
+        masked: for sparse tensors, which are not there; only None and False.
+
+    Returns:
+        True, or False if a check failed and `raise_exception` is False.
+
+    Raises:
+        GradcheckError: a check failed.
+        ValueError: no input requires a gradient.
+
+    >>> import clew
+    >>> x = clew.tensor([0.3, 0.7], dtype=clew.float64, requires_grad=True)
+    >>> clew.autograd.gradcheck(lambda x: x.sin() * 2, x)
+    True
+    """
+    _refuse(
+        "gradcheck",
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=check_batched_forward_grad,
+        check_forward_ad=check_forward_ad,
+        masked=masked,
+    )
+    from .gradient_checks import Checks
+
+    if not check_backward_ad:
+        raise ValueError("gradcheck: expected at least one of check_forward_ad or check_backward_ad to be True")
+    checks = Checks(func, _tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    try:
+        checks.run(check_undefined_grad)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Check the gradients of the gradients of `func`: `gradcheck` of its backward, also in the outputs' gradients.
+
+    Args:
+        grad_outputs: gradients of the outputs to check at; random ones by default.
+        gen_non_contig_grad_outputs: random ones with gaps in memory.
+
+    The other arguments are those of `gradcheck`.
+
+    >>> import clew
+    >>> x = clew.tensor([0.3, 0.7], dtype=clew.float64, requires_grad=True)
+    >>> clew.autograd.gradgradcheck(lambda x: x**3, x)
+    True
+    """
+    _refuse(
+        "gradgradcheck",
+        check_batched_grad=check_batched_grad,
+        check_fwd_over_rev=check_fwd_over_rev,
+        masked=masked,
+    )
+    from .gradient_checks import backward_of
+
+    if not check_rev_over_rev:
+        raise ValueError("gradgradcheck: expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    given = _tuple(inputs)
+    gradients = None if grad_outputs is None else _tuple(grad_outputs)
+    grad_func, grad_inputs = backward_of(func, given, gradients, gen_non_contig_grad_outputs)
+    return gradcheck(
+        grad_func,
+        grad_inputs,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        fast_mode=fast_mode,
+    )
+
+
+def _refuse(function: str, **options: Any) -> None:
+    for name, value in options.items():
+        if value:
+            raise NotImplementedError(f"{function}: {name}={value!r} is not supported yet")
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Tensor):
+        return (value,)
+    if isinstance(value, Sequence):
+        return tuple(value)
+    return (value,)

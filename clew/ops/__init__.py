@@ -1,0 +1,21 @@
+"""Operations written in Python: compositions of the core's, and creation of tensors.
+
+Each module lists what is a function of `clew` in `__all__`, and what is a method of Tensor as well in `METHODS`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from pkgutil import iter_modules as _iter_modules
+
+from .. import _core
+
+__all__: list[str] = []
+
+for _found in _iter_modules(__path__):
+    _module = _import_module(f"{__name__}.{_found.name}")
+    for _name in getattr(_module, "__all__", ()):
+        globals()[_name] = getattr(_module, _name)
+        __all__.append(_name)
+    for _name in getattr(_module, "METHODS", ()):
+        _core.add_method(_name, getattr(_module, _name))

@@ -1,0 +1,97 @@
+"""What functions that make tensors share: sizes, the options that all of them take, and `out=`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from .._core import Tensor, dtype
+from .._device import check_device, strided
+
+_PYTHON_TYPES = (float, int, bool)
+
+
+def checked_dtype(name: str, kind: Any, default: dtype | None = None) -> Any:
+    """The dtype that was asked for; if none was, `default`, or else the default dtype."""
+    if kind is None:
+        return _core.get_default_dtype() if default is None else default
+    if not isinstance(kind, dtype) and kind not in _PYTHON_TYPES:
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(kind).__name__}")
+    return kind
+
+
+def check_options(name: str, layout: Any, device: Any, pin_memory: Any) -> None:
+    """Refuse what there is not."""
+    if device is not None:
+        check_device(device, name)
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(f"{name}: expected layout=clew.strided, got {layout}; there is no other layout")
+    if pin_memory:
+        raise NotImplementedError(f"{name}: pin_memory=True is not supported; memory is pinned for accelerators only")
+
+
+def checked_size(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
+    """Sizes given one by one, as one sequence, or by keyword."""
+    if size is not None:
+        if given:
+            raise TypeError(f"{name}() got multiple values for argument 'size'")
+    elif len(given) == 1:
+        size = given[0] if isinstance(given[0], tuple | list) else given
+    elif given:
+        size = given
+    else:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    if not isinstance(size, tuple | list):
+        raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    try:
+        sizes = tuple(map(operator.index, size))
+    except TypeError:
+        kind = next(type(each).__name__ for each in size if not hasattr(each, "__index__") or isinstance(each, Tensor))
+        raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {kind}") from None
+    for each in sizes:
+        if each < 0:
+            raise RuntimeError(f"{name}: Dimension size must be non-negative, got {list(sizes)}")
+    return sizes
+
+
+def made(
+    name: str,
+    make: Callable[[Any], Tensor],
+    out: Tensor | None,
+    kind: Any,
+    requires_grad: bool,
+    default: dtype | None = None,
+) -> Tensor:
+    """The tensor that `make` gives for a dtype, or `out` filled with it.
+
+    Args:
+        kind: the dtype that was asked for, or None.
+        default: what None means; by itself it means the default dtype, or that of `out`.
+    """
+    if out is None:
+        result = make(checked_dtype(name, kind, default))
+    else:
+        if not isinstance(out, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        if kind is not None and checked_dtype(name, kind) != out.dtype:
+            raise RuntimeError(f"{name}: dtype {kind} does not match dtype of out parameter ({out.dtype})")
+        result = _written(name, make(out.dtype), out)
+    return result.requires_grad_() if requires_grad else result
+
+
+def _written(name: str, value: Tensor, out: Tensor) -> Tensor:
+    if out.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError(
+            f"{name}: out=... requires grad; functions with out= don't support automatic differentiation"
+        )
+    if out.shape == value.shape:
+        return out.copy_(value)
+    if out.numel():
+        raise RuntimeError(
+            f"{name}: expected out of shape {tuple(value.shape)}, got {tuple(out.shape)}; give one of the right shape, "
+            "or an empty one"
+        )
+    out.data = value
+    return out

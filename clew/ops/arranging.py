@@ -1,0 +1,170 @@
+"""The elements of one tensor repeated, turned, cut, subtracted from their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor, dtype
+
+__all__ = [
+    "diff",
+    "dsplit",
+    "hsplit",
+    "repeat_interleave",
+    "rot90",
+    "split",
+    "tril_indices",
+    "triu_indices",
+    "vsplit",
+]
+METHODS = ["diff", "dsplit", "hsplit", "repeat_interleave", "rot90", "split", "vsplit"]
+
+_ops: Any = _core.ops
+_LONGEST_LIST = 16  # that an operation's attributes have room for
+
+
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive parts along an axis.
+
+    Args:
+        split_size_or_sections: the size of each part but the last, or the sizes of all parts.
+
+    >>> import clew
+    >>> [part.tolist() for part in clew.split(clew.tensor([1, 2, 3]), 2)]
+    [[1, 2], [3]]
+    """
+    sizes: Any = split_size_or_sections
+    if isinstance(sizes, list | tuple) and len(sizes) > _LONGEST_LIST:
+        return tuple(_ops._split_long(tensor, _core.from_numpy(numpy.array(sizes, numpy.int64)), dim))
+    return tuple(_ops.split(tensor, sizes, dim))
+
+
+def _split_along(name: str, x: Tensor, sections: Any, axis: int, least: int) -> tuple[Tensor, ...]:
+    if x.dim() < least:
+        raise RuntimeError(f"{name}: requires a tensor with at least {least} dimension(s), got {x.dim()}")
+    if isinstance(sections, int) and (sections <= 0 or x.shape[axis] % sections):
+        raise RuntimeError(
+            f"{name}: attempted to split along dimension {axis}, but the size of the dimension {x.shape[axis]} is not "
+            f"divisible by the split_size {sections}; use tensor_split"
+        )
+    return tuple(_ops.tensor_split(x, sections, axis))
+
+
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Views of parts along the second axis (a vector's only one): a number of equal ones, or cut before the indices."""
+    return _split_along("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
+
+
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Views of parts along the first axis: a number of equal ones, or cut before the indices."""
+    return _split_along("vsplit", input, indices_or_sections, 0, 2)
+
+
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Views of parts along the third axis: a number of equal ones, or cut before the indices."""
+    return _split_along("dsplit", input, indices_or_sections, 2, 3)
+
+
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each position of an axis repeated, the copies next to each other.
+
+    Args:
+        repeats: how often, for all positions or for each. Without it, `input` holds the repeats, and the positions
+            themselves (0, 1, 2 ...) are repeated.
+        dim: the axis; without it `input` is flattened.
+        output_size: the size that comes out; saves nothing here, but is checked.
+
+    >>> import clew
+    >>> clew.repeat_interleave(clew.tensor([7, 8]), clew.tensor([1, 2])).tolist()
+    [7, 8, 8]
+    """
+    if repeats is None:
+        counts = input.detach().numpy()
+        if counts.ndim != 1 or counts.dtype.kind not in "iu":
+            raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
+        positions: Tensor = _core.from_numpy(numpy.repeat(numpy.arange(counts.size), counts))
+        return positions
+    if dim is None:
+        input, dim = input.flatten(), 0
+    size = input.shape[dim] if input.dim() else 1
+    counts = numpy.asarray(repeats.detach().numpy() if isinstance(repeats, Tensor) else repeats)
+    if counts.ndim > 1 or counts.dtype.kind not in "iu":
+        raise RuntimeError("repeat_interleave: repeats must be an integer, or a vector of integers")
+    if (counts < 0).any():
+        raise RuntimeError("repeat_interleave: Repeats must be non-negative")
+    if counts.ndim == 1 and counts.size not in (1, size):
+        raise RuntimeError(
+            "repeat_interleave: repeats must have the same size as input along dim, but got "
+            f"repeats.size(0) = {counts.size} and input.size({dim}) = {size}"
+        )
+    index = numpy.repeat(numpy.arange(size), counts)
+    if output_size is not None and output_size != index.size:
+        raise RuntimeError(f"repeat_interleave: expected output_size to be {index.size}, got {output_size}")
+    result: Tensor = _ops.index_select(input, dim, _core.from_numpy(index))
+    return result
+
+
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turn by `k` right angles in the plane of two axes, from the first towards the second.
+
+    >>> import clew
+    >>> clew.rot90(clew.tensor([[1, 2], [3, 4]])).tolist()
+    [[2, 4], [1, 3]]
+    """
+    if len(dims) != 2 or dims[0] % input.dim() == dims[1] % input.dim():
+        raise RuntimeError(f"rot90: expected two different axes, got dims {list(dims)} for a {input.dim()}-D tensor")
+    first, second = dims
+    turns = k % 4
+    if turns == 0:
+        return input.clone()
+    flipped: Tensor = _ops.flip(input, {1: (second,), 2: (first, second), 3: (first,)}[turns])
+    return flipped if turns == 2 else flipped.transpose(first, second)
+
+
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The differences between neighbours along an axis, taken `n` times; of bools, whether they differ.
+
+    >>> import clew
+    >>> clew.diff(clew.tensor([1, 4, 9])).tolist()
+    [3, 5]
+    """
+    if input.dim() == 0:
+        raise RuntimeError("diff: expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"diff: order must be non-negative but got {n}")
+    parts = [x for x in (prepend, input, append) if x is not None]
+    x = _ops.cat(parts, dim) if len(parts) > 1 else input
+    is_bool = x.dtype == _core.dtypes["bool"]
+    for _ in range(min(n, x.shape[dim])):
+        size = x.shape[dim]
+        later, earlier = _ops.narrow(x, dim, 1, size - 1), _ops.narrow(x, dim, 0, size - 1)
+        x = later != earlier if is_bool else later - earlier
+    return x
+
+
+def _triangle_indices(rows_and_columns: Any, kind: Any) -> Tensor:
+    result: Tensor = _core.from_numpy(numpy.stack(rows_and_columns).astype(numpy.int64))
+    return result if kind is None else result.to(kind)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """The row and column numbers of the lower triangle of a matrix, as two rows.
+
+    >>> import clew
+    >>> clew.tril_indices(2, 2).tolist()
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    return _triangle_indices(numpy.tril_indices(row, offset, col), dtype)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """The row and column numbers of the upper triangle of a matrix, as two rows."""
+    return _triangle_indices(numpy.triu_indices(row, offset, col), dtype)

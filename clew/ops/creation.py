@@ -1,0 +1,247 @@
+"""New tensors, from data or filled with a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor, dtype
+from ._options import check_options, checked_dtype, checked_size, made
+
+__all__ = [
+    "as_tensor",
+    "asarray",
+    "empty",
+    "empty_strided",
+    "eye",
+    "full",
+    "ones",
+    "scalar_tensor",
+    "tensor",
+    "zeros",
+]
+
+_ops: Any = _core.ops
+_INT64, _BOOL = _core.dtypes["int64"], _core.dtypes["bool"]
+
+
+# ------------------------------------------------------------------------------------------------------------ from data
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A tensor with a copy of the data: a number, nested lists of them, an array, or a tensor (without its history).
+
+    Args:
+        dtype: by default that of an array; bool, int64 or the default dtype for Python's numbers.
+        requires_grad: whether operations on it are recorded.
+
+    >>> import clew
+    >>> clew.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if device is not None or pin_memory:
+        check_options("tensor", None, device, pin_memory)
+    if dtype is not None:
+        dtype = checked_dtype("tensor", dtype)
+    result: Tensor = _core.tensor(data, dtype=dtype, requires_grad=requires_grad)
+    return result
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """The data as a tensor, without a copy if possible: a tensor of the dtype is itself, an array lends its memory.
+
+    >>> import clew, numpy
+    >>> array = numpy.zeros(2)
+    >>> clew.as_tensor(array)[0] = 1.0
+    >>> float(array[0])
+    1.0
+    """
+    check_options("as_tensor", None, device, False)
+    kind = None if dtype is None else checked_dtype("as_tensor", dtype)
+    if isinstance(data, Tensor):
+        return data if kind is None or data.dtype is kind else data.to(kind)
+    if isinstance(data, numpy.ndarray) and data.flags.writeable and all(stride >= 0 for stride in data.strides):
+        lent: Tensor = _core.from_numpy(data)
+        return lent if kind is None or lent.dtype is kind else lent.to(kind)
+    return tensor(data, dtype=kind)
+
+
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    """`as_tensor`, by the name of the array API standard.
+
+    Args:
+        copy: True always copies; False raises where a copy would be needed.
+    """
+    if copy:
+        result = obj.detach().clone() if isinstance(obj, Tensor) else tensor(obj)
+        result = as_tensor(result, dtype, device)
+    else:
+        result = as_tensor(obj, dtype, device)
+        lends = isinstance(obj, Tensor | numpy.ndarray) and result.data_ptr() == as_tensor(obj).data_ptr()
+        if copy is False and not lends:
+            raise ValueError("asarray: can't alias or copy this object without a copy; leave copy=False off")
+    return result.requires_grad_() if requires_grad else result
+
+
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A number as a 0-dim tensor, of the default dtype unless another is given."""
+    return full(
+        (), s, dtype=checked_dtype("scalar_tensor", dtype), layout=layout, device=device, requires_grad=requires_grad
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- filled
+def zeros(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Zeros of the given sizes.
+
+    Args:
+        given, size: the sizes, one by one or as one sequence.
+        out: a tensor to write into, of the right shape or empty.
+        dtype: by default that of `get_default_dtype()`.
+        layout, device: only `clew.strided` and the CPU.
+        requires_grad: whether operations on it are recorded.
+
+    >>> import clew
+    >>> clew.zeros(2, dtype=clew.int64)
+    tensor([0, 0])
+    """
+    check_options("zeros", layout, device, pin_memory)
+    sizes = checked_size("zeros", given, size)
+    return made("zeros", lambda kind: _ops._full(sizes, 0, kind), out, dtype, requires_grad)
+
+
+def ones(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones of the given sizes; arguments as for `zeros`."""
+    check_options("ones", layout, device, pin_memory)
+    sizes = checked_size("ones", given, size)
+    return made("ones", lambda kind: _ops._full(sizes, 1, kind), out, dtype, requires_grad)
+
+
+def empty(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor of the given sizes with whatever its memory holds; arguments as for `zeros`."""
+    del memory_format
+    check_options("empty", layout, device, pin_memory)
+    sizes = checked_size("empty", given, size)
+    return made("empty", lambda kind: _ops._empty(sizes, kind), out, dtype, requires_grad)
+
+
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of the given sizes and strides (in elements) with whatever its memory holds."""
+    check_options("empty_strided", layout, device, pin_memory)
+    sizes = checked_size("empty_strided", (), size)
+    return made(
+        "empty_strided", lambda kind: _ops._empty_strided(sizes, tuple(stride), kind), None, dtype, requires_grad
+    )
+
+
+def as_number(name: str, value: Any) -> Any:
+    """The number that a value is, or that a one-element tensor or array holds."""
+    if isinstance(value, complex):
+        raise NotImplementedError(f"{name}: complex numbers are not supported yet")
+    if isinstance(value, bool | int | float):
+        return value
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{name}(): expected a number, got {type(value).__name__}")
+
+
+def dtype_of_number(value: Any) -> dtype | None:
+    """bool or int64; None, which means the default dtype, for floats."""
+    return _BOOL if isinstance(value, bool) else _INT64 if isinstance(value, int) else None
+
+
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor with one value everywhere.
+
+    Args:
+        size: a sequence of sizes.
+        fill_value: a number or 0-dim tensor, which decides the dtype if none is given.
+
+    >>> import clew
+    >>> clew.full((2,), 3)
+    tensor([3, 3])
+    """
+    check_options("full", layout, device, pin_memory)
+    sizes = checked_size("full", (), size)
+    value = as_number("full", fill_value)
+    default = dtype_of_number(value)
+    return made("full", lambda kind: _ops._full(sizes, value, kind), out, dtype, requires_grad, default)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones on the diagonal of an (n, m) matrix, zeros elsewhere; `m` is `n` by default."""
+    check_options("eye", layout, device, pin_memory)
+    for name, value in (("n", n), ("m", n if m is None else m)):
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"eye(): argument '{name}' must be int, not {type(value).__name__}")
+    return made("eye", lambda kind: _ops._eye(n, n if m is None else m, kind), out, dtype, requires_grad)

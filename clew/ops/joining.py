@@ -1,0 +1,209 @@
+"""Tensors fitted to each other: joined, broadcast, combined."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "column_stack",
+    "dstack",
+    "hstack",
+    "meshgrid",
+    "row_stack",
+    "vstack",
+]
+
+_ops: Any = _core.ops
+
+
+def _each(tensors: tuple[Any, ...]) -> list[Tensor]:
+    """Tensors given one by one or as one list."""
+    if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
+        return list(tensors[0])
+    return list(tensors)
+
+
+def _to_1d(x: Tensor) -> Tensor:
+    return x.reshape(1) if x.dim() == 0 else x
+
+
+def _to_2d(x: Tensor) -> Tensor:
+    return x.reshape(1, 1) if x.dim() == 0 else x.unsqueeze(0) if x.dim() == 1 else x
+
+
+def _to_3d(x: Tensor) -> Tensor:
+    if x.dim() == 0:
+        return x.reshape(1, 1, 1)
+    if x.dim() == 1:
+        return x.unsqueeze(0).unsqueeze(-1)
+    return x.unsqueeze(-1) if x.dim() == 2 else x
+
+
+def _result(tensors: tuple[Any, ...], converted: list[Tensor]) -> Any:
+    return converted[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(converted)
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Each tensor with at least one axis: of one tensor a tensor, of several a tuple.
+
+    >>> import clew
+    >>> clew.atleast_1d(clew.tensor(3.0)).shape
+    clew.Size([1])
+    """
+    return _result(tensors, [_to_1d(x) for x in _each(tensors)])
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Each tensor with at least two axes; a vector becomes a row."""
+    return _result(tensors, [_to_2d(x) for x in _each(tensors)])
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Each tensor with at least three axes; a vector becomes `(1, n, 1)`, a matrix gets a last axis."""
+    return _result(tensors, [_to_3d(x) for x in _each(tensors)])
+
+
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join side by side: vectors along their axis, others along the second axis.
+
+    >>> import clew
+    >>> clew.hstack([clew.tensor([1, 2]), clew.tensor([3])]).tolist()
+    [1, 2, 3]
+    """
+    parts = [_to_1d(x) for x in tensors]
+    result: Tensor = _ops.cat(parts, 0 if parts and parts[0].dim() == 1 else 1, out=out)
+    return result
+
+
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join below each other along the first axis; vectors are rows.
+
+    >>> import clew
+    >>> clew.vstack([clew.tensor([1, 2]), clew.tensor([3, 4])]).tolist()
+    [[1, 2], [3, 4]]
+    """
+    result: Tensor = _ops.cat([_to_2d(x) for x in tensors], 0, out=out)
+    return result
+
+
+row_stack = vstack
+
+
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join along the third axis, which vectors and matrices get first."""
+    result: Tensor = _ops.cat([_to_3d(x) for x in tensors], 2, out=out)
+    return result
+
+
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join along the second axis; vectors are columns."""
+    result: Tensor = _ops.cat([x.reshape(-1, 1) if x.dim() <= 1 else x for x in tensors], 1, out=out)
+    return result
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """All tensors expanded to the shape that they have together.
+
+    >>> import clew
+    >>> a, b = clew.broadcast_tensors(clew.zeros(3, 1), clew.zeros(4))
+    >>> a.shape == b.shape == (3, 4)
+    True
+    """
+    parts = _each(tensors)
+    try:
+        shape = numpy.broadcast_shapes(*[tuple(x.shape) for x in parts])
+    except ValueError:
+        shapes = ", ".join(str(list(x.shape)) for x in parts)
+        raise RuntimeError(f"broadcast_tensors: expected shapes that broadcast together, got {shapes}") from None
+    return tuple(x if tuple(x.shape) == shape else x.expand(shape) for x in parts)
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of all points of a grid, one tensor for each axis.
+
+    Args:
+        tensors: the coordinates along each axis, vectors or 0-dim tensors of one dtype.
+        indexing: "ij" for axes in the order given; "xy" exchanges the first two.
+
+    >>> import clew
+    >>> x, y = clew.meshgrid(clew.tensor([1, 2]), clew.tensor([3, 4, 5]), indexing="ij")
+    >>> x.tolist()
+    [[1, 1, 1], [2, 2, 2]]
+    """
+    parts = _each(tensors)
+    if indexing is None:
+        warnings.warn(
+            "meshgrid: in an upcoming release, it will be required to pass the indexing argument; 'ij' is the default",
+            UserWarning,
+            stacklevel=2,
+        )
+        indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if not parts:
+        raise RuntimeError("meshgrid: expects a non-empty list of tensors")
+    for x in parts:
+        if x.dim() > 1:
+            raise RuntimeError(f"meshgrid: expected scalar or 1D tensor in the tensor list, got shape {list(x.shape)}")
+        if x.dtype != parts[0].dtype:
+            raise RuntimeError("meshgrid: expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(parts) >= 2
+    if swap:
+        parts[:2] = parts[1], parts[0]
+    shape = [x.numel() for x in parts]
+    grids = [
+        x.reshape([-1 if i == axis else 1 for i in range(len(parts))]).expand(shape) for axis, x in enumerate(parts)
+    ]
+    if swap:
+        grids = [grid.swapaxes(0, 1) for grid in grids]
+        grids[:2] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All combinations of the elements of vectors, one in each row.
+
+    >>> import clew
+    >>> clew.cartesian_prod(clew.tensor([1, 2]), clew.tensor([3, 4])).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
+    parts = _each(tensors)
+    if len(parts) == 1:
+        return parts[0]
+    result: Tensor = _ops.stack([grid.flatten() for grid in meshgrid(*parts, indexing="ij")], 1)
+    return result
+
+
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given ones along its diagonal and zeros elsewhere; vectors are rows.
+
+    >>> import clew
+    >>> clew.block_diag(clew.tensor([[1, 2]]), clew.tensor([3])).tolist()
+    [[1, 2, 0], [0, 0, 3]]
+    """
+    blocks = [_to_2d(x) for x in _each(tensors)]
+    if any(block.dim() != 2 for block in blocks):
+        raise RuntimeError("block_diag: expected tensors with at most 2 dimensions")
+    columns = sum(block.shape[1] for block in blocks)
+    rows, before = [], 0
+    for block in blocks:
+        height, width = block.shape
+        # Zeros of dtype bool yield to any other dtype.
+        sides = [_core.from_numpy(numpy.zeros((height, n), bool)) for n in (before, columns - before - width)]
+        rows.append(_ops.cat([sides[0], block, sides[1]], 1))
+        before += width
+    result: Tensor = _ops.cat(rows, 0) if rows else _core.tensor([]).reshape(1, 0)
+    return result

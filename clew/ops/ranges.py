@@ -1,0 +1,121 @@
+"""New tensors whose elements are evenly spaced."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from ._options import check_options, made
+from .creation import as_number
+
+__all__ = ["arange", "linspace", "logspace"]
+
+_ops: Any = _core.ops
+_INT64, _FLOAT64 = _core.dtypes["int64"], _core.dtypes["float64"]
+
+
+def arange(
+    *given: Any,
+    start: Any = None,
+    end: Any = None,
+    step: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from `start` (0 if not given) up to `end`, which is left out, in steps of `step` (1).
+
+    Args:
+        given: `end`, or `start, end`, or `start, end, step`.
+        dtype: by default int64 if all of them are integers, else the default dtype.
+
+    >>> import clew
+    >>> clew.arange(1, 10, 4)
+    tensor([1, 5, 9])
+    """
+    check_options("arange", layout, device, pin_memory)
+    if len(given) == 1 and end is None:
+        end = given[0]
+    elif len(given) <= 3 and given:
+        start, end, step = _fill_in("arange", given, start, end, step)
+    if end is None:
+        raise TypeError(
+            f"arange() received an invalid combination of arguments - got {len(given)} numbers; expected an end"
+        )
+    bounds = [as_number("arange", 0 if start is None else start), as_number("arange", end)]
+    bounds.append(as_number("arange", 1 if step is None else step))
+    default = _INT64 if all(isinstance(bound, int) for bound in bounds) else None
+    return made("arange", lambda kind: _ops._arange(*bounds, kind), out, dtype, requires_grad, default)
+
+
+def _fill_in(name: str, given: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
+    """Positional arguments, then what was named."""
+    for value in named[: len(given)]:
+        if value is not None:
+            raise TypeError(f"{name}() got multiple values for an argument")
+    return given + named[len(given) :]
+
+
+def _checked_steps(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any, int]:
+    if not hasattr(steps, "__index__"):
+        raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
+    return as_number(name, start), as_number(name, end), steps
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """As many numbers as `steps`, evenly spaced from `start` to `end`, both included.
+
+    >>> import clew
+    >>> clew.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    check_options("linspace", layout, device, pin_memory)
+    first, last, count = _checked_steps("linspace", start, end, steps)
+    return made("linspace", lambda kind: _ops._linspace(first, last, count, kind), out, dtype, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`base` to the powers of `linspace(start, end, steps)`.
+
+    >>> import clew
+    >>> clew.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    check_options("logspace", layout, device, pin_memory)
+    first, last, count = _checked_steps("logspace", start, end, steps)
+
+    def make(kind: Any) -> Tensor:
+        if base < 0 or math.isnan(base):
+            raise NotImplementedError(f"logspace: expected a base of 0 or more, got {base}")
+        powers: Tensor = _ops.pow(base, _ops._linspace(first, last, count, _FLOAT64))
+        return powers.to(kind)
+
+    return made("logspace", make, out, dtype, requires_grad)

@@ -1,0 +1,22 @@
+// Random numbers in tensors, and whose they are.
+#pragma once
+#include "core/base/random.h"
+#include "core/tensor/tensor.h"
+
+namespace clew {
+
+// What random operations of this thread draw from: the default generator, or another for as long as one is chosen.
+Generator& current_generator();
+Generator* choose_generator(Generator* generator);  // null: the default one; gives what was chosen before
+
+// These fill x, in the order of its memory. Errors begin with `op`.
+void draw_uniform(const char* op, const Tensor& x, double from, double to);
+void draw_normal(const char* op, const Tensor& x, double mean, double deviation);
+void draw_integers(const char* op, const Tensor& x, std::int64_t low, std::int64_t high);
+void draw_bernoulli(const Tensor& x, double probability);
+
+// Fresh memory with the geometry of x: its strides if x is dense, else the same order of axes without gaps. PyTorch's *_like make
+// this, and random numbers lie in it as in memory.
+Tensor empty_like(const Tensor& x, DType dtype);
+
+}  // namespace clew
