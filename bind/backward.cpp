@@ -4,6 +4,7 @@
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 
@@ -137,6 +138,16 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
     BackwardRequest request{.roots = roots, .gradients = gradients, .keep_graph = options.keep_graph, .create_graph = options.create_graph,
                             .kind = kind, .inputs = inputs, .accumulate_inputs = accumulate};
     BackwardResult result = run_backward(request);
+    if (accumulate) {
+        // The engine fills .grad of leaves; inputs may be results, too.
+        const ModeGuard guard(kNoGrad, !options.create_graph);
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            Tensor& gradient = result.captured[i];
+            if (!gradient || !grad_fn_of(inputs[i])) continue;
+            const Tensor before = grad_of(inputs[i]);
+            set_grad(inputs[i], before ? engine_ops.add(before, gradient) : engine_ops.clone(gradient));
+        }
+    }
     if (on_backward) notify(roots, result);
     return std::move(result.captured);
 }

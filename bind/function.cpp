@@ -106,6 +106,7 @@ PyObject* record(PyObject*, PyObject* args) {
             attach_body(node.get(), {static_cast<std::uint32_t>(inputs.size()), static_cast<std::uint16_t>(saved.size()),
                                      static_cast<std::uint16_t>(outputs.size())});
             for (std::size_t i = 0; i < inputs.size(); ++i) set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
+            node->sequence = tick();  // younger than what it leads to: an input that is a view may have got its node just now
         }
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             if (!outputs[i]) continue;

@@ -15,21 +15,26 @@ namespace {
 constexpr const char* kWhatIsValid =
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)";
 
-bool is_array(PyObject* object) { return PyObject_CheckBuffer(object) && PySequence_Check(object) && PyIndex_Check(object); }
+bool is_array(PyObject* object) {
+    return PyObject_CheckBuffer(object) && PySequence_Check(object) && PyIndex_Check(object);
+}
 
 // PyTorch (and once NumPy) reads a short list that holds more than numbers as if it were a tuple.
 bool is_like_tuple(PyObject* key) {
     constexpr Py_ssize_t longest = 32;
     if (PyTuple_Check(key)) return true;
-    if (as_tensor(key) || !PySequence_Check(key) || is_array(key) || PyUnicode_Check(key) || PyBytes_Check(key)) return false;
+    if (as_tensor(key) || !PySequence_Check(key) || is_array(key) || PyUnicode_Check(key) || PyBytes_Check(key))
+        return false;
     const Py_ssize_t count = PySequence_Size(key);
     if (count < 0) PyErr_Clear();
     for (Py_ssize_t i = 0; i < count && count < longest; ++i) {
         const Handle held = Handle::steal(checked(PySequence_GetItem(key, i)));
         auto* item = static_cast<PyObject*>(held.get());
-        if (as_tensor(item) || PySequence_Check(item) || PySlice_Check(item) || item == Py_Ellipsis || item == Py_None) {
+        if (as_tensor(item) || PySequence_Check(item) || PySlice_Check(item) || item == Py_Ellipsis ||
+            item == Py_None) {
             checked(PyErr_WarnEx(PyExc_UserWarning,
-                                 "Using a non-tuple sequence for multidimensional indexing is deprecated: it reads x[[a, b]] as x[a, b]; write "
+                                 "Using a non-tuple sequence for multidimensional indexing is deprecated: it reads "
+                                 "x[[a, b]] as x[a, b]; write "
                                  "x[tuple(seq)], or x[torch.tensor(seq)] if that is what you mean",
                                  1));
             return true;
@@ -41,13 +46,15 @@ bool is_like_tuple(PyObject* key) {
 // A list or array as a tensor of indices or a mask.
 Tensor index_from(PyObject* sequence) {
     if (PyUnicode_Check(sequence) || PyBytes_Check(sequence))
-        fail(ErrorKind::Type, "index: expected an integer, slice, ellipsis, None, tensor or list, got %s", Py_TYPE(sequence)->tp_name);
+        fail(ErrorKind::Type, "index: expected an integer, slice, ellipsis, None, tensor or list, got %s",
+             Py_TYPE(sequence)->tp_name);
     Handle wide;  // an array of integers that have no native dtype
     if (is_array(sequence)) {
         const Handle dtype = Handle::steal(checked(PyObject_GetAttrString(sequence, "dtype")));
         const Handle kind = Handle::steal(checked(PyObject_GetAttrString(static_cast<PyObject*>(dtype.get()), "char")));
         const char* letter = PyUnicode_AsUTF8(static_cast<PyObject*>(kind.get()));
-        if (letter && std::strchr("bhHIL", *letter)) wide = Handle::steal(checked(PyObject_CallMethod(sequence, "astype", "s", "int64")));
+        if (letter && std::strchr("bhHIL", *letter))
+            wide = Handle::steal(checked(PyObject_CallMethod(sequence, "astype", "s", "int64")));
     }
     const Tensor made = tensor_from_python(wide ? static_cast<PyObject*>(wide.get()) : sequence);
     return is_floating(made.dtype()) ? converted(made, DType::Int64) : made;  // an empty list is floating, too
@@ -73,7 +80,8 @@ struct Part {
 };
 
 Part part_of_tensor(PyObject* object, Tensor tensor) {
-    if (tensor.ndim() != 0 || is_floating(tensor.dtype())) return {.kind = Part::Indices, .object = object, .tensor = std::move(tensor)};
+    if (tensor.ndim() != 0 || is_floating(tensor.dtype()))
+        return {.kind = Part::Indices, .object = object, .tensor = std::move(tensor)};
     escape(tensor, "index");
     const std::int64_t number = read_integer(tensor);
     if (is_mask(tensor)) return {.kind = Part::Truth, .object = object, .truth = number != 0};
@@ -113,15 +121,16 @@ std::vector<Part> parts_of(PyObject* key) {
 Tensor select_position(const Tensor& x, int axis, PyObject* integer, int real_axis) {
     if (x.ndim() == 0)
         fail(ErrorKind::Index,
-             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
+             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+             "0-dim tensor to a "
              "number");
     int overflow;
     const long long index = PyLong_AsLongLongAndOverflow(integer, &overflow);
     const std::int64_t size = x.size(axis);
     if (overflow || index < -size || index >= size) {
         const Handle text = Handle::steal(checked(PyObject_Str(integer)));
-        fail(ErrorKind::Index, "index %s is out of bounds for dimension %d with size %lld", PyUnicode_AsUTF8(static_cast<PyObject*>(text.get())),
-             real_axis, static_cast<long long>(size));
+        fail(ErrorKind::Index, "index %s is out of bounds for dimension %d with size %lld",
+             PyUnicode_AsUTF8(static_cast<PyObject*>(text.get())), real_axis, static_cast<long long>(size));
     }
     return clew::select(x, axis, index);
 }
@@ -140,9 +149,11 @@ Selection select(const Tensor& x, PyObject* key) {
     int named = 0;
     for (const Part& part : parts) named += part.axes();
     // A 0-dim tensor has an error of its own for x[0] and x[:].
-    const bool number_alone = x.ndim() == 0 && parts.size() == 1 && (parts[0].kind == Part::Integer || parts[0].kind == Part::Slice) &&
+    const bool number_alone = x.ndim() == 0 && parts.size() == 1 &&
+                              (parts[0].kind == Part::Integer || parts[0].kind == Part::Slice) &&
                               as_tensor(parts[0].object) == nullptr;
-    if (named > x.ndim() && !number_alone) fail(ErrorKind::Index, "too many indices for tensor of dimension %d", x.ndim());
+    if (named > x.ndim() && !number_alone)
+        fail(ErrorKind::Index, "too many indices for tensor of dimension %d", x.ndim());
 
     Selection result{x, {}};
     int axis = 0, real_axis = 0, noted = 0;  // `noted` axes of the view have their entry in indices
@@ -154,16 +165,20 @@ Selection select(const Tensor& x, PyObject* key) {
     };
     for (Part& part : parts) {
         const int spans = part.axes();
-        if (axis + spans > result.view.ndim() && !number_alone) fail(ErrorKind::Index, "too many indices for tensor of dimension %d", x.ndim());
+        if (axis + spans > result.view.ndim() && !number_alone)
+            fail(ErrorKind::Index, "too many indices for tensor of dimension %d", x.ndim());
         switch (part.kind) {
             case Part::Integer:
-                result.view = select_position(result.view, axis, static_cast<PyObject*>(part.integer.get()), real_axis++);
+                result.view =
+                    select_position(result.view, axis, static_cast<PyObject*>(part.integer.get()), real_axis++);
                 break;
             case Part::Slice:
                 result.view = take_slice(result.view, axis++, part.object, parts.size() == 1);
                 ++real_axis;
                 break;
-            case Part::NewAxis: result.view = unsqueeze(result.view, axis++); break;
+            case Part::NewAxis:
+                result.view = unsqueeze(result.view, axis++);
+                break;
             case Part::Ellipsis:
                 axis += x.ndim() - named;
                 real_axis += x.ndim() - named;

@@ -13,9 +13,12 @@ namespace {
 // A subclass's __torch_function__(func, types, args, {}).
 PyObject* dispatch(const char* name, PyObject* self, PyObject* args) {
     const Handle held = Handle::steal(checked(args));
-    const Handle handler = Handle::steal(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__torch_function__")));
-    const Handle function = Handle::steal(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&tensor_type), name)));
-    return checked(PyObject_CallFunction(static_cast<PyObject*>(handler.get()), "O(O)O{}", static_cast<PyObject*>(function.get()), Py_TYPE(self),
+    const Handle handler = Handle::steal(
+        checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__torch_function__")));
+    const Handle function =
+        Handle::steal(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&tensor_type), name)));
+    return checked(PyObject_CallFunction(static_cast<PyObject*>(handler.get()), "O(O)O{}",
+                                         static_cast<PyObject*>(function.get()), Py_TYPE(self),
                                          static_cast<PyObject*>(held.get())));
 }
 
@@ -23,8 +26,8 @@ PyObject* dispatch(const char* name, PyObject* self, PyObject* args) {
 Tensor value_of(PyObject* value, const Tensor& self) {
     if (TensorObject* tensor = as_tensor(value)) return Tensor(tensor);
     if (!is_number(value))
-        fail(ErrorKind::Type, "can't assign a %s to a %s Tensor; make it a tensor first, with clew.tensor(...)", Py_TYPE(value)->tp_name,
-             dtype_name(self.dtype()));
+        fail(ErrorKind::Type, "can't assign a %s to a %s Tensor; make it a tensor first, with clew.tensor(...)",
+             Py_TYPE(value)->tp_name, dtype_name(self.dtype()));
     return converted(tensor_from_number(value), self.dtype());
 }
 

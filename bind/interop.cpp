@@ -55,6 +55,10 @@ DType dtype_of_format(const Py_buffer& buffer) {
 int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     auto* tensor = reinterpret_cast<TensorObject*>(self);
     const Layout& layout = *tensor->layout;
+    if (Tensor(tensor).requires_grad()) {
+        PyErr_SetString(PyExc_BufferError, "buffer: the tensor requires grad, and writes to the buffer would not be recorded; use tensor.detach()");
+        return -1;
+    }
     if (!layout.contiguous && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
         PyErr_SetString(PyExc_BufferError, "buffer: the tensor is not contiguous; ask for strides, or call contiguous()");
         return -1;
@@ -199,7 +203,9 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
         made->offset = bytes / buffer->itemsize;
         made->dtype = dtype;
         own_version(result, 0);
-        if (TensorObject* source = as_tensor(root)) made->lost = source->lost;
+        // What was computed in NumPy has no history, wherever its data came from.
+        TensorObject* source = as_tensor(root);
+        made->lost = source && source->lost ? source->lost : Lost::make("from_numpy");
         return wrap(result);
     });
 }
@@ -482,7 +488,8 @@ PyObject* tensor_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
         if (tensor.requires_grad() && !force)
             fail(ErrorKind::Runtime, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
         escape(tensor, "numpy");
-        const Handle view = Handle::steal(checked(PyMemoryView_FromObject(self)));
+        const Handle shown = tensor.requires_grad() ? Handle::steal(wrap(detach(tensor))) : Handle::borrow(self);
+        const Handle view = Handle::steal(checked(PyMemoryView_FromObject(static_cast<PyObject*>(shown.get()))));
         const Handle numpy = Handle::steal(checked(PyImport_ImportModule("numpy")));
         return checked(PyObject_CallMethod(static_cast<PyObject*>(numpy.get()), "asarray", "O", static_cast<PyObject*>(view.get())));
     });

@@ -18,7 +18,6 @@
 NB_MODULE(_core, m) {
     using namespace clew::bind;
     PyObject* module = m.ptr();
-    nanobind::set_leak_warnings(false);  // what lives as long as the module is no leak
     nanobind::set_leak_warnings(false);  // CPython itself leaves modules behind at exit
     nanobind::register_exception_translator([](const std::exception_ptr& error, void*) {
         try {

@@ -165,6 +165,13 @@ PyObject* saved_value(Node& node, const char* name) {
     }
     if (!is_operation(&node) || node.has(Node::kFunction)) return nullptr;
     const auto& def = static_cast<const OpDef&>(*node.kind);
+    // What another call would have saved, but no input of this one needed.
+    for (const Saves& saves : def.saved_by_rule) {
+        for (int i = 0; i < 32; ++i) {
+            if ((saves.inputs >> i & 1) && std::strcmp(def.input_name(def, i), name) == 0) Py_RETURN_NONE;
+            if ((saves.outputs >> i & 1) && std::strcmp(def.output_name(def, i), name) == 0) Py_RETURN_NONE;
+        }
+    }
     std::size_t field = 0;
     PyObject* result = nullptr;
     for (const Argument& argument : def.schema.arguments) {

@@ -45,7 +45,19 @@ PyObject* get_grad_fn(PyObject* self, void*) {
 PyObject* get_is_leaf(PyObject* self, void*) {
     return guarded([&] { return PyBool_FromLong(!grad_fn_of(tensor_of(self))); });
 }
-PyObject* get_grad(PyObject* self, void*) { return wrap(grad_of(tensor_of(self))); }
+PyObject* get_grad(PyObject* self, void*) {
+    return guarded([&] {
+        const Tensor tensor = tensor_of(self);
+        Tensor grad = grad_of(tensor);
+        if (!grad && tensor->grad_fn && !tensor->has(TensorObject::kRetainsGrad))
+            checked(PyErr_WarnEx(PyExc_UserWarning,
+                                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                                 "Tensor, use .retain_grad() on the non-leaf Tensor.",
+                                 1));
+        return wrap(std::move(grad));
+    });
+}
 int set_grad_attribute(PyObject* self, PyObject* value, void*) {
     return guarded([&] {
         const Tensor tensor = tensor_of(self);
@@ -99,7 +111,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
         TensorObject* given = value ? as_tensor(value) : nullptr;
         if (given == nullptr) fail(ErrorKind::Type, "data: expected a Tensor, got %s", value ? Py_TYPE(value)->tp_name : "a deletion");
         const Tensor tensor = tensor_of(self), source(given);
-        if (tensor.dtype() != source.dtype() && (tensor->grad_fn || tensor.requires_grad()))
+        if (tensor.dtype() != source.dtype() && (tensor->grad_fn || (tensor.requires_grad() && !is_floating(source.dtype()))))
             fail(ErrorKind::Runtime, "data: incompatible tensor type: expected %s, got %s; a tensor in a graph keeps its dtype",
                  dtype_name(tensor.dtype()), dtype_name(source.dtype()));
         const std::uint32_t version = version_of(*tensor.get());
@@ -178,8 +190,18 @@ PyObject* backward(PyObject* self, PyObject* args, PyObject* kwargs) {
     });
 }
 
+PyObject* as_subclass_method(PyObject* self, PyObject* type);
+
+// What a method gives for an object of a subclass has the subclass, as results of operations do.
+PyObject* like_self(PyObject* self, Tensor result) {
+    const Handle plain = Handle::steal(wrap(std::move(result)));
+    auto* object = static_cast<PyObject*>(plain.get());
+    if (object == self || !needs_dispatch(self)) return Py_NewRef(object);
+    return checked(as_subclass_method(object, reinterpret_cast<PyObject*>(Py_TYPE(self))));
+}
+
 PyObject* detach_method(PyObject* self, PyObject*) {
-    return guarded([&] { return wrap(detach(tensor_of(self))); });
+    return guarded([&] { return like_self(self, detach(tensor_of(self))); });
 }
 
 PyObject* detach_in_place(PyObject* self, PyObject*) {
@@ -258,7 +280,7 @@ PyObject* is_contiguous_method(PyObject* self, PyObject*) { return PyBool_FromLo
 PyObject* is_inference_method(PyObject* self, PyObject*) { return PyBool_FromLong(self_of(self)->has(TensorObject::kInference)); }
 PyObject* is_view_method(PyObject* self, PyObject*) { return PyBool_FromLong(static_cast<bool>(self_of(self)->base)); }
 PyObject* contiguous_method(PyObject* self, PyObject*) {
-    return guarded([&] { return wrap(contiguous(tensor_of(self))); });
+    return guarded([&] { return like_self(self, contiguous(tensor_of(self))); });
 }
 PyObject* cast_method(PyObject* self, PyObject* dtype) {
     return guarded([&]() -> PyObject* {

@@ -7,8 +7,8 @@
 >>> x.grad
 tensor([2., 4.])
 
-Beyond PyTorch: `explain` tells what a graph saved and freed, `memory.stats` what that comes to, and errors of the graph name
-the lines of the program that they are about.
+Beyond PyTorch: `explain` tells what a graph saved and freed, `memory.stats` what that comes to, and errors of the
+graph name the lines of the program that they are about.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 import math as _math
 import os as _os
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _core
@@ -25,7 +24,6 @@ from . import autograd as autograd
 from . import memory as memory
 from . import ops as ops
 from ._blas import set_library as _set_library
-
 from ._core import Node as Node
 from ._core import Tensor as Tensor
 from ._core import dtype as dtype
@@ -64,11 +62,6 @@ from .autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 
-if TYPE_CHECKING:
-    from . import cuda, graph, linalg, nn, optim, overrides, random, serialization, special, testing, utils
-    from .graph import explain
-    from .serialization import load, save
-
 __version__ = "0.1.0"
 
 _core.set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
@@ -82,7 +75,20 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
 # Loaded when they are first asked for: they are large, or few programs need them.
-_MODULES = {"cli", "cuda", "graph", "linalg", "nn", "optim", "overrides", "random", "serialization", "special", "testing", "utils"}
+_MODULES = {
+    "cli",
+    "cuda",
+    "graph",
+    "linalg",
+    "nn",
+    "optim",
+    "overrides",
+    "random",
+    "serialization",
+    "special",
+    "testing",
+    "utils",
+}
 _FUNCTIONS = {"explain": "graph", "load": "serialization", "save": "serialization"}
 
 

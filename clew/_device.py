@@ -34,7 +34,9 @@ class device:
             raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {type}")
         if colon:
             if index is not None:
-                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
             if not number.isdecimal():
                 raise RuntimeError(f"Invalid device string: '{type}'; expected a number after the colon")
             index = int(number)
@@ -81,7 +83,9 @@ def check_device(value: Any, operation: str) -> device:
         return CPU
     found = device(value)
     if found.type != "cpu":
-        raise NotImplementedError(f"{operation}: expected device 'cpu', got '{found}'; the CPU is the only device so far")
+        raise NotImplementedError(
+            f"{operation}: expected device 'cpu', got '{found}'; the CPU is the only device so far"
+        )
     return CPU
 
 

@@ -1,9 +1,9 @@
 """Subclasses of Tensor and `__torch_function__`.
 
 Note [Subclasses in Python]
-An operation on an object of a subclass goes to `type(object).__torch_function__(func, types, args, kwargs)`. The default, below,
-runs the operation on plain tensors and gives the results the subclass. A class that has `_disabled_torch_function_impl`
-there instead takes no part: operations on it give plain tensors (Parameter).
+An operation on an object of a subclass goes to `type(object).__torch_function__(func, types, args, kwargs)`. The
+default, below, runs the operation on plain tensors and gives the results the subclass. A class that has
+`_disabled_torch_function_impl` there instead takes no part: operations on it give plain tensors (Parameter).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def _converted(self: Tensor, kind: dtype, copy: bool = False) -> Tensor:
 # ---------------------------------------------------------------------------------------------------------------- hooks
 @method
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> HookHandle:
-    """Call `hook(grad)` each time the gradient of this tensor has been computed. What it returns, if not None, replaces it.
+    """Call `hook(grad)` each time this tensor's gradient has been computed. What it returns, if not None, replaces it.
 
     Raises:
         RuntimeError: the tensor needs no gradient.
@@ -233,5 +233,10 @@ for _name in ("share_memory_", "pin_memory", "to_sparse", "rename", "storage"):
     _refuse.__name__ = _name
     method(_refuse)
 
+
+def _constant(value: Any) -> property:
+    return property(lambda self: value)
+
+
 for _name, _value in (("device", CPU), ("layout", strided), ("is_cpu", True), ("is_meta", False), ("is_mps", False)):
-    _core.add_method(_name, property(lambda self, _value=_value: _value))
+    _core.add_method(_name, _constant(_value))

@@ -18,7 +18,9 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     array = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
-            raise ValueError(f"__array__: a copy is needed to convert {array.dtype} to {dtype}, and copy=False forbids it")
+            raise ValueError(
+                f"__array__: a copy is needed to convert {array.dtype} to {dtype}, and copy=False forbids it"
+            )
         return array.astype(dtype)
     return array.copy() if copy else array
 
@@ -162,14 +164,12 @@ def __setstate__(self: Tensor, state: dict[str, Any]) -> None:
     self.__dict__.update(state)
 
 
-# ---------------------------------------------------------------------------------------------------- Python's protocols
+# --------------------------------------------------------------------------------------------------- Python's protocols
 @method
 def _contains(self: Tensor, element: Any) -> bool:
     """`element in tensor`: whether some element equals it."""
     if not isinstance(element, Tensor | int | float):
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
     return bool((self == element).any())
 
 
@@ -197,7 +197,9 @@ def __dir__(self: Tensor) -> list[str]:
 def apply_(self: Tensor, callable: Any) -> Tensor:
     """Replace each element by what the function gives for it. Slow: it calls Python for each one."""
     if self.requires_grad:
-        raise RuntimeError("apply_: Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
+        raise RuntimeError(
+            "apply_: Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead."
+        )
     return self.copy_(_map(self, callable, self))
 
 

@@ -92,15 +92,14 @@ class _Format:
         counted = [value for value in values if value != 0 and math.isfinite(value)]
         if counted:
             self._choose(counted)
-        if _options.sci_mode is not None:
-            self.scientific = _options.sci_mode
 
     def _choose(self, values: list[float]) -> None:
         magnitudes = [abs(value) for value in values]
         smallest, largest = min(magnitudes), max(magnitudes)
         self.whole = all(value == math.ceil(value) for value in values)
         too_wide = largest / smallest > 1000.0 or largest > 1.0e8
-        self.scientific = too_wide or (not self.whole and smallest < 1.0e-4)
+        by_values = too_wide or (not self.whole and smallest < 1.0e-4)
+        self.scientific = by_values if _options.sci_mode is None else _options.sci_mode
         self.width = max(1, *(len(self.bare(value)) for value in values))
 
     def bare(self, value: Any) -> str:

@@ -21,6 +21,33 @@ def unsupported(name: str, instead: str = "") -> UnsupportedError:
 
 # What scripts are likely to ask for. Other names are plain AttributeErrors.
 PYTORCHS = frozenset(
-    "Event Stream amp ao autocast compile compiler distributed distributions export fft func fx hub istft jit mps "
-    "multiprocessing onnx profiler quantization sparse sparse_coo_tensor sparse_csr_tensor stft vmap xpu".split()
+    [
+        "Event",
+        "Stream",
+        "amp",
+        "ao",
+        "autocast",
+        "compile",
+        "compiler",
+        "distributed",
+        "distributions",
+        "export",
+        "fft",
+        "func",
+        "fx",
+        "hub",
+        "istft",
+        "jit",
+        "mps",
+        "multiprocessing",
+        "onnx",
+        "profiler",
+        "quantization",
+        "sparse",
+        "sparse_coo_tensor",
+        "sparse_csr_tensor",
+        "stft",
+        "vmap",
+        "xpu",
+    ]
 )

@@ -35,6 +35,14 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="beyond PyTorch"))
 
 
+def pytest_collection_finish(session):
+    """What is imported by now stays: the collector need not look at it again before and after each test."""
+    if importlib.util.find_spec("torch"):
+        importlib.import_module("torch")
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
@@ -55,10 +63,13 @@ def on_oracle():
     return ON_ORACLE
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def oracle():
-    """PyTorch itself, to compute what is expected."""
-    return importlib.import_module("torch")
+    """PyTorch itself, to compute what is expected. Its many objects are kept out of each later garbage collection."""
+    module = importlib.import_module("torch")
+    gc.collect()
+    gc.freeze()
+    return module
 
 
 @pytest.fixture(autouse=True)

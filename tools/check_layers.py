@@ -18,7 +18,7 @@ CORE: dict[str, tuple[str, ...]] = {
     "core/ops": ("core/base", "core/kernels", "core/tensor", "core/autograd", "core/ops"),
     "bind": ("core", "bind"),
 }
-# The core knows no Python, and a kernel family no standard library that could share inline code between instruction sets.
+# The core knows no Python, and a kernel family no standard library that shares inline code between instruction sets.
 FAMILY_HEADERS = {"cstdint", "cstddef", "cmath", "cfloat", "climits"}
 
 PYTHON: dict[str, tuple[str, ...]] = {

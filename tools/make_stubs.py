@@ -1,157 +1,352 @@
-"""Writes the stubs and the operations page from the registry: clew/_core.pyi, clew/_functions.pyi, docs/operations.md.
+"""Writes what is known from the core at run time: its type stubs and the operations page.
 
-python tools/make_stubs.py           writes them
+python tools/make_stubs.py           writes clew/_core.pyi, clew/_functions.pyi, clew/__init__.pyi, docs/operations.md
 python tools/make_stubs.py --check   fails if they are not up to date
+
+Properties, operators and functions of the core that are written by hand are in tools/core_stub_template.pyi; the
+methods come from the registry and from the Python functions that were given to the core's classes.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
 import inspect
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import clew
 from clew import _core
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = ROOT / "tools" / "core_stub_template.pyi"
 
 # Flags of core/ops/opdef.h.
-METHOD, FUNCTION, IN_PLACE, OUT, PROPERTY, HIDDEN, MANY_VIEWS = 1, 2, 4, 8, 128, 64, 512
+METHOD, FUNCTION, IN_PLACE, OUT, HIDDEN, MANY_VIEWS = 1, 2, 4, 8, 64, 512
 
 TYPES = {
     "Tensor": "Tensor",
     "Tensor[]": "Sequence[Tensor]",
-    "Operand": "Tensor | Number",
+    "Operand": "Tensor | _Number",
     "bool": "bool",
     "int": "int",
     "float": "float",
-    "Scalar": "Number",
+    "Scalar": "_Number",
     "int[]": "int | Sequence[int]",
     "str": "str",
     "dtype": "dtype",
 }
-DEFAULTS = {"True", "False", "None"}
+TENSOR_NAMES = set(dir(_core.Tensor))
+OBJECT_NAMES = set(dir(object))
+
+# What signatures may name besides builtins, and where it comes from.
+IMPORTED = {
+    "Generator": "clew.random",
+    "HookHandle": "clew.autograd.handles",
+    "Lost": "clew.graph.records",
+    "Release": "clew.graph.records",
+    "SavedSlot": "clew.graph.records",
+    "Size": "clew._size",
+    "UntypedStorage": "clew._storage",
+    "Write": "clew.graph.records",
+    "device": "clew._device",
+    "layout": "clew._device",
+}
+KNOWN = {*IMPORTED, "Any", "Callable", "Iterator", "Node", "Self", "Sequence", "Tensor", "dtype", "_Number"}
 
 Overload = dict[str, Any]
 
 
-def parameter(argument: dict[str, Any]) -> str:
-    kind = TYPES[argument["type"]] + (" | None" if argument["optional"] else "")
-    text = f"{argument['name']}: {kind}"
-    return text + " = ..." if argument["default"] is not None else text
-
-
-def result_type(name: str, overload: Overload) -> str:
-    if overload["flags"] & MANY_VIEWS:
-        return "tuple[Tensor, ...]"
-    return "Tensor" if overload["outputs"] == 1 else f"{name}_result"
-
-
-def signature(name: str, overload: Overload, *, method: bool, in_place: bool = False) -> str:
-    parts: list[str] = []
-    starred = False
-    for position, argument in enumerate(overload["arguments"]):
-        if method and position == 0:
-            parts.append("self")
+def written_type(annotation: str, *, in_tensor: bool) -> str:
+    """The annotation as the stub says it: in the class Tensor, `int` and `dtype` are members, so others are named."""
+    tree = ast.parse(annotation, mode="eval")
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Name):
             continue
+        if hasattr(builtins, node.id):
+            if in_tensor and node.id in TENSOR_NAMES:
+                node.id = f"builtins.{node.id}"
+        elif node.id not in KNOWN:
+            return "Any"
+        elif in_tensor and node.id in TENSOR_NAMES:
+            node.id = f"_{node.id}"
+    return ast.unparse(tree)
+
+
+def parameter(argument: dict[str, Any], *, method: bool) -> str:
+    kind = written_type(TYPES[argument["type"]], in_tensor=method) + (" | None" if argument["optional"] else "")
+    return f"{argument['name']}: {kind}" + (" = ..." if argument["default"] is not None else "")
+
+
+def result_type(overload: Overload) -> str:
+    if overload["flags"] & MANY_VIEWS or overload["outputs"] == 0:  # as many as the input says
+        return "tuple[Tensor, ...]"
+    return "Tensor" if overload["outputs"] == 1 else f"{base_name(overload)}_result"
+
+
+def base_name(overload: Overload) -> str:
+    name: str = overload["name"]
+    return name.split(".")[0]
+
+
+def is_in_place(name: str, overload: Overload) -> bool:
+    """Whether this is the derived form `x.op_(...)` of an operation that is registered as `op`."""
+    return name.endswith("_") and not base_name(overload).endswith("_")
+
+
+def signatures(name: str, overload: Overload, *, method: bool) -> list[str]:
+    in_place = is_in_place(name, overload)
+    arguments = overload["arguments"]
+    parts = ["self"] if method else []
+    starred = False
+    for argument in arguments[1:] if method else arguments:
         if argument["keyword_only"] and not starred:
             parts.append("*")
             starred = True
-        parts.append(parameter(argument))
+        parts.append(parameter(argument, method=method))
     if overload["flags"] & OUT and not in_place:
         parts += [] if starred else ["*"]
         parts.append("out: Tensor | None = ..." if overload["outputs"] == 1 else "out: tuple[Tensor, ...] | None = ...")
-    written = name + "_" if in_place else name
-    return f"def {written}({', '.join(parts)}) -> {'Tensor' if in_place else result_type(name, overload)}: ..."
-
-
-def variadic(name: str, overload: Overload, *, method: bool) -> str | None:
-    """x.view(2, 3) beside x.view((2, 3)): a list of ints in the first place may come as separate arguments."""
-    arguments = overload["arguments"]
-    first = 1 if method else None
-    if first is None or len(arguments) < 2 or arguments[1]["type"] != "int[]":
-        return None
-    rest = [parameter(one) for one in arguments[2:]]
-    parts = ["self", f"*{arguments[1]['name']}: int", *rest]
-    return f"def {name}({', '.join(parts)}) -> {result_type(name, overload)}: ..."
-
-
-def block(lines: list[str], indent: str) -> str:
-    """One definition, or all as overloads of each other."""
-    unique = list(dict.fromkeys(lines))
-    if len(unique) == 1:
-        return f"{indent}{unique[0]}\n"
-    ignore = "  # type: ignore[overload-overlap,overload-cannot-match]"
-    return "".join(f"{indent}@overload{'' if i else ignore}\n{indent}{line}\n" for i, line in enumerate(unique))
-
-
-def definitions(name: str, overloads: list[Overload], *, method: bool) -> str:
-    wanted = METHOD if method else FUNCTION
-    indent = "    " if method else ""
-    text = ""
-    lines: list[str] = []
-    in_place: list[str] = []
-    for overload in overloads:
-        flags = overload["flags"]
-        if flags & wanted:
-            lines.append(signature(name, overload, method=method))
-            if (several := variadic(name, overload, method=method)) is not None:
-                lines.append(several)
-        if flags & IN_PLACE and (method or flags & FUNCTION):
-            in_place.append(signature(name, overload, method=method, in_place=True))
-    if lines:
-        text += block(lines, indent)
-    if in_place:
-        text += block(in_place, indent)
-    if method and any(overload["flags"] & PROPERTY for overload in overloads):
-        text += f"    @property\n    def {name}(self) -> Tensor: ...\n"
-    return text
-
-
-def registry() -> dict[str, list[Overload]]:
-    found = {}
-    for name, operation in sorted(vars(_core.ops).items()):
-        if operation.__name__ == name and not (name.endswith("_") and name[:-1] in vars(_core.ops)):
-            found[name] = operation.overloads
+    result = "Tensor" if in_place else result_type(overload)
+    found = [f"def {name}({', '.join(parts)}) -> {result}: ..."]
+    if method and len(arguments) > 1 and arguments[1]["type"] == "int[]":
+        # x.view(2, 3) beside x.view((2, 3)): a list of ints in the first place may come as separate arguments.
+        several = f"*{arguments[1]['name']}: {written_type('int', in_tensor=True)}"
+        rest = [parameter(one, method=True) for one in arguments[2:]]
+        found.append(f"def {name}({', '.join(['self', several, *rest])}) -> {result}: ...")
     return found
 
 
+def block(lines: list[str], indent: str = "") -> str:
+    """One definition, or all as overloads of each other."""
+    unique = list(dict.fromkeys(lines))
+    mark = f"{indent}@overload\n" if len(unique) > 1 else ""
+    return "".join(f"{mark}{indent}{line}\n" for line in unique)
+
+
+def definitions(name: str, operation: Any, *, method: bool) -> str:
+    lines: list[str] = []
+    for overload in operation.overloads:
+        wanted = IN_PLACE if is_in_place(name, overload) else METHOD if method else FUNCTION
+        if overload["flags"] & wanted:
+            lines += signatures(name, overload, method=method)
+    if not lines:
+        lines = [f"def {name}({'self, ' if method else ''}*args: Any, **kwargs: Any) -> Any: ..."]
+    return block(lines, "    " if method else "")
+
+
+def python_signature(name: str, function: Any, *, in_tensor: bool) -> str:
+    """What a Python function that became a method says of itself; parameters with a leading _ are its own affair."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+        returned = str(inspect.signature(function).return_annotation)
+    except (TypeError, ValueError):
+        return f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ..."
+    parts = ["self"]
+    starred = False
+    for one in parameters[1:]:
+        if one.name.startswith("_"):
+            continue
+        kind = "Any" if one.annotation is one.empty else written_type(str(one.annotation), in_tensor=in_tensor)
+        if one.kind is one.VAR_POSITIONAL:
+            parts.append(f"*{one.name}: {kind}")
+            starred = True
+        elif one.kind is one.VAR_KEYWORD:
+            parts.append(f"**{one.name}: {kind}")
+        else:
+            if one.kind is one.KEYWORD_ONLY and not starred:
+                parts.append("*")
+                starred = True
+            parts.append(f"{one.name}: {kind}" + ("" if one.default is one.empty else " = ..."))
+    result = written_type(returned, in_tensor=in_tensor)
+    return f"def {name}({', '.join(parts)}) -> {result}: ..."
+
+
+def own_members(kind: type) -> dict[str, Any]:
+    """The members that it does not have from object."""
+    found = {name: inspect.getattr_static(kind, name) for name in sorted(dir(kind))}
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in OBJECT_NAMES or value is not inspect.getattr_static(object, name)
+    }
+
+
+def names_written_by_hand() -> dict[str, set[str]]:
+    """The names that the template defines: in each class, and in the module under the name ""."""
+    found: dict[str, set[str]] = {"": set()}
+    for statement in ast.parse(TEMPLATE.read_text()).body:
+        found[""] |= defined_names(statement)
+        if isinstance(statement, ast.ClassDef):
+            found[statement.name] = {name for one in statement.body for name in defined_names(one)}
+    return found
+
+
+def defined_names(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return {statement.target.id}
+    return set()
+
+
+def operator_lines(by_hand: set[str]) -> str:
+    """The operators between a tensor and a tensor or number, and those that write into the first."""
+    lines = ""
+    for name, member in own_members(_core.Tensor).items():
+        if type(member).__name__ == "wrapper_descriptor" and name not in by_hand and name not in NOT_WRITTEN:
+            lines += f"    def {name}(self, other: Any) -> Tensor: ...\n"
+    return lines
+
+
+# Members that every class has, said by object already, or that the type itself needs.
+NOT_WRITTEN = {
+    "__delattr__",
+    "__delitem__",
+    "__doc__",
+    "__getattribute__",
+    "__module__",
+    "__new__",
+    "__repr__",
+    "__setattr__",
+}
+
+
+def python_methods(kind: type, by_hand: set[str]) -> str:
+    in_tensor = kind is _core.Tensor
+    return "".join(
+        f"    {python_signature(name, one, in_tensor=in_tensor)}\n"
+        for name, one in own_members(kind).items()
+        if inspect.isfunction(one) and name not in by_hand
+    )
+
+
+def module_functions(by_hand: set[str]) -> str:
+    """The functions of the module whose docstring starts with their signature."""
+    lines = ""
+    for name, function in sorted(vars(_core).items()):
+        if type(function).__name__ != "nb_func" or name in by_hand:
+            continue
+        signature = function.__doc__.splitlines()[0].replace("clew._core.", "").replace("-> object", "-> Any")
+        lines += f"def {signature.replace(': object', ': Any')}: ...\n"
+    return lines
+
+
+def with_results(operations: dict[str, Any]) -> dict[str, list[str]]:
+    """The named tuples of operations with several results: their fields."""
+    found: dict[str, list[str]] = {}
+    for operation in operations.values():
+        for overload in operation.overloads:
+            if overload["outputs"] > 1 and not overload["flags"] & (MANY_VIEWS | HIDDEN):
+                found.setdefault(f"{base_name(overload)}_result", overload["output_names"])
+    return dict(sorted(found.items()))
+
+
+def is_operation(value: Any) -> bool:
+    return isinstance(value, _core.Operation)
+
+
 def core_stub() -> str:
-    operations = registry()
-    methods = "".join(definitions(name, overloads, method=True) for name, overloads in operations.items())
-    template = TEMPLATE.read_text()
-    return template.replace("    # METHODS OF THE REGISTRY\n", methods)
+    by_hand = names_written_by_hand()
+    members = own_members(_core.Tensor)
+    operations = {name: one for name, one in members.items() if is_operation(one)}
+    methods = "".join(definitions(name, one, method=True) for name, one in operations.items())
+    transposes = "".join(
+        f"    @property\n    def {name}(self) -> Tensor: ...\n"
+        for name, one in members.items()
+        if isinstance(one, property) and name not in by_hand["Tensor"]
+    )
+    imports = "".join(
+        f"from {module} import {name}\n" for name, module in sorted(IMPORTED.items(), key=lambda one: (one[1], one[0]))
+    )
+    imports += "".join(f"from clew._functions import {name}\n" for name in with_results(operations))
+    aliases = "_device: TypeAlias = device\n_layout: TypeAlias = layout\n"
+    parts = {
+        "# IMPORTS\n": imports + aliases,
+        "    # OPERATORS\n": operator_lines(by_hand["Tensor"]),
+        "    # METHODS OF THE REGISTRY\n": transposes + methods,
+        "    # METHODS WRITTEN IN PYTHON\n": python_methods(_core.Tensor, by_hand["Tensor"]),
+        "    # METHODS OF NODE\n": python_methods(_core.Node, by_hand["Node"]),
+    }
+    text = TEMPLATE.read_text()
+    for mark, lines in parts.items():
+        text = text.replace(mark, lines)
+    return text + module_functions(by_hand[""])
 
 
 def functions_stub() -> str:
-    operations = registry()
-    head = (
+    spellings = {name: getattr(clew, name) for name in clew.ops.__all__ if is_operation(getattr(clew, name))}
+    operations = dict(sorted((_core.functions | spellings).items()))
+    members = {name: one for name, one in own_members(_core.Tensor).items() if is_operation(one)}
+    text = (
         '"""Operations as functions. Written by tools/make_stubs.py from the registry; do not edit."""\n\n'
-        "from collections.abc import Sequence\nfrom typing import NamedTuple, overload\n\nfrom clew._core import Number, Tensor, dtype\n\n"
+        '# mypy: disable-error-code="overload-overlap,overload-cannot-match"\n\n'
+        "from collections.abc import Sequence\n"
+        "from typing import Any, NamedTuple, overload\n\n"
+        "from clew._core import Tensor, _Number, dtype\n\n"
     )
-    tuples, bodies = "", ""
-    for name, overloads in operations.items():
-        several = [one for one in overloads if one["outputs"] > 1 and not one["flags"] & (MANY_VIEWS | HIDDEN)]
-        if several:
-            fields = "".join(f"    {field}: Tensor\n" for field in several[0]["output_names"])
-            tuples += f"class {name}_result(NamedTuple):\n{fields}\n"
-        bodies += definitions(name, overloads, method=False)
-    return head + tuples + bodies
+    for name, fields in with_results(operations | members).items():
+        text += f"class {name}(NamedTuple):\n" + "".join(f"    {field}: Tensor\n" for field in fields) + "\n"
+    return text + "".join(
+        definitions(name, one, method=False) for name, one in operations.items() if name not in python_functions()
+    )
+
+
+def python_functions() -> dict[str, str]:
+    """The operations written in Python and their modules. (Other spellings of the core's are the core's.)"""
+    found = {}
+    for module_name, module in sorted(sys.modules.items()):
+        if module_name.startswith("clew.ops."):
+            names = [name for name in getattr(module, "__all__", ()) if not is_operation(getattr(module, name))]
+            found.update(dict.fromkeys(names, module_name.removeprefix("clew")))
+    return dict(sorted(found.items()))
+
+
+def package_stub() -> str:
+    """clew/__init__.py's own re-exports, and the names that it fills in at run time."""
+    lines = [
+        '"""What `import clew` gives. Written by tools/make_stubs.py from clew/__init__.py and the registry."""',
+        "",
+        "import builtins",
+        "",
+    ]
+    package = ast.parse((ROOT / "clew" / "__init__.py").read_text()).body
+    for statement in package:
+        if isinstance(statement, ast.ImportFrom) and statement.level:
+            lines += [ast.unparse(statement)] if all(is_public(one) for one in statement.names) else []
+    lines += [f"from . import {name} as {name}" for name in sorted(LOADED_LATER) if find_spec(f"clew.{name}")]
+    lines += [
+        f"from {getattr(clew, name).__module__} import {name} as {name}" for name in sorted(vars(clew)["_FUNCTIONS"])
+    ]
+    skipped = python_functions()
+    names = [name for name in sorted({*_core.functions, *clew.ops.__all__}) if name not in skipped]
+    lines += [f"from ._functions import {name} as {name}" for name in names]
+    lines += [f"from {module} import {name} as {name}" for name, module in skipped.items()]
+    lines += ["from ._core import from_numpy as from_numpy"]
+    lines += ["", "__version__: builtins.str", "newaxis: None"]
+    lines += [f"{name}: builtins.float" for name in ("e", "inf", "nan", "pi")]
+    lines += [f"{name}: dtype" for name in _core.dtypes]
+    return "\n".join(lines) + "\n"
+
+
+def is_public(name: ast.alias) -> bool:
+    return name.asname == name.name and (not name.name.startswith("_"))
 
 
 def operations_page() -> str:
     lines = [
         "# Operations",
         "",
-        "Written by `tools/make_stubs.py` from the registry. *Keeps* says what a node saves for its backward, input by input: only what",
-        "stands beside an input that needs a gradient is kept.",
+        "Written by `tools/make_stubs.py` from the registry. *Keeps* says what a node saves for its backward, input by",
+        "input: only what stands beside an input that needs a gradient is kept.",
         "",
         "| operation | node | keeps | what it does |",
         "|---|---|---|---|",
     ]
-    for overloads in registry().values():
-        for overload in overloads:
+    for _, operation in sorted(vars(_core.ops).items()):
+        for overload in operation.overloads:
             if overload["flags"] & HIDDEN:
                 continue
             schema = overload["schema"].replace("|", "\\|")
@@ -161,21 +356,54 @@ def operations_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def missing_names(core: str, package: str) -> list[str]:
+    """What exists at run time and no stub says."""
+    said: dict[str, set[str]] = {"_core": set()}
+    for statement in ast.parse(core).body:
+        said["_core"] |= defined_names(statement)
+        if isinstance(statement, ast.ClassDef):
+            said[statement.name] = {name for one in statement.body for name in defined_names(one)}
+    missing = [f"_core.{name}" for name in vars(_core) if name not in said["_core"] and not name.startswith("__")]
+    for kind in (_core.Tensor, _core.Node, _core.RandomStream, _core.Site, _core.dtype):
+        for name in own_members(kind):
+            special = name.startswith("__") and (kind is not _core.Tensor or name in NOT_WRITTEN)
+            if name not in said[kind.__name__] and not special:
+                missing.append(f"{kind.__name__}.{name}")
+    exported: set[str | None] = set()
+    for statement in ast.parse(package).body:
+        exported |= defined_names(statement)
+        if isinstance(statement, ast.ImportFrom):
+            exported |= {name.asname for name in statement.names}
+    public = {name for name in dir(clew) if not name.startswith("_") and name not in NOT_PUBLIC}
+    absent = {name for name in LOADED_LATER if not find_spec(f"clew.{name}")}
+    return missing + [f"clew.{name}" for name in sorted(public - exported - absent)]
+
+
+# Modules that clew loads when they are first asked for.
+LOADED_LATER: set[str] = vars(clew)["_MODULES"]
+# Names that `clew` has for its own sake.
+NOT_PUBLIC = {"annotations"}
+
+
 def main() -> int:
     wanted = {
         ROOT / "clew" / "_core.pyi": core_stub(),
         ROOT / "clew" / "_functions.pyi": functions_stub(),
+        ROOT / "clew" / "__init__.pyi": package_stub(),
         ROOT / "docs" / "operations.md": operations_page(),
     }
+    missing = missing_names(wanted[ROOT / "clew" / "_core.pyi"], wanted[ROOT / "clew" / "__init__.pyi"])
+    for name in missing:
+        print(f"{name} is in no stub: add it to tools/core_stub_template.pyi")
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not up to date: run python tools/make_stubs.py")
-        return 1 if stale else 0
+        return 1 if stale or missing else 0
     for path in stale:
         path.write_text(wanted[path])
         print(f"wrote {path.relative_to(ROOT)}")
-    return 0
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":

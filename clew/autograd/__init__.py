@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
-from .._core import Node, Tensor
+from .._core import Tensor
 from .._unsupported import unsupported
 from . import errors, graph
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .function import Function
-from .gradcheck import gradcheck, gradgradcheck
 from .grad_mode import (
     enable_grad,
     inference_mode,
@@ -21,6 +20,7 @@ from .grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .gradcheck import gradcheck, gradgradcheck
 from .handles import register_node_hook, register_node_prehook
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ __all__ = [
 
 Variable = Tensor  # its old name
 
-_Tensors = Tensor | graph.GradientEdge | Sequence[Tensor | graph.GradientEdge]
-_Gradients = Tensor | Sequence[Tensor | None] | None
+_Tensors: TypeAlias = Tensor | graph.GradientEdge | Sequence[Tensor | graph.GradientEdge]
+_Gradients: TypeAlias = Tensor | Sequence[Tensor | None] | None
 
 _core.add_node_method("register_hook", register_node_hook)
 _core.add_node_method("register_prehook", register_node_prehook)
@@ -88,8 +88,8 @@ def backward(
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
-                "`grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
             )
         grad_tensors = grad_variables
     if inputs is not None:
@@ -171,12 +171,13 @@ def _gradients(gradients: Any) -> tuple[Any, ...] | None:
 
 
 def _zeros_for(wanted: Tensor | graph.GradientEdge) -> Tensor:
-    from ..ops import creation
+    from ..ops.creation import zeros
+    from ..ops.likes import zeros_like
 
     if isinstance(wanted, Tensor):
-        return creation.zeros_like(wanted)
+        return zeros_like(wanted)
     shape, dtype = wanted.node.outputs[wanted.output_nr]
-    return creation.zeros(shape, dtype=dtype)
+    return zeros(shape, dtype=dtype)
 
 
 def _is_checkpoint_valid() -> bool:

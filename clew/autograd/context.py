@@ -65,7 +65,7 @@ class FunctionCtx(Node):
                 _core.function_zero_gradient(self, i) if gradient is None else gradient
                 for i, gradient in enumerate(gradients)
             )
-        results = self._function._rule()(self, *gradients)
+        results: tuple[Any, ...] = self._function._rule()(self, *gradients)
         if not isinstance(results, tuple):
             results = (results,)
         expected = len(self._is_tensor)

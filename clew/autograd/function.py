@@ -50,8 +50,8 @@ class Function:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Function:
         raise RuntimeError(
-            f"{cls.__name__}: a Function is not instantiated. Legacy autograd function with non-static forward method is "
-            f"deprecated; make its methods static and call {cls.__name__}.apply(...)"
+            f"{cls.__name__}: a Function is not instantiated. Legacy autograd function with non-static forward method "
+            f"is deprecated; make its methods static and call {cls.__name__}.apply(...)"
         )
 
     @staticmethod
@@ -119,8 +119,8 @@ class Function:
             return cls.backward
         if cls.backward is not Function.backward:
             raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
-                "one of them."
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
             )
         return cls.vjp
 
@@ -166,8 +166,8 @@ def _check_marks(outputs: Any, dirty: Any, constant: Any, saved: Any) -> None:
     for position, value in enumerate(saved):
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
-                f"save_for_backward can only save variables, but argument {position} is of type {type(value).__name__}; "
-                "keep other things as attributes of ctx"
+                f"save_for_backward can only save variables, but argument {position} is of type "
+                f"{type(value).__name__}; keep other things as attributes of ctx"
             )
     for name, marked in (("mark_dirty", dirty), ("mark_non_differentiable", constant)):
         for position, value in enumerate(marked):
@@ -192,8 +192,8 @@ class _Once(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable; write its backward with "
-            "operations that can be differentiated and remove the mark"
+            "trying to differentiate twice a function that was marked with @once_differentiable; write its backward "
+            "with operations that can be differentiated and remove the mark"
         )
 
 

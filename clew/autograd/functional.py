@@ -1,9 +1,9 @@
 """Derivatives of functions as wholes: Jacobians, Hessians, and their products with vectors.
 
 Note [Arguments]
-Everywhere, `func` takes tensors and returns a tensor or a tuple of them; `inputs` is a tensor or a tuple, and results have
-the same structure. `create_graph` makes the results differentiable. With `strict`, an output that does not depend on an
-input is an error; otherwise its derivative is zero.
+Everywhere, `func` takes tensors and returns a tensor or a tuple of them; `inputs` is a tensor or a tuple, and results
+have the same structure. `create_graph` makes the results differentiable. With `strict`, an output that does not depend
+on an input is an error; otherwise its derivative is zero.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _gradients(
     if strict and len(connected) < len(outputs):
         missing = next(i for i in range(len(outputs)) if i not in connected)
         raise RuntimeError(
-            f"Output {missing} of the user-provided function does not require gradients. The outputs must be computed in "
-            f"a differentiable manner from the input when running {function} in strict mode."
+            f"Output {missing} of the user-provided function does not require gradients. The outputs must be computed "
+            f"in a differentiable manner from the input when running {function} in strict mode."
         )
     found: Sequence[Tensor | None] = [None] * len(inputs)
     if connected:
@@ -79,8 +79,8 @@ def _gradients(
     if strict and any(gradient is None for gradient in found):
         missing = next(i for i, gradient in enumerate(found) if gradient is None)
         raise RuntimeError(
-            f"The output of the user-provided function is independent of input {missing}. This is not allowed in strict "
-            "mode."
+            f"The output of the user-provided function is independent of input {missing}. This is not allowed in "
+            "strict mode."
         )
     return tuple(
         clew.zeros_like(one) if gradient is None else gradient for gradient, one in zip(found, inputs, strict=True)
@@ -131,7 +131,8 @@ def jvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
 def _jacobian_of(output: Tensor, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
     """For each input a tensor of the output's shape followed by the input's."""
     rows = [
-        _gradients((element,), inputs, None, create_graph, strict, "jacobian") for element in output.reshape(-1).unbind()
+        _gradients((element,), inputs, None, create_graph, strict, "jacobian")
+        for element in output.reshape(-1).unbind()
     ]
     return tuple(
         clew.stack([row[i] for row in rows]).reshape((*output.shape, *one.shape))

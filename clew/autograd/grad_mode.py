@@ -35,7 +35,8 @@ class Mode:
         """Decorate a function, or a generator function, which then runs in the mode but is consumed outside it."""
         code = getattr(function, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:
-            return _decorate_generator(self, function)
+            consumed: _F = _decorate_generator(self, function)
+            return consumed
 
         @wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
@@ -80,7 +81,7 @@ class _Plain(Mode):
     @overload
     def __new__(cls) -> _Plain: ...
     @overload
-    def __new__(cls, function: _F) -> _F: ...
+    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]  # as a decorator it gives a function
     def __new__(cls, function: Any = None) -> Any:
         made = object.__new__(cls)
         return made if function is None else made(function)
@@ -171,11 +172,12 @@ class inference_mode(Mode):
     """
 
     __slots__ = ("_inference_before", "mode")
+    mode: bool
 
     @overload
     def __new__(cls, mode: bool = True) -> inference_mode: ...
     @overload
-    def __new__(cls, mode: _F) -> _F: ...
+    def __new__(cls, mode: _F) -> _F: ...  # type: ignore[misc]  # as a decorator it gives a function
     def __new__(cls, mode: Any = True) -> Any:
         made = object.__new__(cls)
         if isinstance(mode, bool):

@@ -100,7 +100,8 @@ class Checks:
         """There is something to check, and it can be perturbed."""
         if not self.checked:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+                "gradcheck expects at least one input tensor to require gradient, but none of them have "
+                "requires_grad=True."
             )
         for number, one in enumerate(self.inputs):
             if not isinstance(one, Tensor) or not one.requires_grad:

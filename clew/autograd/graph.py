@@ -1,4 +1,4 @@
-"""What can be done with the graph while it is made and run: hooks on what is saved, hooks on several gradients, edges."""
+"""What can be done with the graph while it is made and run: hooks on what is saved and on gradients, edges."""
 
 from __future__ import annotations
 
@@ -173,9 +173,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
         _core.increment_version(one)
 
 
-def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all"
-) -> HookHandles:
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> HookHandles:
     """Call one hook for several tensors in each backward.
 
     Args:

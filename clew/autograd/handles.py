@@ -9,7 +9,7 @@ from .._core import Node, Tensor
 
 
 class HookHandle:
-    """What registering a hook on a tensor or node returns: `remove()` takes the hook away; a `with` block does so at its end.
+    """What registering a hook on a tensor or node returns: `remove()` takes the hook away; so does a `with` block.
 
     The handle does not keep the graph alive.
 

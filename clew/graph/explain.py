@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
 from .layout import lay_out
-from .protocol import Node, Tensor
+from .protocol import Node, Tensor, is_node, is_tensor
 from .records import SavedSlot
 from .walk import nearest, walk
 
@@ -47,12 +47,12 @@ def explain(
     if limit < 1:
         raise ValueError(f"explain: expected a limit of at least 1, got {limit}; pass how many nodes to describe")
     names = {id(tensor): name for name, tensor in (params or {}).items()}
-    if _is_node(x):
+    if is_node(x):
         return explain_nodes([x], f"the node {x.name()}", limit=limit, names=names)
-    if _is_tensor(x):
+    if is_tensor(x):
         return _explain_tensor(x, limit, names)
-    if isinstance(x, (list, tuple)) and x and all(_is_node(item) or _is_tensor(item) for item in x):
-        roots = [item if _is_node(item) else item.grad_fn for item in x]
+    if isinstance(x, (list, tuple)) and x and all(is_node(item) or is_tensor(item) for item in x):
+        roots = [item if is_node(item) else item.grad_fn for item in x]
         found = [root for root in roots if root is not None]
         without = len(roots) - len(found)
         remark = f"{without} of them without history" if without else ""
@@ -203,14 +203,6 @@ def _outputs(node: Node) -> tuple[tuple[tuple[int, ...], str], ...]:
 
 def _is_leaf_node(node: Node) -> bool:
     return node.name() == "AccumulateGrad"
-
-
-def _is_node(x: object) -> TypeGuard[Node]:
-    return hasattr(x, "next_functions")
-
-
-def _is_tensor(x: object) -> TypeGuard[Tensor]:
-    return hasattr(x, "grad_fn")
 
 
 def _dtype_name(dtype: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from .records import Lost, Release, SavedSlot, Site
 
@@ -44,3 +44,13 @@ class Tensor(Protocol):
     def grad_fn(self) -> Node | None: ...
     @property
     def _lost(self) -> Lost | None: ...
+
+
+def is_node(x: object) -> TypeGuard[Node]:
+    """Whether it can be walked: any node, also one of an ``autograd.Function``."""
+    return hasattr(x, "next_functions")
+
+
+def is_tensor(x: object) -> TypeGuard[Tensor]:
+    """Whether it has a place in a graph, or could have one."""
+    return hasattr(x, "grad_fn")

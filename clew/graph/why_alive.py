@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .explanation import Place
 from .frames import user_frames
 from .names import find_tensors
-from .protocol import Node, Tensor
+from .protocol import Node, Tensor, is_node, is_tensor
 from .text import bytes_text
 from .walk import walk
 
@@ -77,17 +77,17 @@ def why_alive(x: Tensor | Node, scopes: Mapping[str, object] | None = None) -> H
     """
     if scopes is None:
         frames = user_frames(sys._getframe(1))
-        searched = [*(frame.f_locals for frame in frames), *(frame.f_globals for frame in frames)]
+        searched = [frame.f_locals for frame in frames] + [frame.f_globals for frame in frames]
     else:
-        searched = [scopes]
-    if hasattr(x, "next_functions"):
+        searched = [dict(scopes)]
+    if is_node(x):
         return _of_node(x, searched)
-    if hasattr(x, "grad_fn"):
+    if is_tensor(x):
         return _of_tensor(x, searched)
     raise TypeError(f"why_alive: expected a tensor or a node, got {type(x).__name__}")
 
 
-def _of_tensor(x: Any, scopes: list[Mapping[str, object]]) -> Holders:
+def _of_tensor(x: Any, scopes: Sequence[Mapping[str, object]]) -> Holders:
     storage = x._storage_id
     direct: list[Holder] = []
     through: list[Holder] = []
@@ -106,7 +106,7 @@ def _of_tensor(x: Any, scopes: list[Mapping[str, object]]) -> Holders:
     return Holders(subject, (*direct, *through))
 
 
-def _of_node(x: Node, scopes: list[Mapping[str, object]]) -> Holders:
+def _of_node(x: Node, scopes: Sequence[Mapping[str, object]]) -> Holders:
     holders = []
     for path, tensor in find_tensors(scopes):
         if tensor.grad_fn is x:

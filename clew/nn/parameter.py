@@ -26,12 +26,12 @@ class Parameter(Tensor):
     tensor([1., 2.], requires_grad=True)
     """
 
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # it needs no class
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         return _as_subclass(cls, data, requires_grad)
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return "Parameter containing:\n" + repr(self.data.requires_grad_(self.requires_grad))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
@@ -58,7 +58,7 @@ class Buffer(Tensor):
     ['mean']
     """
 
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # it needs no class
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:

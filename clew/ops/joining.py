@@ -61,7 +61,7 @@ def atleast_1d(*tensors: Any) -> Any:
 
     >>> import clew
     >>> clew.atleast_1d(clew.tensor(3.0)).shape
-    clew.Size([1])
+    torch.Size([1])
     """
     return _result(tensors, [_to_1d(x) for x in _each(tensors)])
 
@@ -168,7 +168,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         x.reshape([-1 if i == axis else 1 for i in range(len(parts))]).expand(shape) for axis, x in enumerate(parts)
     ]
     if swap:
-        grids = [grid.swapaxes(0, 1) for grid in grids]
         grids[:2] = grids[1], grids[0]
     return tuple(grids)
 

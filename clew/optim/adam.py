@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import clew
-from clew import Tensor, _core
+from clew import Tensor
+from clew._core import fused_adam
 
 from .optimizer import Optimizer, Params, evaluate, with_gradients
 from .options import check_betas, check_not_negative, check_variants
@@ -87,7 +88,7 @@ class Adam(Optimizer):
         amsgrad = group["amsgrad"]
         states = [self.state[parameter] or self._begin(parameter, amsgrad) for parameter in params]
         beta1, beta2 = group["betas"]
-        _core.fused_adam(
+        fused_adam(
             params,
             grads,
             [state["exp_avg"] for state in states],

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import clew
-from clew import Tensor, _core
+from clew import Tensor
+from clew._core import fused_sgd
 
 from .optimizer import Optimizer, Params, evaluate, with_gradients
 from .options import check_not_negative, check_variants
@@ -112,7 +113,7 @@ def _update(
 ) -> None:
     """One native call for all `params`; `first`: the buffers are empty and take the gradient."""
     if params:
-        _core.fused_sgd(
+        fused_sgd(
             params,
             grads,
             buffers,

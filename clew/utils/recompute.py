@@ -18,11 +18,10 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from clew.autograd.graph import saved_tensors_hooks
-
 import clew
 from clew import Tensor
 from clew.autograd import Function
+from clew.autograd.graph import saved_tensors_hooks
 
 
 class CheckpointError(RuntimeError):

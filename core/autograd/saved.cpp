@@ -1,5 +1,8 @@
 #include "core/autograd/saved.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
@@ -93,6 +96,11 @@ void pack(Node& node, SavedSlot& slot, const Tensor& value) {
 }
 
 void save(Node& node, SavedSlot& slot, const Tensor& value, SlotSource source, int index) {
+    if (value->has(TensorObject::kInference))
+        fail(ErrorKind::Runtime,
+             "%s: Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+             "tracked by autograd: make a clone() of it to get a normal tensor, or use no_grad() instead of inference_mode()",
+             node.kind->name);
     hold(slot, value);
     slot.source = source;
     slot.index = static_cast<std::uint8_t>(index);
@@ -147,8 +155,32 @@ std::string at(void* code, std::int32_t instruction) {
 }
 
 std::string names(Node& node, const SavedSlot& slot) {
-    return format("[%s %s], which is '%s' of %s (made at %s)", dtype_name(slot.dtype), shape_text(slot.layout->shape()).c_str(),
-                  slot_name(node, slot), node.kind->node_name, at(node.code, node.instruction).c_str());
+    return format("[%s %s], which is '%s' of %s (%s, made at %s)", dtype_name(slot.dtype), shape_text(slot.layout->shape()).c_str(),
+                  slot_name(node, slot), node.kind->name, node.kind->node_name, at(node.code, node.instruction).c_str());
+}
+
+// Calls visit(byte) with the first byte of each element.
+template <class Visit>
+void each_element(const Layout& layout, std::int64_t byte, std::int64_t size, int axis, const Visit& visit) {
+    if (axis == layout.ndim) return visit(byte);
+    for (std::int64_t i = 0; i < layout.sizes()[axis]; ++i)
+        each_element(layout, byte + i * layout.strides()[axis] * size, size, axis + 1, visit);
+}
+
+// The ranges overlap; do the elements? (A column that is written lies between the elements of its neighbour.)
+bool touches(const Write& write, const SavedSlot& slot, std::int64_t begin, std::int64_t end) {
+    if (write.layout->contiguous && slot.layout->contiguous) return true;
+    std::vector<bool> saved(static_cast<std::size_t>(end - begin));
+    const auto size = static_cast<std::int64_t>(item_size(slot.dtype));
+    each_element(*slot.layout, slot.offset * size, size, 0, [&](std::int64_t byte) {
+        for (std::int64_t i = 0; i < size; ++i) saved[static_cast<std::size_t>(byte + i - begin)] = true;
+    });
+    bool found = false;
+    each_element(*write.layout, write.offset * write.item_size, write.item_size, 0, [&](std::int64_t byte) {
+        for (std::int64_t i = std::max(byte, begin); i < std::min(byte + write.item_size, end); ++i)
+            found = found || saved[static_cast<std::size_t>(i - begin)];
+    });
+    return found;
 }
 
 const Write* alias_write(const Node& node, const SavedSlot& slot, const Storage& storage) {
@@ -159,7 +191,8 @@ const Write* alias_write(const Node& node, const SavedSlot& slot, const Storage&
     const std::int64_t begin = (slot.offset + reach.low) * size, end = (slot.offset + reach.high + 1) * size;
     const auto& writes = storage.log->since_saved;
     for (std::size_t i = writes.size(); i-- > 0 && writes[i].serial > node.sequence;)
-        if (writes[i].counter != counter && writes[i].begin < end && begin < writes[i].end) return &writes[i];
+        if (writes[i].counter != counter && writes[i].begin < end && begin < writes[i].end && touches(writes[i], slot, begin, end))
+            return &writes[i];
     return nullptr;
 }
 
@@ -278,8 +311,14 @@ void release_saved(Node& node, const Ref<Release>& record) {
         slot.state = SlotState::Freed;
         any = true;
     }
-    if (!any) return;
-    ++graph_counters.nodes_freed_by_backward;
+    if (node.extras && node.extras->inner) {
+        // CopySlices: what the in-place operation saved is its wrapped node's.
+        release_saved(*node.extras->inner, record);
+        if (!node.extras->inner->has(Node::kFreed)) return;
+    } else {
+        if (!any) return;
+        ++graph_counters.nodes_freed_by_backward;
+    }
     node.set(Node::kFreed);
     retain(record.get());
     if (node.released) release(node.released);
@@ -293,8 +332,8 @@ void throw_freed(Node& node) {
         "holds what it saved. ",
         node.kind->node_name, at(node.code, node.instruction).c_str());
     if (node.released)
-        text += format("Got: freed by the %s at %s. To do: make this value again before each backward, detach() it, or pass "
-                       "retain_graph=True at %s.",
+        text += format("Got: freed by the %s at %s. To do: make this value again before each backward, or detach() it. "
+                       "Specify retain_graph=True at %s if you need to backward through the graph a second time.",
                        node.released->kind, at(node.released->site.code, node.released->site.instruction).c_str(),
                        at(node.released->site.code, node.released->site.instruction).c_str());
     else

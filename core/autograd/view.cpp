@@ -59,14 +59,16 @@ void check_in_place(const Tensor& self, const char* op, bool records) {
     const bool wants = self.requires_grad();
     if (self->base && (wants || records)) {
         if (self->view_kind != ViewKind::Default) {
+            if (self->view_kind == ViewKind::NoGrad)
+                fail(ErrorKind::Runtime,
+                     "%s: A view was created in no_grad mode and is being modified inplace with grad mode enabled. Write to it under "
+                     "no_grad, or make the view with gradients enabled.",
+                     op);
             const char* why = self->view_kind == ViewKind::MultiOutput
                                   ? "is a view and is being modified inplace. This view is the output of a function that returns "
                                     "multiple views. Such functions do not allow the output views to be modified inplace"
-                              : self->view_kind == ViewKind::CustomFunction
-                                  ? "was created inside a custom Function (or because an input was returned as-is) and is being "
-                                    "modified inplace. Clone the output of the custom Function"
-                                  : "is a view that was created in no_grad mode and is being modified inplace with grad mode enabled. "
-                                    "Write to it under no_grad, or make the view with gradients enabled";
+                                  : "was created inside a custom Function (or because an input was returned as-is) and is being "
+                                    "modified inplace. Clone the output of the custom Function";
             fail(ErrorKind::Runtime, "%s: Output %d of %s %s. You should replace the inplace operation by an out-of-place one.", op,
                  static_cast<int>(self->output_index), self->grad_fn ? self->grad_fn->kind->node_name : "a view", why);
         }
@@ -91,7 +93,13 @@ void bump_version(const Tensor& self, const char* op) {
     if (self.numel() == 0 || mode(kNoProvenance)) return;
     const Extent reach = extent(self.layout());
     const auto size = static_cast<std::int64_t>(item_size(self.dtype()));
-    note_write(*self->storage, counter_of(*self.get()), (self->offset + reach.low) * size, (self->offset + reach.high + 1) * size, op);
+    note_write(*self->storage, {.op = op,
+                                .counter = counter_of(*self.get()),
+                                .begin = (self->offset + reach.low) * size,
+                                .end = (self->offset + reach.high + 1) * size,
+                                .layout = self->layout,
+                                .offset = self->offset,
+                                .item_size = size});
 }
 
 namespace {
@@ -118,7 +126,7 @@ void copy_slices_backward(BackwardCall& call) {
     const SavedSlot& where = call.node.slots()[0];
     Tensor part[1] = {engine_ops.as_strided(gradient.memory, *where.layout, where.offset + gradient.shift)};
     std::vector<Tensor> results(inner.edge_count);
-    BackwardCall inside{inner, part, results, call.needed | 1};
+    BackwardCall inside{inner, part, results, call.needed};
     inner.kind->backward(inside);
     if (call.needs(0)) {
         Tensor rest = results[0] ? results[0] : engine_ops.zeros(where.layout->shape(), gradient.memory.dtype());

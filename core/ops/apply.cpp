@@ -34,6 +34,9 @@ Saves what_to_save(const OpDef& op, Tensors inputs, std::uint64_t needs, const v
 // Edges come from `inputs`; `kept` are the values to save, which differ where input 0 is about to be written over.
 NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* attributes, std::size_t output_count, Saves saves) {
     const auto slots = static_cast<std::uint16_t>(__builtin_popcount(saves.inputs) + __builtin_popcount(saves.outputs));
+    // The engine counts on a node being younger than those that it leads to: a view whose base was written gets its new node first.
+    for (const Tensor& input : inputs)
+        if (input && input->base) gradient_edge(input);
     NodeRef node = new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
     if (op.attribute_bytes) std::memcpy(node->attributes(), attributes, op.attribute_bytes);
     for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -192,7 +195,7 @@ void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::spa
                      name);
         for (const Tensor& destination : destinations)
             if (destination.requires_grad())
-                fail(ErrorKind::Runtime, "%s: out=... requires grad; functions with out= don't support automatic differentiation", name);
+                fail(ErrorKind::Runtime, "%s: functions with out=... arguments don't support automatic differentiation, but out requires grad; give a detached one", name);
     }
     std::vector<Tensor> fresh(destinations.size());
     apply(op, inputs, attributes, fresh);

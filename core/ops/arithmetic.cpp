@@ -152,6 +152,6 @@ void mul_in_place(const Tensor& self, const Tensor& other) {
     apply_in_place(definition<Mul>(), inputs, nullptr);
 }
 
-static const Register<Add, Sub, Mul, Div, DivRounded, Neg> arithmetic_operations;
+static const Register<Add, Sub, Rsub, Mul, Div, DivRounded, Rdiv, Neg> arithmetic_operations;
 
 }  // namespace clew

@@ -51,10 +51,12 @@ struct MoveDim {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (attrs.source.size() != attrs.destination.size())
             fail(ErrorKind::Runtime,
-                 "movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s "
+                 "movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims "
+                 "as destination (%s "
                  "dims)",
                  shape_text(attrs.source).c_str(), shape_text(attrs.destination).c_str());
-        const Dims from = wrapped(attrs.source, x.ndim(), "source"), to = wrapped(attrs.destination, x.ndim(), "destination");
+        const Dims from = wrapped(attrs.source, x.ndim(), "source"),
+                   to = wrapped(attrs.destination, x.ndim(), "destination");
         if (x.ndim() == 0) {
             out = view_alias(x);
             return;
@@ -94,7 +96,8 @@ struct Reversed {
 
 Tensor transposed_matrices(const Tensor& x, const char* name) {
     if (x.ndim() < 2)
-        fail(ErrorKind::Runtime, "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.", name, x.ndim());
+        fail(ErrorKind::Runtime, "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
+             name, x.ndim());
     return transpose(x, x.ndim() - 2, x.ndim() - 1);
 }
 
@@ -121,7 +124,9 @@ struct MatrixAdjoint {
                                  .doc = "The conjugate transpose of a matrix; of a real one the transpose."};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() != 2)
-            fail(ErrorKind::Runtime, "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor. For batches of matrices, use mH",
+            fail(ErrorKind::Runtime,
+                 "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor. For batches of matrices, use "
+                 "mH",
                  x.ndim());
         out = conj(transposed_matrices(x, "H"));
     }
@@ -129,6 +134,7 @@ struct MatrixAdjoint {
 
 }  // namespace
 
-static const Register<SwapAxes, SwapDims, MoveDim, MoveAxis, Reversed, MatrixTranspose, Adjoint, MatrixAdjoint> axes_operations;
+static const Register<SwapAxes, SwapDims, MoveDim, MoveAxis, Reversed, MatrixTranspose, Adjoint, MatrixAdjoint>
+    axes_operations;
 
 }  // namespace clew

@@ -1,5 +1,5 @@
-// Axes changed in place: t_, transpose_, squeeze_, unsqueeze_. The memory stays; the tensor gets another geometry, and its history
-// one more node.
+// Axes changed in place: t_, transpose_, squeeze_, unsqueeze_. The memory stays; the tensor gets another geometry, and
+// its history one more node.
 #include "core/autograd/leaf.h"
 #include "core/base/error.h"
 #include "core/ops/apply.h"
@@ -12,9 +12,11 @@ namespace {
 // What others know of the tensor by its old shape would be wrong: a base's history, a leaf's gradient.
 void give_geometry(const char* op, const Tensor& self, const Tensor& like) {
     if (self->base && self.requires_grad())
-        fail(ErrorKind::NotImplemented, "%s: changing the axes of a view that has a history is not supported; use the form without _", op);
+        fail(ErrorKind::NotImplemented,
+             "%s: changing the axes of a view that has a history is not supported; use the form without _", op);
     if (!self->grad_fn && self->has(TensorObject::kRequiresGrad))
-        fail(ErrorKind::NotImplemented, "%s: changing the axes of a leaf that requires grad is not supported; do it before requires_grad_()", op);
+        fail(ErrorKind::NotImplemented,
+             "%s: changing the axes of a leaf that requires grad is not supported; do it before requires_grad_()", op);
     self->layout = like->layout;
 }
 
@@ -33,7 +35,8 @@ struct TransposeInPlace {
                                  .flags = kMethod | kWritesInput,
                                  .doc = "Exchanges two axes of self itself."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor&) {
-        const int a = wrap_axis(attrs.dim0, self.ndim(), "transpose_"), b = wrap_axis(attrs.dim1, self.ndim(), "transpose_");
+        const int a = wrap_axis(attrs.dim0, self.ndim(), "transpose_"),
+                  b = wrap_axis(attrs.dim1, self.ndim(), "transpose_");
         give_geometry("transpose_", self, transpose(plain(self), a, b));
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
@@ -108,7 +111,8 @@ struct SqueezeAxisInPlace {
 
 }  // namespace
 
-static const Register<TransposeInPlace, SwapAxesInPlace, SwapDimsInPlace, TInPlace, UnsqueezeInPlace, SqueezeInPlace, SqueezeAxisInPlace>
+static const Register<TransposeInPlace, SwapAxesInPlace, SwapDimsInPlace, TInPlace, UnsqueezeInPlace, SqueezeInPlace,
+                      SqueezeAxisInPlace>
     axes_in_place_operations;
 
 }  // namespace clew

@@ -9,6 +9,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/random.h"
+#include "core/ops/scalar.h"
 
 namespace clew {
 namespace {
@@ -25,13 +26,6 @@ Tensor new_tensor(Sizes sizes, DType dtype) {
         if (any && __builtin_mul_overflow(bytes, size, &bytes))
             fail(ErrorKind::Runtime, "Storage size calculation overflowed with sizes=%s", shape_text(sizes).c_str());
     return empty(sizes, dtype);
-}
-
-void fill_with(const Tensor& x, const Scalar& value) {
-    if (value.kind == Scalar::Float)
-        kernels::fill(x.view(), value.real);
-    else
-        kernels::fill(x.view(), value.integer);
 }
 
 struct SizeAttrs {

@@ -62,11 +62,11 @@ DType out_dtype(DType compute, Result result) { return result == Result::Bool ? 
 // A destination must be able to take the result: same shape, and a dtype of at least its category.
 void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dtype) {
     if (!same_sizes(out.sizes(), sizes))
-        fail(ErrorKind::Runtime, "%s: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its tensor",
+        fail(ErrorKind::Runtime, "%s_: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its tensor",
              op, shape_text(out.sizes()).c_str(), shape_text(sizes).c_str());
     const bool fits = out.dtype() == dtype || is_floating(out.dtype()) || (!is_floating(dtype) && out.dtype() != DType::Bool);
     if (!fits)
-        fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s; use the out-of-place operation", op,
+        fail(ErrorKind::Runtime, "%s_: result type %s can't be cast to the desired output type %s; use the out-of-place operation", op,
              dtype_name(dtype), dtype_name(out.dtype()));
 }
 

@@ -13,7 +13,8 @@ bool is_mask(const Tensor& index) { return index.dtype() == DType::Bool || index
 }  // namespace
 
 bool is_whole_mask(const Tensor& x, Tensors given) {
-    return given.size() == 1 && given[0] && given[0].dtype() == DType::Bool && x.ndim() > 0 && same_sizes(given[0].sizes(), x.sizes());
+    return given.size() == 1 && given[0] && given[0].dtype() == DType::Bool && x.ndim() > 0 &&
+           same_sizes(given[0].sizes(), x.sizes());
 }
 
 IndexPlan::IndexPlan(const Tensor& x, Tensors given) : data_(x.data()), dtype_(x.dtype()) {
@@ -23,7 +24,8 @@ IndexPlan::IndexPlan(const Tensor& x, Tensors given) : data_(x.data()), dtype_(x
     // An index into an axis without elements is wrong even if there is nothing to read; others are only if there is.
     for (std::size_t k = 0; k < held_.size(); ++k) {
         const std::int64_t size = x.size(axes_[k]);
-        if (size == 0 && count_elements(shape) != 0) fail(ErrorKind::Index, "index is out of bounds for dimension with size 0");
+        if (size == 0 && count_elements(shape) != 0)
+            fail(ErrorKind::Index, "index is out of bounds for dimension with size 0");
         if (count_elements(sizes_) != 0) check_bounds(held_[k], size, axes_[k], "", kFromEnd);
     }
 }
@@ -48,9 +50,11 @@ void IndexPlan::place(const Tensor& x, Tensors given) {
 void IndexPlan::add_mask(const Tensor& x, int axis, const Tensor& mask) {
     for (int i = 0; i < mask.ndim(); ++i)
         if (mask.size(i) != x.size(axis + i))
-            fail(ErrorKind::Index, "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d",
+            fail(ErrorKind::Index,
+                 "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d",
                  shape_text(mask.sizes()).c_str(), i, shape_text(x.sizes()).c_str(), axis + i);
-    if (mask.ndim() == 0) fail(ErrorKind::Index, "index: a 0-dim mask can't be used here; unsqueeze the tensor and the mask");
+    if (mask.ndim() == 0)
+        fail(ErrorKind::Index, "index: a 0-dim mask can't be used here; unsqueeze the tensor and the mask");
     const std::int64_t chosen = kernels::count_nonzero(mask.view()), axes = mask.ndim();
     const Tensor all = empty({axes, chosen}, DType::Int64);
     const std::int64_t sizes[] = {chosen, axes}, strides[] = {1, chosen};
@@ -63,7 +67,8 @@ void IndexPlan::add_mask(const Tensor& x, int axis, const Tensor& mask) {
 
 void IndexPlan::add_index(const Tensor& x, int axis, const Tensor& index) {
     if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
-        fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors, got %s", dtype_name(index.dtype()));
+        fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors, got %s",
+             dtype_name(index.dtype()));
     held_.push_back(apart_from(x, converted(index, DType::Int64)));
     axes_.push_back(axis);
 }
@@ -80,7 +85,8 @@ Dims IndexPlan::broadcast_shape() const {
             if (other == 1 || other == size) continue;
             std::string shapes;
             for (const Tensor& each : held_) shapes += (shapes.empty() ? "" : ", ") + shape_text(each.sizes());
-            fail(ErrorKind::Index, "shape mismatch: indexing tensors could not be broadcast together with shapes %s", shapes.c_str());
+            fail(ErrorKind::Index, "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
+                 shapes.c_str());
         }
     }
     return shape;
@@ -106,7 +112,9 @@ void IndexPlan::lay_out(const Tensor& x, const Dims& shape) {
         const int lead = front + shape.size() - index.ndim();
         for (int i = 0; i < index.ndim(); ++i)
             if (index.size(i) != 1) index_strides_[k][lead + i] = index.stride(i);
-        indices_[k] = {{index.data(), DType::Int64, sizes_.size(), sizes_.values, index_strides_[k]}, x.size(axis), x.stride(axis)};
+        indices_[k] = {{index.data(), DType::Int64, sizes_.size(), sizes_.values, index_strides_[k]},
+                       x.size(axis),
+                       x.stride(axis)};
     }
 }
 

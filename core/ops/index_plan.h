@@ -1,9 +1,10 @@
 // x[i, :, mask]: how tensors as indices are made into what the index kernels take.
 //
 // Note [Advanced indexing]
-// `given` has an entry for each axis of x, from the first on: an index, or an empty handle for a whole axis. A mask stands for as
-// many axes as it has, and becomes one index for each of them. All indices are broadcast to one shape B. In the result, B stands
-// where the indexed axes stood if these are neighbours, else in front; the whole axes keep their order.
+// `given` has an entry for each axis of x, from the first on: an index, or an empty handle for a whole axis. A mask
+// stands for as many axes as it has, and becomes one index for each of them. All indices are broadcast to one shape B.
+// In the result, B stands where the indexed axes stood if these are neighbours, else in front; the whole axes keep
+// their order.
 #pragma once
 #include <vector>
 
@@ -18,7 +19,9 @@ public:
     IndexPlan(const IndexPlan&) = delete;
 
     const Dims& sizes() const { return sizes_; }  // of the result
-    kernels::View moved() const { return {data_, dtype_, sizes_.size(), sizes_.values, strides_.values}; }  // x, in that shape
+    kernels::View moved() const {
+        return {data_, dtype_, sizes_.size(), sizes_.values, strides_.values};
+    }  // x, in that shape
     const kernels::AxisIndex* indices() const { return indices_; }
     int count() const { return static_cast<int>(held_.size()); }
 

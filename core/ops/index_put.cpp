@@ -25,7 +25,8 @@ std::vector<Tensor> saved_indices(BackwardCall& call, int last) {
 }
 
 struct Index {
-    static constexpr OpText text{.schema = "_index(Tensor self, Tensor[] indices)", .node = "IndexBackward0", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_index(Tensor self, Tensor[] indices)", .node = "IndexBackward0", .flags = kHidden};
     static void forward(const Tensor& x, Tensors indices, Tensor& out) {
         if (is_whole_mask(x, indices)) {
             out = empty({kernels::count_nonzero(indices[0].view())}, x.dtype());
@@ -37,7 +38,9 @@ struct Index {
         out = empty(plan.sizes(), x.dtype());
         if (out.numel()) kernels::index_get(out.view(), plan.moved(), plan.indices(), plan.count());
     }
-    static Saves saves(Tensors inputs, std::uint64_t, const NoAttrs&) { return {.inputs = bits_of_present(inputs, 1, inputs.size())}; }
+    static Saves saves(Tensors inputs, std::uint64_t, const NoAttrs&) {
+        return {.inputs = bits_of_present(inputs, 1, inputs.size())};
+    }
     static void backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
         const std::vector<Tensor> indices = saved_indices(call, static_cast<int>(call.node.edge_count));
@@ -52,15 +55,20 @@ struct IndexPut {
         bool accumulate;
     };
     static constexpr auto fields = std::tuple{&Attrs::accumulate};
-    static constexpr OpText text{.schema = "index_put(Tensor self, Tensor[]? indices, Tensor values, bool accumulate=False)",
-                                 .node = "IndexPutBackward0",
-                                 .flags = kBoth | kInPlace,
-                                 .domain = "real",
-                                 .doc = "self with values written (or added) at self[indices], where None stands for a whole axis; values are broadcast."};
-    static void forward(const Tensor& self, Tensors indices, const Tensor& given_values, const Attrs& attrs, Tensor& out) {
+    static constexpr OpText text{
+        .schema = "index_put(Tensor self, Tensor[]? indices, Tensor values, bool accumulate=False)",
+        .node = "IndexPutBackward0",
+        .flags = kBoth | kInPlace,
+        .domain = "real",
+        .doc =
+            "self with values written (or added) at self[indices], where None stands for a whole axis; values are "
+            "broadcast."};
+    static void forward(const Tensor& self, Tensors indices, const Tensor& given_values, const Attrs& attrs,
+                        Tensor& out) {
         if (given_values.dtype() != self.dtype())
             fail(ErrorKind::Runtime,
-                 "index_put: Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
+                 "index_put: Index put requires the source and destination dtypes match, got %s for the destination "
+                 "and %s for the source.",
                  dtype_name(self.dtype()), dtype_name(given_values.dtype()));
         start_from(self, out);
         const Tensor values = apart_from(out, given_values);
@@ -70,10 +78,12 @@ struct IndexPut {
         }
         const IndexPlan plan(out, indices);
         if (!can_expand(values.sizes(), plan.sizes()))
-            fail(ErrorKind::Runtime, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+            fail(ErrorKind::Runtime,
+                 "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
                  shape_text(values.sizes()).c_str(), shape_text(plan.sizes()).c_str());
         const BroadcastView from(values, plan.sizes());
-        if (count_elements(plan.sizes())) kernels::index_put(plan.moved(), plan.indices(), plan.count(), from, attrs.accumulate);
+        if (count_elements(plan.sizes()))
+            kernels::index_put(plan.moved(), plan.indices(), plan.count(), from, attrs.accumulate);
     }
     static Saves saves(Tensors inputs, std::uint64_t needs, const Attrs& attrs) {
         const std::size_t last = inputs.size() - 1;
@@ -93,11 +103,12 @@ struct IndexPut {
 };
 
 struct Take {
-    static constexpr OpText text{.schema = "take(Tensor self, Tensor index)",
-                                 .node = "TakeBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "The elements at these places of self seen as one vector, in the shape of index."};
+    static constexpr OpText text{
+        .schema = "take(Tensor self, Tensor index)",
+        .node = "TakeBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real",
+        .doc = "The elements at these places of self seen as one vector, in the shape of index."};
     static void forward(const Tensor& x, const Tensor& given, Tensor& out) {
         const Tensor index = checked_index(given, "take");
         check_bounds(index, x.numel(), 0, "take: out of range", kFromEnd);

@@ -6,7 +6,8 @@ namespace clew {
 
 Tensor checked_index(const Tensor& index, const char* op) {
     if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
-        fail(ErrorKind::Runtime, "%s(): Expected dtype int32/int64 for index, got %s; cast it", op, dtype_name(index.dtype()));
+        fail(ErrorKind::Runtime, "%s(): Expected dtype int32/int64 for index, got %s; cast it", op,
+             dtype_name(index.dtype()));
     return converted(index, DType::Int64);
 }
 
@@ -42,7 +43,8 @@ Tensor element(const Scalar& value, DType dtype) {
 
 void check_mask(const Tensor& mask, const char* op) {
     if (mask.dtype() != DType::Bool)
-        fail(ErrorKind::Runtime, "%s only supports boolean masks, but got mask with dtype %s; compare it with a number first", op,
+        fail(ErrorKind::Runtime,
+             "%s only supports boolean masks, but got mask with dtype %s; compare it with a number first", op,
              dtype_name(mask.dtype()));
 }
 

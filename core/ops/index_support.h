@@ -12,7 +12,8 @@ Tensor checked_index(const Tensor& index, const char* op);
 enum Negative { kRefused, kFromEnd };
 void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative = kRefused,
                   ErrorKind kind = ErrorKind::Index);
-// What an operation that changes some places of self writes to: its destination, or a copy of self that becomes its result.
+// What an operation that changes some places of self writes to: its destination, or a copy of self that becomes its
+// result.
 void start_from(const Tensor& self, Tensor& out);
 // `source`, or a copy of it if it shares memory with what is about to be written.
 Tensor apart_from(const Tensor& out, const Tensor& source);

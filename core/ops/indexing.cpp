@@ -20,10 +20,13 @@ struct IndexSelect {
                                  .doc = "The positions of an axis that a one-dimensional index names, in its order."};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "index_select");
-        if (given.ndim() > 1) fail(ErrorKind::Index, "index_select(): Index is supposed to be a vector, got shape %s", shape_text(given.sizes()).c_str());
+        if (given.ndim() > 1)
+            fail(ErrorKind::Index, "index_select(): Index is supposed to be a vector, got shape %s",
+                 shape_text(given.sizes()).c_str());
         const Tensor index = checked_index(given, "index_select");
         if (x.ndim() == 0 && index.numel() != 1)
-            fail(ErrorKind::Index, "index_select(): Index to scalar can have only 1 value, got %lld value(s)", static_cast<long long>(index.numel()));
+            fail(ErrorKind::Index, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+                 static_cast<long long>(index.numel()));
         const std::int64_t size = x.ndim() ? x.size(axis) : 1;
         check_bounds(index, size, axis, "index_select(): index out of range in self");
         Dims sizes(x.sizes());
@@ -39,12 +42,15 @@ struct IndexSelect {
 // Where index may not be larger than self: everywhere but along the axis.
 void check_index_shape(const Tensor& index, const Tensor& self, int axis, const char* op) {
     if (std::max(index.ndim(), 1) != std::max(self.ndim(), 1))
-        fail(ErrorKind::Runtime, "%s: Index tensor must have the same number of dimensions as self tensor, got shapes %s and %s", op,
+        fail(ErrorKind::Runtime,
+             "%s: Index tensor must have the same number of dimensions as self tensor, got shapes %s and %s", op,
              shape_text(index.sizes()).c_str(), shape_text(self.sizes()).c_str());
     if (index.ndim() == 0 || self.ndim() == 0) return;
     for (int i = 0; i < index.ndim(); ++i)
         if (i != axis && index.size(i) > self.size(i))
-            fail(ErrorKind::Runtime, "%s: Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %d",
+            fail(ErrorKind::Runtime,
+                 "%s: Size does not match at dimension %d expected index %s to be no larger than self %s apart from "
+                 "dimension %d",
                  op, i, shape_text(index.sizes()).c_str(), shape_text(self.sizes()).c_str(), axis);
 }
 
@@ -54,13 +60,15 @@ struct Gather {
         bool sparse_grad;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::sparse_grad};
-    static constexpr OpText text{.schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
-                                 .node = "GatherBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "out[i][j] = self[index[i][j]][j] for dim 0: one position of an axis for each place of index."};
+    static constexpr OpText text{
+        .schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
+        .node = "GatherBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real",
+        .doc = "out[i][j] = self[index[i][j]][j] for dim 0: one position of an axis for each place of index."};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
-        if (attrs.sparse_grad) fail(ErrorKind::NotImplemented, "gather: sparse_grad=True is not supported; gradients are dense");
+        if (attrs.sparse_grad)
+            fail(ErrorKind::NotImplemented, "gather: sparse_grad=True is not supported; gradients are dense");
         const int axis = wrap_axis(attrs.dim, x.ndim(), "gather");
         const Tensor index = checked_index(given, "gather");
         if (index.numel()) {
@@ -80,20 +88,23 @@ struct TakeAlongDim {
         std::optional<std::int64_t> dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "take_along_dim(Tensor self, Tensor indices, int? dim=None)",
-                                 .flags = kBoth | kComposite | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "gather, with self and indices broadcast against each other; without dim both are flattened."};
+    static constexpr OpText text{
+        .schema = "take_along_dim(Tensor self, Tensor indices, int? dim=None)",
+        .flags = kBoth | kComposite | kOutArgument,
+        .domain = "real",
+        .doc = "gather, with self and indices broadcast against each other; without dim both are flattened."};
     static void forward(const Tensor& x, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         if (indices.dtype() != DType::Int64 && indices.dtype() != DType::Int32)
-            fail(ErrorKind::Runtime, "take_along_dim(): dtype of indices should be int64 but got %s; cast it", dtype_name(indices.dtype()));
+            fail(ErrorKind::Runtime, "take_along_dim(): dtype of indices should be int64 but got %s; cast it",
+                 dtype_name(indices.dtype()));
         if (!attrs.dim) {
             out = gather(reshape(x, Dims{x.numel()}), 0, reshape(indices, Dims{indices.numel()}));
             return;
         }
         if (x.ndim() != indices.ndim())
             fail(ErrorKind::Runtime,
-                 "take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, and %d "
+                 "take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions "
+                 "for input, and %d "
                  "dimensions for indices",
                  x.ndim(), indices.ndim());
         const int axis = wrap_axis(*attrs.dim, x.ndim(), "take_along_dim");
@@ -114,16 +125,19 @@ void check_writes(const Tensor& self, int axis, const Tensor& index, const Tenso
     check_index_shape(index, self, axis, op);
     if (!source) return;
     if (source.dtype() != self.dtype())
-        fail(ErrorKind::Runtime, "%s(): Expected self.dtype to be equal to src.dtype, got %s and %s; cast one of them", op,
-             dtype_name(self.dtype()), dtype_name(source.dtype()));
+        fail(ErrorKind::Runtime, "%s(): Expected self.dtype to be equal to src.dtype, got %s and %s; cast one of them",
+             op, dtype_name(self.dtype()), dtype_name(source.dtype()));
     if (std::max(index.ndim(), 1) != std::max(source.ndim(), 1))
-        fail(ErrorKind::Runtime, "%s: Index tensor must have the same number of dimensions as src tensor, got shapes %s and %s", op,
+        fail(ErrorKind::Runtime,
+             "%s: Index tensor must have the same number of dimensions as src tensor, got shapes %s and %s", op,
              shape_text(index.sizes()).c_str(), shape_text(source.sizes()).c_str());
     for (int i = 0; i < index.ndim() && source.ndim(); ++i)
         if (index.size(i) > source.size(i))
             fail(ErrorKind::Runtime,
-                 "%s: Expected index %s to be no larger than self %s apart from dimension %d and to be no larger size than src %s", op,
-                 shape_text(index.sizes()).c_str(), shape_text(self.sizes()).c_str(), axis, shape_text(source.sizes()).c_str());
+                 "%s: Expected index %s to be no larger than self %s apart from dimension %d and to be no larger size "
+                 "than src %s",
+                 op, shape_text(index.sizes()).c_str(), shape_text(self.sizes()).c_str(), axis,
+                 shape_text(source.sizes()).c_str());
 }
 
 void no_reduce(const std::optional<Text>& reduce) {
@@ -135,7 +149,8 @@ void no_reduce(const std::optional<Text>& reduce) {
 
 enum class Write { Put, Add };
 
-void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t dim, const Tensor& given, const Tensor& src, Tensor& out) {
+void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t dim, const Tensor& given,
+                  const Tensor& src, Tensor& out) {
     const int axis = wrap_axis(dim, self.ndim(), op);
     const Tensor index = checked_index(given, op);
     if (index.numel()) {
@@ -145,7 +160,8 @@ void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t di
     start_from(self, out);
     if (index.numel() == 0) return;
     const Tensor source = apart_from(out, src);
-    (how == Write::Put ? kernels::scatter : kernels::scatter_add)(*AtLeast1(out), axis, *AtLeast1(index), *AtLeast1(source));
+    (how == Write::Put ? kernels::scatter : kernels::scatter_add)(*AtLeast1(out), axis, *AtLeast1(index),
+                                                                  *AtLeast1(source));
 }
 
 // The gradient of a source of which index's shape was read: the rest of it got nothing.
@@ -162,19 +178,24 @@ struct Scatter {
         std::optional<Text> reduce;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::reduce};
-    static constexpr OpText text{.schema = "scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None)",
-                                 .node = "ScatterBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "self with out[index[i][j]][j] = src[i][j] for dim 0; where places repeat, the last stays."};
+    static constexpr OpText text{
+        .schema = "scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None)",
+        .node = "ScatterBackward0",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .domain = "real",
+        .doc = "self with out[index[i][j]][j] = src[i][j] for dim 0; where places repeat, the last stays."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {
         no_reduce(attrs.reduce);
         scatter_into(Write::Put, "scatter", self, attrs.dim, index, src, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> index, const Attrs& attrs) { return scatter(g, static_cast<int>(attrs.dim), index, 0.0); },
+        [](const Tensor& g, In<1> index, const Attrs& attrs) {
+            return scatter(g, static_cast<int>(attrs.dim), index, 0.0);
+        },
         nullptr,
-        [](const Tensor& g, In<1> index, Shape<2> src, const Attrs& attrs) { return source_gradient(g, attrs.dim, index, src); },
+        [](const Tensor& g, In<1> index, Shape<2> src, const Attrs& attrs) {
+            return source_gradient(g, attrs.dim, index, src);
+        },
     };
 };
 
@@ -185,11 +206,12 @@ struct ScatterValue {
         std::optional<Text> reduce;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::value, &Attrs::reduce};
-    static constexpr OpText text{.schema = "scatter.value(Tensor self, int dim, Tensor index, Scalar value, *, str? reduce=None)",
-                                 .node = "ScatterBackward1",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "self with one number at the places that index names along an axis."};
+    static constexpr OpText text{
+        .schema = "scatter.value(Tensor self, int dim, Tensor index, Scalar value, *, str? reduce=None)",
+        .node = "ScatterBackward1",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .domain = "real",
+        .doc = "self with one number at the places that index names along an axis."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, Tensor& out) {
         no_reduce(attrs.reduce);
         const int axis = wrap_axis(attrs.dim, self.ndim(), "scatter");
@@ -202,8 +224,9 @@ struct ScatterValue {
         if (index.numel() == 0) return;
         kernels::scatter_fill(*AtLeast1(out), axis, *AtLeast1(index), element(attrs.value, out.dtype()).data());
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> index, const Attrs& attrs) { return scatter(g, static_cast<int>(attrs.dim), index, 0.0); }};
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<1> index, const Attrs& attrs) {
+        return scatter(g, static_cast<int>(attrs.dim), index, 0.0);
+    }};
 };
 
 struct ScatterAdd {
@@ -211,18 +234,21 @@ struct ScatterAdd {
         std::int64_t dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
-                                 .node = "ScatterAddBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "self with src[i][j] added to out[index[i][j]][j] for dim 0; repeated places add up."};
+    static constexpr OpText text{
+        .schema = "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
+        .node = "ScatterAddBackward0",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .domain = "real",
+        .doc = "self with src[i][j] added to out[index[i][j]][j] for dim 0; repeated places add up."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {
         scatter_into(Write::Add, "scatter_add", self, attrs.dim, index, src, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
         nullptr,
-        [](const Tensor& g, In<1> index, Shape<2> src, const Attrs& attrs) { return source_gradient(g, attrs.dim, index, src); },
+        [](const Tensor& g, In<1> index, Shape<2> src, const Attrs& attrs) {
+            return source_gradient(g, attrs.dim, index, src);
+        },
     };
 };
 
@@ -236,7 +262,9 @@ Tensor scatter(const Tensor& x, int axis, const Tensor& index, const Tensor& sou
 Tensor scatter(const Tensor& x, int axis, const Tensor& index, double value) {
     return run<ScatterValue>({axis, Scalar::of(value), std::nullopt}, x, index);
 }
-Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source) { return run<ScatterAdd>({axis}, x, index, source); }
+Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source) {
+    return run<ScatterAdd>({axis}, x, index, source);
+}
 
 static const Register<IndexSelect, Gather, TakeAlongDim, Scatter, ScatterValue, ScatterAdd> indexing_operations;
 

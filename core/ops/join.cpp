@@ -14,7 +14,8 @@ namespace {
 // The memory of out that holds `like`, from position `start` of an axis on.
 kernels::View window(const Tensor& out, int axis, std::int64_t start, const Tensor& like) {
     const auto bytes = static_cast<std::int64_t>(item_size(out.dtype()));
-    return {out.data() + start * out.stride(axis) * bytes, out.dtype(), out.ndim(), like.sizes().data(), out.strides().data()};
+    return {out.data() + start * out.stride(axis) * bytes, out.dtype(), out.ndim(), like.sizes().data(),
+            out.strides().data()};
 }
 
 // Of shape [0]: an old way to say "nothing yet", which joins with any shape.
@@ -22,15 +23,17 @@ bool is_nothing(const Layout& layout) { return layout.ndim == 1 && layout.numel 
 
 struct Cat {
     // Note [Where the parts of cat lie]
-    // cat saves nothing, so that its backward can be run again. The gradient of a part needs to know where it lies, and so the
-    // sizes of those before it: the ones that need a gradient tell by their edges, and for each run of others between them
-    // `constant` has the size of the whole run. Where there are more runs than it can hold, parts are joined in groups first.
+    // cat saves nothing, so that its backward can be run again. The gradient of a part needs to know where it lies, and
+    // so the sizes of those before it: the ones that need a gradient tell by their edges, and for each run of others
+    // between them `constant` has the size of the whole run. Where there are more runs than it can hold, parts are
+    // joined in groups first.
     struct Attrs {
         std::int64_t dim;
         Dims constant;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::constant};
-    static constexpr OpText text{.schema = "_cat(Tensor[] tensors, int dim, int[] constant)", .node = "CatBackward0", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_cat(Tensor[] tensors, int dim, int[] constant)", .node = "CatBackward0", .flags = kHidden};
 
     static const Tensor& model(Tensors parts) {
         for (const Tensor& part : parts)
@@ -82,14 +85,18 @@ void check_parts(Tensors parts, std::int64_t dim) {
     const int axis = wrap_axis(dim, model.ndim(), "cat");
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Tensor& part = parts[i];
-        if (part.ndim() == 0) fail(ErrorKind::Runtime, "cat: zero-dimensional tensor (at position %zu) cannot be concatenated; use stack", i);
+        if (part.ndim() == 0)
+            fail(ErrorKind::Runtime, "cat: zero-dimensional tensor (at position %zu) cannot be concatenated; use stack",
+                 i);
         if (is_nothing(part.layout())) continue;
         if (part.ndim() != model.ndim())
-            fail(ErrorKind::Runtime, "cat: Tensors must have same number of dimensions: got %d and %d", model.ndim(), part.ndim());
+            fail(ErrorKind::Runtime, "cat: Tensors must have same number of dimensions: got %d and %d", model.ndim(),
+                 part.ndim());
         for (int a = 0; a < part.ndim(); ++a)
             if (a != axis && part.size(a) != model.size(a))
                 fail(ErrorKind::Runtime,
-                     "cat: Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number %zu in "
+                     "cat: Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld "
+                     "for tensor number %zu in "
                      "the list.",
                      axis, static_cast<long long>(model.size(a)), static_cast<long long>(part.size(a)), i);
     }
@@ -166,7 +173,8 @@ struct Stack {
         const int axis = wrap_axis(attrs.dim, model.ndim() + 1, "stack");
         for (std::size_t i = 1; i < parts.size(); ++i)
             if (!same_sizes(parts[i].sizes(), model.sizes()))
-                fail(ErrorKind::Runtime, "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zu",
+                fail(ErrorKind::Runtime,
+                     "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zu",
                      shape_text(model.sizes()).c_str(), shape_text(parts[i].sizes()).c_str(), i);
         Dims sizes(model.sizes());
         sizes.insert(axis, static_cast<std::int64_t>(parts.size()));
@@ -176,7 +184,8 @@ struct Stack {
         const std::int64_t bytes = out.stride(axis) * static_cast<std::int64_t>(item_size(out.dtype()));
         if (out.numel() == 0) return;
         for (std::size_t i = 0; i < parts.size(); ++i)
-            kernels::copy({out.data() + static_cast<std::int64_t>(i) * bytes, out.dtype(), model.ndim(), model.sizes().data(), rest.values},
+            kernels::copy({out.data() + static_cast<std::int64_t>(i) * bytes, out.dtype(), model.ndim(),
+                           model.sizes().data(), rest.values},
                           parts[i].view());
     }
     static void backward(BackwardCall& call) {

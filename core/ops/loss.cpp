@@ -77,6 +77,7 @@ struct L1Loss {
                                  .doc = "|self - target|, reduced: 0 leaves it, 1 takes the mean, 2 the sum."};
     static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
         check_reduction("l1_loss", attrs.reduction);
+        broadcast_sizes(input.sizes(), target.sizes(), "l1_loss");
         out = reduced(abs(sub(input, target)), attrs.reduction);
     }
 };

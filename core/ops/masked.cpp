@@ -18,8 +18,10 @@ Dims start_broadcast(const Tensor& self, const Tensor& mask, Tensor& out, const 
         const BroadcastView from(self, sizes);
         kernels::copy(out.view(), from);
     } else if (!same_sizes(out.sizes(), sizes)) {
-        fail(ErrorKind::Runtime, "%s: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its tensor", op,
-             shape_text(out.sizes()).c_str(), shape_text(sizes).c_str());
+        fail(ErrorKind::Runtime,
+             "%s: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its "
+             "tensor",
+             op, shape_text(out.sizes()).c_str(), shape_text(sizes).c_str());
     }
     return sizes;
 }
@@ -54,7 +56,9 @@ struct MaskedFillTensor {
                                  .doc = "self with the number in a 0-dim tensor where the mask is True."};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& value, Tensor& out) {
         if (value.ndim() != 0)
-            fail(ErrorKind::Runtime, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", value.ndim());
+            fail(ErrorKind::Runtime,
+                 "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+                 value.ndim());
         fill_where(self, mask, converted(value, self.dtype()), out);
     }
     static constexpr auto rules = std::tuple{
@@ -65,11 +69,12 @@ struct MaskedFillTensor {
 };
 
 struct MaskedSelect {
-    static constexpr OpText text{.schema = "masked_select(Tensor self, Tensor mask)",
-                                 .node = "MaskedSelectBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "The elements where the mask is True, in order, along one axis; mask and self are broadcast."};
+    static constexpr OpText text{
+        .schema = "masked_select(Tensor self, Tensor mask)",
+        .node = "MaskedSelectBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real",
+        .doc = "The elements where the mask is True, in order, along one axis; mask and self are broadcast."};
     static void forward(const Tensor& self, const Tensor& mask, Tensor& out) {
         check_mask(mask, "masked_select");
         const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), "masked_select");
@@ -93,14 +98,15 @@ struct MaskedScatter {
         const char* name = out ? "masked_scatter_" : "masked_scatter";
         check_mask(mask, name);
         if (self.dtype() != source.dtype())
-            fail(ErrorKind::Runtime, "masked_scatter: expected self and source to have same dtypes but got %s and %s", dtype_name(self.dtype()),
-                 dtype_name(source.dtype()));
+            fail(ErrorKind::Runtime, "masked_scatter: expected self and source to have same dtypes but got %s and %s",
+                 dtype_name(self.dtype()), dtype_name(source.dtype()));
         const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), name);
         const Tensor chosen_by = out ? apart_from(out, mask) : mask;
         const BroadcastView chosen(chosen_by, sizes);
         const std::int64_t count = kernels::count_nonzero(chosen);
         if (count > source.numel())
-            fail(ErrorKind::Runtime, "masked_scatter: Number of elements of source < number of ones in mask: %lld < %lld",
+            fail(ErrorKind::Runtime,
+                 "masked_scatter: Number of elements of source < number of ones in mask: %lld < %lld",
                  static_cast<long long>(source.numel()), static_cast<long long>(count));
         start_broadcast(self, mask, out, name);
         if (count == 0) return;
@@ -135,14 +141,18 @@ struct Nonzero {
 };
 
 struct Argwhere : Nonzero {
-    static constexpr OpText text{.schema = "argwhere(Tensor self)", .flags = kBoth | kNonDifferentiable, .doc = "nonzero, by NumPy's name."};
+    static constexpr OpText text{
+        .schema = "argwhere(Tensor self)", .flags = kBoth | kNonDifferentiable, .doc = "nonzero, by NumPy's name."};
 };
 
 struct WhereNonzero {
-    static constexpr OpText text{.schema = "where.condition(Tensor condition)",
-                                 .flags = kFunction | kNonDifferentiable,
-                                 .doc = "Where condition is not zero: a tuple with one vector of indices for each axis."};
-    static std::size_t outputs(Tensors inputs, const NoAttrs&) { return static_cast<std::size_t>(std::max(inputs[0].ndim(), 1)); }
+    static constexpr OpText text{
+        .schema = "where.condition(Tensor condition)",
+        .flags = kFunction | kNonDifferentiable,
+        .doc = "Where condition is not zero: a tuple with one vector of indices for each axis."};
+    static std::size_t outputs(Tensors inputs, const NoAttrs&) {
+        return static_cast<std::size_t>(std::max(inputs[0].ndim(), 1));
+    }
     static void forward(const Tensor& x, std::span<Tensor> out) {
         const AtLeast1 condition(x);
         const std::int64_t count = kernels::count_nonzero(condition);
@@ -152,17 +162,23 @@ struct WhereNonzero {
         const Tensor all = empty({axes, count}, DType::Int64);
         const std::int64_t sizes[] = {count, axes}, strides[] = {1, count};
         if (count) kernels::nonzero({all.data(), DType::Int64, 2, sizes, strides}, condition);
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = alias(all, Layout::make(Dims{count}), static_cast<std::int64_t>(i) * count);
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = alias(all, Layout::make(Dims{count}), static_cast<std::int64_t>(i) * count);
     }
 };
 
 }  // namespace
 
-Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) { return run<MaskedFill>({Scalar::of(value)}, x, mask); }
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+    return run<MaskedFill>({Scalar::of(value)}, x, mask);
+}
 Tensor masked_select(const Tensor& x, const Tensor& mask) { return run<MaskedSelect>(x, mask); }
-Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) { return run<MaskedScatter>(x, mask, source); }
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
+    return run<MaskedScatter>(x, mask, source);
+}
 Tensor nonzero(const Tensor& x) { return run<Nonzero>(x); }
 
-static const Register<MaskedFillTensor, MaskedFill, MaskedSelect, MaskedScatter, Nonzero, Argwhere, WhereNonzero> masked_operations;
+static const Register<MaskedFillTensor, MaskedFill, MaskedSelect, MaskedScatter, Nonzero, Argwhere, WhereNonzero>
+    masked_operations;
 
 }  // namespace clew

@@ -11,7 +11,8 @@ namespace clew {
 namespace {
 
 void check_median(const Tensor& x, const char* op) {
-    if (x.dtype() == DType::Bool) fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
+    if (x.dtype() == DType::Bool)
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
 }
 
 Tensor median_of_all(const Tensor& x, const char* op, bool ignore_nan) {
@@ -27,7 +28,8 @@ Tensor median_of_all(const Tensor& x, const char* op, bool ignore_nan) {
         kernels::copy(dense.view(), x.view());
     }
     const std::int64_t size = x.numel(), step = 1;
-    kernels::median(*AtLeast1(out), {nullptr, DType::Int64, 1, &step, &step}, {dense.data(), x.dtype(), 1, &size, &step}, 0, ignore_nan);
+    kernels::median(*AtLeast1(out), {nullptr, DType::Int64, 1, &step, &step},
+                    {dense.data(), x.dtype(), 1, &size, &step}, 0, ignore_nan);
     return out;
 }
 
@@ -44,7 +46,8 @@ struct Median {
                                  .domain = "distinct",
                                  .doc = "The median of all elements, the lower one of two; NaN if there is a NaN."};
     static void forward(const Tensor& x, Tensor& out) { out = median_of_all(x, "median", false); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result) { return share_among_equals(g, x, result); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, Out<> result) { return share_among_equals(g, x, result); }};
 };
 
 struct Nanmedian {
@@ -53,7 +56,8 @@ struct Nanmedian {
                                  .domain = "distinct",
                                  .doc = "The median of the elements that are not NaN."};
     static void forward(const Tensor& x, Tensor& out) { out = median_of_all(x, "nanmedian", true); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result) { return share_among_equals(g, x, result); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, Out<> result) { return share_among_equals(g, x, result); }};
 };
 
 struct AlongAxis {
@@ -61,10 +65,12 @@ struct AlongAxis {
     bool keepdim;
 };
 
-void median_along(const char* op, const Tensor& x, const AlongAxis& attrs, bool ignore_nan, Tensor& values, Tensor& indices) {
+void median_along(const char* op, const Tensor& x, const AlongAxis& attrs, bool ignore_nan, Tensor& values,
+                  Tensor& indices) {
     check_median(x, op);
     const int axis = wrap_axis(attrs.dim, x.ndim(), op);
-    if (x.ndim() && x.size(axis) == 0) fail(ErrorKind::Index, "%s(): Expected reduction dim %d to have non-zero size.", op, axis);
+    if (x.ndim() && x.size(axis) == 0)
+        fail(ErrorKind::Index, "%s(): Expected reduction dim %d to have non-zero size.", op, axis);
     Dims sizes(x.sizes());
     if (x.ndim()) sizes[axis] = 1;
     values = empty(sizes, x.dtype());
@@ -78,7 +84,8 @@ void median_along(const char* op, const Tensor& x, const AlongAxis& attrs, bool 
 Tensor send_back(const Tensor& g, const Tensor& indices, const Shape<0>& x, const AlongAxis& attrs) {
     const int axis = wrap_axis(attrs.dim, x.ndim(), "median");
     const bool whole = attrs.keepdim || x.ndim() == 0;
-    return scatter_add(zeros(x, g.dtype()), axis, whole ? indices : unsqueeze(indices, axis), whole ? g : unsqueeze(g, axis));
+    return scatter_add(zeros(x, g.dtype()), axis, whole ? indices : unsqueeze(indices, axis),
+                       whole ? g : unsqueeze(g, axis));
 }
 
 struct MedianAxis {
@@ -93,8 +100,9 @@ struct MedianAxis {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         median_along("median", x, attrs, false, values, indices);
     }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) { return send_back(g, indices, x, attrs); }};
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) {
+        return send_back(g, indices, x, attrs);
+    }};
 };
 
 struct NanmedianAxis {
@@ -109,12 +117,14 @@ struct NanmedianAxis {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         median_along("nanmedian", x, attrs, true, values, indices);
     }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) { return send_back(g, indices, x, attrs); }};
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) {
+        return send_back(g, indices, x, attrs);
+    }};
 };
 
 // Rows of boundaries, each for a row of values; or one row for all.
-Tensor find_places(const char* op, const Tensor& given_boundaries, const Tensor& given_values, bool right, bool as_int32) {
+Tensor find_places(const char* op, const Tensor& given_boundaries, const Tensor& given_values, bool right,
+                   bool as_int32) {
     const Tensor both[] = {given_boundaries, given_values};
     const DType dtype = result_dtype(both);
     const Tensor boundaries = converted(given_boundaries, dtype), values = converted(given_values, dtype);
@@ -123,7 +133,8 @@ Tensor find_places(const char* op, const Tensor& given_boundaries, const Tensor&
     for (int i = 0; fits && ndim > 1 && i + 1 < ndim; ++i) fits = boundaries.size(i) == values.size(i);
     if (!fits)
         fail(ErrorKind::Runtime,
-             "%s(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, "
+             "%s(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+             "value tensor must match, "
              "but we got boundaries tensor %s and input value tensor %s",
              op, shape_text(boundaries.sizes()).c_str(), shape_text(values.sizes()).c_str());
     const Tensor out = empty(Layout::make(values.sizes()), DType::Int64);
@@ -132,7 +143,8 @@ Tensor find_places(const char* op, const Tensor& given_boundaries, const Tensor&
         return converted(out, as_int32 ? DType::Int32 : DType::Int64);
     }
     const auto vector = [](const Tensor& x, std::int64_t offset) {
-        return kernels::View{x.data() + offset * static_cast<std::int64_t>(item_size(x.dtype())), x.dtype(), 1, &x.sizes()[static_cast<std::size_t>(x.ndim() - 1)],
+        return kernels::View{x.data() + offset * static_cast<std::int64_t>(item_size(x.dtype())), x.dtype(), 1,
+                             &x.sizes()[static_cast<std::size_t>(x.ndim() - 1)],
                              &x.strides()[static_cast<std::size_t>(x.ndim() - 1)]};
     };
     const std::int64_t rows = out.numel() ? out.numel() / values.size(ndim - 1) : 0;
@@ -144,7 +156,8 @@ Tensor find_places(const char* op, const Tensor& given_boundaries, const Tensor&
             at_boundary += place * boundaries.stride(axis);
             at_value += place * values.stride(axis);
         }
-        kernels::searchsorted(vector(out, row * values.size(ndim - 1)), vector(boundaries, at_boundary), vector(values, at_value), right);
+        kernels::searchsorted(vector(out, row * values.size(ndim - 1)), vector(boundaries, at_boundary),
+                              vector(values, at_value), right);
     }
     return converted(out, as_int32 ? DType::Int32 : DType::Int64);
 }
@@ -155,16 +168,21 @@ struct Searchsorted {
         std::optional<Text> side;
     };
     static constexpr auto fields = std::tuple{&Attrs::out_int32, &Attrs::right, &Attrs::side};
-    static constexpr OpText text{
-        .schema = "searchsorted(Tensor sorted_sequence, Operand self, *, bool out_int32=False, bool right=False, str? side=None)",
-        .flags = kFunction | kNonDifferentiable,
-        .doc = "Where each value would be inserted into a sorted sequence to keep it sorted: before its equals, or after them with right."};
+    static constexpr OpText text{.schema =
+                                     "searchsorted(Tensor sorted_sequence, Operand self, *, bool out_int32=False, bool "
+                                     "right=False, str? side=None)",
+                                 .flags = kFunction | kNonDifferentiable,
+                                 .doc =
+                                     "Where each value would be inserted into a sorted sequence to keep it sorted: "
+                                     "before its equals, or after them with right."};
     static void forward(const Tensor& sorted, const Tensor& values, const Attrs& attrs, Tensor& out) {
         if (attrs.side && *attrs.side != "left" && *attrs.side != "right")
             fail(ErrorKind::Runtime, "searchsorted(): side can only be 'left' or 'right' but got %s", attrs.side->data);
         if (attrs.side && *attrs.side == "left" && attrs.right)
-            fail(ErrorKind::Runtime, "searchsorted(): side and right can't be set to opposites, got side of left while right was True");
-        out = find_places("searchsorted", sorted, values, attrs.right || (attrs.side && *attrs.side == "right"), attrs.out_int32);
+            fail(ErrorKind::Runtime,
+                 "searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+        out = find_places("searchsorted", sorted, values, attrs.right || (attrs.side && *attrs.side == "right"),
+                          attrs.out_int32);
     }
 };
 
@@ -173,12 +191,14 @@ struct Bucketize {
         bool out_int32, right;
     };
     static constexpr auto fields = std::tuple{&Attrs::out_int32, &Attrs::right};
-    static constexpr OpText text{.schema = "bucketize(Operand self, Tensor boundaries, *, bool out_int32=False, bool right=False)",
-                                 .flags = kFunction | kNonDifferentiable,
-                                 .doc = "Which bucket between ascending boundaries each value falls into."};
+    static constexpr OpText text{
+        .schema = "bucketize(Operand self, Tensor boundaries, *, bool out_int32=False, bool right=False)",
+        .flags = kFunction | kNonDifferentiable,
+        .doc = "Which bucket between ascending boundaries each value falls into."};
     static void forward(const Tensor& values, const Tensor& boundaries, const Attrs& attrs, Tensor& out) {
         if (boundaries.ndim() != 1)
-            fail(ErrorKind::Runtime, "bucketize: boundaries tensor must be 1 dimension, but got dim(%d)", boundaries.ndim());
+            fail(ErrorKind::Runtime, "bucketize: boundaries tensor must be 1 dimension, but got dim(%d)",
+                 boundaries.ndim());
         out = find_places("bucketize", boundaries, values, attrs.right, attrs.out_int32);
     }
 };

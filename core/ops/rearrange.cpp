@@ -19,24 +19,29 @@ struct Repeat {
                                  .node = "RepeatBackward0",
                                  .flags = kMethod,
                                  .domain = "real",
-                                 .doc = "A copy with self repeated along each axis, as often as `repeats` says; more numbers than axes add axes in front."};
+                                 .doc =
+                                     "A copy with self repeated along each axis, as often as `repeats` says; more "
+                                     "numbers than axes add axes in front."};
     // Axes of x that are repeated become two in the result: which repetition, and where in it.
     struct Plan {
-        Dims sizes, strides;   // of x, seen in the shape of the result cut up like that
+        Dims sizes, strides;  // of x, seen in the shape of the result cut up like that
         Dims result;
-        Dims repetitions;      // which of these axes count repetitions
+        Dims repetitions;  // which of these axes count repetitions
     };
     static Plan plan(Sizes sizes, Sizes strides, const Dims& repeats) {
         Plan made;
         const int lead = repeats.size() - static_cast<int>(sizes.size());
         if (lead < 0)
-            fail(ErrorKind::Runtime, "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor, got %s for %s",
+            fail(ErrorKind::Runtime,
+                 "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor, "
+                 "got %s for %s",
                  shape_text(repeats).c_str(), shape_text(sizes).c_str());
         for (int i = 0; i < repeats.size(); ++i) {
             const auto own = static_cast<std::size_t>(i - lead);
             const std::int64_t size = i < lead ? 1 : sizes[own];
             if (repeats[i] < 0)
-                fail(ErrorKind::Runtime, "repeat: Trying to create tensor with negative dimension %lld: repeats are 0 or more, got %s",
+                fail(ErrorKind::Runtime,
+                     "repeat: Trying to create tensor with negative dimension %lld: repeats are 0 or more, got %s",
                      static_cast<long long>(size * repeats[i]), shape_text(repeats).c_str());
             made.result.push_back(size * repeats[i]);
             if (repeats[i] != 1 || i < lead) {
@@ -94,8 +99,11 @@ void copy_rolled(kernels::View out, kernels::View x, const Dims& shifts, const D
         if (length == 0) return;
         Dims sizes(Sizes{x.sizes, static_cast<std::size_t>(x.ndim)});
         sizes[axis] = length;
-        copy_rolled({static_cast<char*>(out.data) + to * out.strides[axis] * bytes, out.dtype, out.ndim, sizes.values, out.strides},
-                    {static_cast<char*>(x.data) + from * x.strides[axis] * bytes, x.dtype, x.ndim, sizes.values, x.strides}, shifts, axes, i + 1);
+        copy_rolled(
+            {static_cast<char*>(out.data) + to * out.strides[axis] * bytes, out.dtype, out.ndim, sizes.values,
+             out.strides},
+            {static_cast<char*>(x.data) + from * x.strides[axis] * bytes, x.dtype, x.ndim, sizes.values, x.strides},
+            shifts, axes, i + 1);
     };
     piece(shift, 0, size - shift);
     piece(0, size - shift, shift);
@@ -106,17 +114,21 @@ struct Roll {
         Dims shifts, dims;
     };
     static constexpr auto fields = std::tuple{&Attrs::shifts, &Attrs::dims};
-    static constexpr OpText text{.schema = "roll(Tensor self, int[] shifts, int[] dims=[])",
-                                 .node = "RollBackward0",
-                                 .domain = "real",
-                                 .doc = "A copy whose elements are moved along the axes; what falls off the end comes in at the start."};
+    static constexpr OpText text{
+        .schema = "roll(Tensor self, int[] shifts, int[] dims=[])",
+        .node = "RollBackward0",
+        .domain = "real",
+        .doc = "A copy whose elements are moved along the axes; what falls off the end comes in at the start."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const bool flat = attrs.dims.empty() && attrs.shifts.size() == 1;
         if (!flat && attrs.shifts.size() != attrs.dims.size())
-            fail(ErrorKind::Runtime, "roll: shifts and dimensions must align. shifts: %d, dims:%d", attrs.shifts.size(), attrs.dims.size());
+            fail(ErrorKind::Runtime, "roll: shifts and dimensions must align. shifts: %d, dims:%d", attrs.shifts.size(),
+                 attrs.dims.size());
         Dims shifts, axes;  // one entry for each axis: moves along one axis add up
         for (int i = 0; i < attrs.dims.size(); ++i) {
-            if (x.ndim() == 0) fail(ErrorKind::Index, "roll: Dimension specified as %lld but tensor has no dimensions", static_cast<long long>(attrs.dims[i]));
+            if (x.ndim() == 0)
+                fail(ErrorKind::Index, "roll: Dimension specified as %lld but tensor has no dimensions",
+                     static_cast<long long>(attrs.dims[i]));
             const int axis = wrap_axis(attrs.dims[i], x.ndim(), "roll");
             const auto* seen = std::find(axes.begin(), axes.end(), axis);
             if (seen != axes.end()) {
@@ -135,8 +147,8 @@ struct Roll {
             kernels::copy(dense.view(), x.view());
         }
         const Dims size{x.numel()}, step{1};
-        copy_rolled({out.data(), out.dtype(), 1, size.values, step.values}, {dense.data(), x.dtype(), 1, size.values, step.values}, attrs.shifts,
-                    Dims{0}, 0);
+        copy_rolled({out.data(), out.dtype(), 1, size.values, step.values},
+                    {dense.data(), x.dtype(), 1, size.values, step.values}, attrs.shifts, Dims{0}, 0);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
         Dims back = attrs.shifts;
@@ -160,7 +172,8 @@ struct Flip {
         std::uint32_t seen = 0;
         for (const auto dim : attrs.dims) {
             const int axis = wrap_axis(dim, x.ndim(), "flip");
-            if (seen >> axis & 1) fail(ErrorKind::Runtime, "flip: dim %d appears multiple times in the list of dims", axis);
+            if (seen >> axis & 1)
+                fail(ErrorKind::Runtime, "flip: dim %d appears multiple times in the list of dims", axis);
             seen |= 1u << axis;
             if (x.ndim() == 0) continue;
             first += (x.size(axis) - 1) * x.stride(axis);
@@ -168,21 +181,23 @@ struct Flip {
         }
         out = empty(Layout::make(x.sizes()), x.dtype());
         if (x.numel() == 0) return;
-        kernels::copy(out.view(), {x.data() + first * static_cast<std::int64_t>(item_size(x.dtype())), x.dtype(), x.ndim(), x.sizes().data(),
-                                   strides.values});
+        kernels::copy(out.view(), {x.data() + first * static_cast<std::int64_t>(item_size(x.dtype())), x.dtype(),
+                                   x.ndim(), x.sizes().data(), strides.values});
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) { return flip(g, attrs.dims); }};
 };
 
 struct FlipLeftRight {
-    static constexpr OpText text{.schema = "fliplr(Tensor self)", .flags = kBoth | kComposite, .domain = "real", .doc = "flip(1)."};
+    static constexpr OpText text{
+        .schema = "fliplr(Tensor self)", .flags = kBoth | kComposite, .domain = "real", .doc = "flip(1)."};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() < 2) fail(ErrorKind::Runtime, "fliplr: Input must be >= 2-d.");
         out = flip(x, Dims{1});
     }
 };
 struct FlipUpDown {
-    static constexpr OpText text{.schema = "flipud(Tensor self)", .flags = kBoth | kComposite, .domain = "real", .doc = "flip(0)."};
+    static constexpr OpText text{
+        .schema = "flipud(Tensor self)", .flags = kBoth | kComposite, .domain = "real", .doc = "flip(0)."};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() < 1) fail(ErrorKind::Runtime, "flipud: Input must be >= 1-d.");
         out = flip(x, Dims{0});

@@ -1,4 +1,6 @@
 // Sums and means.
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
@@ -7,6 +9,12 @@
 
 namespace clew {
 namespace {
+
+// Integers are summed as int64, and then put into the dtype that was asked for.
+Tensor sum_as(const Tensor& x, const std::optional<DType>& dtype, std::uint32_t mask, bool keepdim) {
+    const Tensor result = reduce_axes(kernels::ReduceKind::Sum, converted(x, dtype.value_or(x.dtype())), mask, keepdim);
+    return dtype ? converted(result, *dtype) : result;
+}
 
 struct SumAll {
     struct Attrs {
@@ -18,7 +26,7 @@ struct SumAll {
                                  .domain = "real",
                                  .doc = "The sum of all elements; integers are summed as int64."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        out = reduce_axes(kernels::ReduceKind::Sum, converted(x, attrs.dtype.value_or(x.dtype())), all_axes(x), false);
+        out = sum_as(x, attrs.dtype, all_axes(x), false);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return expand(g, x); }};
 };
@@ -36,8 +44,7 @@ struct SumAxes {
                                  .domain = "real",
                                  .doc = "The sum over the given axes; none given means all."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        out = reduce_axes(kernels::ReduceKind::Sum, converted(x, attrs.dtype.value_or(x.dtype())), axes_mask(attrs.dim, x.ndim(), "sum"),
-                          attrs.keepdim);
+        out = sum_as(x, attrs.dtype, axes_mask(attrs.dim, x.ndim(), "sum"), attrs.keepdim);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
         return expand(restore_axes(g, axes_mask(attrs.dim, x.ndim(), "sum"), x.ndim(), attrs.keepdim), x);
@@ -53,6 +60,9 @@ void need_floating(const Tensor& x, const std::optional<DType>& dtype) {
              dtype_name(result));
 }
 
+// What the gradient is divided by; the mean of nothing has a gradient of no elements, which must not become 0 / 0.
+double divisor(std::int64_t count) { return static_cast<double>(std::max<std::int64_t>(count, 1)); }
+
 struct MeanAll {
     using Attrs = SumAll::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::dtype};
@@ -62,11 +72,11 @@ struct MeanAll {
                                  .doc = "The mean of all elements; of none it is NaN."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_floating(x, attrs.dtype);
-        out = reduce_axes(kernels::ReduceKind::Sum, converted(x, attrs.dtype.value_or(x.dtype())), all_axes(x), false);
+        out = sum_as(x, attrs.dtype, all_axes(x), false);
         scale_in_place(out, static_cast<double>(x.numel()));
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Shape<0> x) { return expand(div(g, static_cast<double>(x.numel())), x); }};
+        [](const Tensor& g, Shape<0> x) { return expand(div(g, divisor(x.numel())), x); }};
 };
 
 struct MeanAxes {
@@ -80,13 +90,12 @@ struct MeanAxes {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_floating(x, attrs.dtype);
         const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "mean");
-        out = reduce_axes(kernels::ReduceKind::Sum, converted(x, attrs.dtype.value_or(x.dtype())), mask, attrs.keepdim);
+        out = sum_as(x, attrs.dtype, mask, attrs.keepdim);
         scale_in_place(out, static_cast<double>(reduced_count(x.sizes(), mask)));
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
         const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "mean");
-        const double count = static_cast<double>(reduced_count(x.sizes(), mask));
-        return expand(div(restore_axes(g, mask, x.ndim(), attrs.keepdim), count), x);
+        return expand(div(restore_axes(g, mask, x.ndim(), attrs.keepdim), divisor(reduced_count(x.sizes(), mask))), x);
     }};
 };
 

@@ -1,5 +1,6 @@
 #include "core/ops/scalar.h"
 
+#include "core/kernels/copy.h"
 #include "core/ops/elementwise.h"
 
 namespace clew {
@@ -11,6 +12,13 @@ Tensor number(const Scalar& value) {
     Tensor result = value.kind == Scalar::Float ? scalar(value.real, dtype) : scalar_int(value.integer, dtype);
     result->set(TensorObject::kWrappedNumber, true);
     return result;
+}
+
+void fill_with(const Tensor& x, const Scalar& value) {
+    if (value.kind == Scalar::Float)
+        kernels::fill(x.view(), value.real);
+    else
+        kernels::fill(x.view(), value.integer);
 }
 
 DType dtype_beside(const Tensor& x, std::initializer_list<Scalar> numbers) {

@@ -24,7 +24,8 @@ struct View {
         LayoutRef layout = view_layout(x.layout(), sizes);
         if (!layout)
             fail(ErrorKind::Runtime,
-                 "view: size %s is not compatible with input tensor's size %s and stride %s (at least one dimension spans across two "
+                 "view: size %s is not compatible with input tensor's size %s and stride %s (at least one dimension "
+                 "spans across two "
                  "contiguous subspaces). Use .reshape(...) instead.",
                  shape_text(sizes).c_str(), shape_text(x.sizes()).c_str(), shape_text(x.strides()).c_str());
         out = alias(x, std::move(layout), x->offset);
@@ -36,8 +37,11 @@ struct View {
 struct UnsafeView {
     using Attrs = View::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)", .node = "UnsafeViewBackward0", .flags = kHidden};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = alias(x, Layout::make(attrs.size), x->offset); }
+    static constexpr OpText text{
+        .schema = "_unsafe_view(Tensor self, int[] size)", .node = "UnsafeViewBackward0", .flags = kHidden};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = alias(x, Layout::make(attrs.size), x->offset);
+    }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
@@ -64,7 +68,9 @@ struct Expand {
                                  .node = "ExpandBackward0",
                                  .flags = kMethod | kView,
                                  .doc = "A view with axes of size 1 repeated; -1 keeps a size."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = alias(x, expanded_layout(x, attrs.size), x->offset); }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = alias(x, expanded_layout(x, attrs.size), x->offset);
+    }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return sum_to(g, x); }};
 };
 
@@ -89,9 +95,14 @@ struct Transpose {
 };
 
 struct T {
-    static constexpr OpText text{.schema = "t(Tensor self)", .node = "TBackward0", .flags = kBoth | kView, .doc = "A matrix with its axes exchanged."};
+    static constexpr OpText text{.schema = "t(Tensor self)",
+                                 .node = "TBackward0",
+                                 .flags = kBoth | kView,
+                                 .doc = "A matrix with its axes exchanged."};
     static void forward(const Tensor& x, Tensor& out) {
-        if (x.ndim() > 2) fail(ErrorKind::Runtime, "t: expects a tensor with <= 2 dimensions, but self is %dD; use transpose or mT", x.ndim());
+        if (x.ndim() > 2)
+            fail(ErrorKind::Runtime, "t: expects a tensor with <= 2 dimensions, but self is %dD; use transpose or mT",
+                 x.ndim());
         out = alias(x, x.ndim() == 2 ? swapped_layout(x, 0, 1) : x->layout, x->offset);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return t(g); }};
@@ -109,7 +120,8 @@ struct Permute {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Dims axes = check_permutation(attrs.dims, x.ndim());
         Dims sizes, strides;
-        for (const auto axis : axes) sizes.push_back(x.size(static_cast<int>(axis))), strides.push_back(x.stride(static_cast<int>(axis)));
+        for (const auto axis : axes)
+            sizes.push_back(x.size(static_cast<int>(axis))), strides.push_back(x.stride(static_cast<int>(axis)));
         out = alias(x, Layout::make(sizes, strides), x->offset);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
@@ -213,7 +225,9 @@ struct Select {
         result.strides.erase(axis);
         return result;
     }
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = view_part(x, part(x.sizes(), x.strides(), attrs)); }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = view_part(x, part(x.sizes(), x.strides(), attrs));
+    }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
         return embed(g, x, part(x, contiguous_strides(x), attrs));
     }};
@@ -232,7 +246,9 @@ struct Slice {
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "slice");
         if (sizes.empty()) fail(ErrorKind::Index, "slice() cannot be applied to a 0-dim tensor.");
-        if (attrs.step <= 0) fail(ErrorKind::Value, "slice: step must be greater than zero, got %lld; use flip", static_cast<long long>(attrs.step));
+        if (attrs.step <= 0)
+            fail(ErrorKind::Value, "slice: step must be greater than zero, got %lld; use flip",
+                 static_cast<long long>(attrs.step));
         const std::int64_t size = sizes[static_cast<std::size_t>(axis)];
         const auto clip = [size](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + size : i, 0, size); };
         const std::int64_t start = clip(attrs.start.value_or(0)), end = std::max(start, clip(attrs.end.value_or(size)));
@@ -241,7 +257,9 @@ struct Slice {
         result.strides[axis] *= attrs.step;
         return result;
     }
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = view_part(x, part(x.sizes(), x.strides(), attrs)); }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = view_part(x, part(x.sizes(), x.strides(), attrs));
+    }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
         return embed(g, x, part(x, contiguous_strides(x), attrs));
     }};
@@ -265,8 +283,12 @@ Tensor select(const Tensor& x, int axis, std::int64_t index) { return run<Select
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end, std::int64_t step) {
     return run<Slice>({axis, start, end, step}, x);
 }
-Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length) { return slice(x, axis, start, start + length, 1); }
+Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length) {
+    return slice(x, axis, start, start + length, 1);
+}
 
-static const Register<View, UnsafeView, Reshape, Expand, Transpose, T, Permute, Unsqueeze, Squeeze, SqueezeAxis, SqueezeAxes, Select, Slice> shape_operations;
+static const Register<View, UnsafeView, Reshape, Expand, Transpose, T, Permute, Unsqueeze, Squeeze, SqueezeAxis,
+                      SqueezeAxes, Select, Slice>
+    shape_operations;
 
 }  // namespace clew

@@ -39,17 +39,19 @@ struct Sort {
         bool descending;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::descending};
-    static constexpr OpText text{.schema = "sort(Tensor self, int dim=-1, bool descending=False)",
-                                 .node = "SortBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .outputs = "values indices",
-                                 .domain = "distinct",
-                                 .doc = "The elements in order along an axis, and where they came from; NaN comes last. Always stable."};
+    static constexpr OpText text{
+        .schema = "sort(Tensor self, int dim=-1, bool descending=False)",
+        .node = "SortBackward0",
+        .flags = kBoth | kOutArgument,
+        .outputs = "values indices",
+        .domain = "distinct",
+        .doc = "The elements in order along an axis, and where they came from; NaN comes last. Always stable."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         sort_into(x, attrs.dim, attrs.descending, values, indices);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) { return send_back(g, indices, attrs.dim, x); }};
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) {
+        return send_back(g, indices, attrs.dim, x);
+    }};
 };
 
 struct SortStable {
@@ -59,17 +61,19 @@ struct SortStable {
         bool descending;
     };
     static constexpr auto fields = std::tuple{&Attrs::stable, &Attrs::dim, &Attrs::descending};
-    static constexpr OpText text{.schema = "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)",
-                                 .node = "SortBackward1",
-                                 .flags = kBoth | kOutArgument,
-                                 .outputs = "values indices",
-                                 .domain = "distinct",
-                                 .doc = "The elements in order along an axis, and where they came from; equal ones keep their order."};
+    static constexpr OpText text{
+        .schema = "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)",
+        .node = "SortBackward1",
+        .flags = kBoth | kOutArgument,
+        .outputs = "values indices",
+        .domain = "distinct",
+        .doc = "The elements in order along an axis, and where they came from; equal ones keep their order."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         sort_into(x, attrs.dim, attrs.descending, values, indices);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) { return send_back(g, indices, attrs.dim, x); }};
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) {
+        return send_back(g, indices, attrs.dim, x);
+    }};
 };
 
 struct Argsort {
@@ -78,10 +82,11 @@ struct Argsort {
         bool descending, stable;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::descending, &Attrs::stable};
-    static constexpr OpText text{.schema = "argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False)",
-                                 .flags = kBoth | kNonDifferentiable,
-                                 .domain = "distinct",
-                                 .doc = "The indices that would sort along an axis; equal elements keep their order."};
+    static constexpr OpText text{
+        .schema = "argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False)",
+        .flags = kBoth | kNonDifferentiable,
+        .domain = "distinct",
+        .doc = "The indices that would sort along an axis; equal elements keep their order."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor values;
         sort_into(x, attrs.dim, attrs.descending, values, out);
@@ -112,19 +117,23 @@ struct Topk {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "topk");
         const std::int64_t size = x.ndim() ? x.size(axis) : 1;
         if (attrs.k < 0 || attrs.k > size)
-            fail(ErrorKind::Runtime, "topk: selected index k out of range: expected 0 to %lld, got %lld", static_cast<long long>(size),
-                 static_cast<long long>(attrs.k));
-        if (x.dtype() == DType::Bool) fail(ErrorKind::Runtime, "topk does not support bool dtypes on CPU; cast the input first");
+            fail(ErrorKind::Runtime, "topk: selected index k out of range: expected 0 to %lld, got %lld",
+                 static_cast<long long>(size), static_cast<long long>(attrs.k));
+        if (x.dtype() == DType::Bool)
+            fail(ErrorKind::Runtime, "topk does not support bool dtypes on CPU; cast the input first");
         make_pair(x, axis, attrs.k, values, indices);
-        if (values.numel()) kernels::topk(*AtLeast1(values), *AtLeast1(indices), *AtLeast1(x), axis, attrs.largest, attrs.sorted);
+        if (values.numel())
+            kernels::topk(*AtLeast1(values), *AtLeast1(indices), *AtLeast1(x), axis, attrs.largest, attrs.sorted);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) { return send_back(g, indices, attrs.dim, x); }};
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) {
+        return send_back(g, indices, attrs.dim, x);
+    }};
 };
 
 // Picks one element of each lane; the kernel writes to views that still have the axis.
 template <class Kernel>
-void pick_one(const char* op, const Tensor& x, std::int64_t dim, bool keepdim, Tensor& values, Tensor& indices, const Kernel& kernel) {
+void pick_one(const char* op, const Tensor& x, std::int64_t dim, bool keepdim, Tensor& values, Tensor& indices,
+              const Kernel& kernel) {
     const int axis = wrap_axis(dim, x.ndim(), op);
     if (x.ndim() && x.size(axis) == 0)
         fail(ErrorKind::Index, "%s(): Expected reduction dim %d to have non-zero size.", op, axis);
@@ -152,10 +161,13 @@ struct Kthvalue {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "kthvalue");
         const std::int64_t size = x.ndim() ? x.size(axis) : 1;
         if (size != 0 && (attrs.k < 1 || attrs.k > size))
-            fail(ErrorKind::Runtime, "kthvalue(): selected number k out of range for dimension %d: expected 1 to %lld, got %lld", axis,
+            fail(ErrorKind::Runtime,
+                 "kthvalue(): selected number k out of range for dimension %d: expected 1 to %lld, got %lld", axis,
                  static_cast<long long>(size), static_cast<long long>(attrs.k));
         pick_one("kthvalue", x, attrs.dim, attrs.keepdim, values, indices,
-                 [&](const auto& to, const auto& places, const auto& from, int along) { kernels::kthvalue(to, places, from, along, attrs.k); });
+                 [&](const auto& to, const auto& places, const auto& from, int along) {
+                     kernels::kthvalue(to, places, from, along, attrs.k);
+                 });
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, Out<1> indices, const Attrs& attrs) {
         return send_back_one(g, indices, attrs.dim, attrs.keepdim, x);

@@ -19,8 +19,9 @@ int split_axis(const Tensor& x, std::int64_t dim, const char* op) {
 
 std::size_t checked_count(std::int64_t count, const Tensor& x, const char* op) {
     if (static_cast<std::size_t>(count) > kMaxOutputs && x.requires_grad())
-        fail(ErrorKind::NotImplemented, "%s: at most %zu differentiable parts are supported, got %lld; index the tensor instead", op,
-             kMaxOutputs, static_cast<long long>(count));
+        fail(ErrorKind::NotImplemented,
+             "%s: at most %zu differentiable parts are supported, got %lld; index the tensor instead", op, kMaxOutputs,
+             static_cast<long long>(count));
     return static_cast<std::size_t>(count);
 }
 
@@ -52,11 +53,12 @@ struct Split {
         std::int64_t split_size, dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::split_size, &Attrs::dim};
-    static constexpr OpText text{.schema = "split(Tensor self, int split_size, int dim=0)",
-                                 .node = "SplitBackward0",
-                                 .flags = kBoth | kView | kManyViews,
-                                 .domain = "real",
-                                 .doc = "Views of consecutive parts of one size along an axis; the last may be smaller."};
+    static constexpr OpText text{
+        .schema = "split(Tensor self, int split_size, int dim=0)",
+        .node = "SplitBackward0",
+        .flags = kBoth | kView | kManyViews,
+        .domain = "real",
+        .doc = "Views of consecutive parts of one size along an axis; the last may be smaller."};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor& x = inputs[0];
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "split"));
@@ -64,7 +66,8 @@ struct Split {
             fail(ErrorKind::Runtime, "split expects split_size be non-negative, but got split_size=%lld",
                  static_cast<long long>(attrs.split_size));
         if (attrs.split_size == 0 && size != 0)
-            fail(ErrorKind::Runtime, "split: split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
+            fail(ErrorKind::Runtime,
+                 "split: split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
                  static_cast<long long>(size));
         if (size == 0) return 1;
         return checked_count((size - 1) / attrs.split_size + 1, x, "split");
@@ -97,15 +100,18 @@ struct SplitSizes {
         std::int64_t sum = 0;
         for (const auto part : attrs.split_sizes) {
             if (part < 0)
-                fail(ErrorKind::Runtime, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s",
+                fail(ErrorKind::Runtime,
+                     "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s",
                      shape_text(attrs.split_sizes).c_str());
             sum += part;
         }
         if (sum != size)
             fail(ErrorKind::Runtime,
-                 "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %lld), but got "
+                 "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %lld), "
+                 "but got "
                  "split_sizes=%s",
-                 static_cast<long long>(size), static_cast<long long>(attrs.dim), shape_text(attrs.split_sizes).c_str());
+                 static_cast<long long>(size), static_cast<long long>(attrs.dim),
+                 shape_text(attrs.split_sizes).c_str());
         return static_cast<std::size_t>(attrs.split_sizes.size());
     }
     static void forward(const Tensor& x, const Attrs& attrs, std::span<Tensor> out) {
@@ -141,13 +147,16 @@ struct SplitLong {
         std::int64_t sum = 0;
         for (std::int64_t i = 0; i < sizes.numel(); ++i) {
             const std::int64_t part = sizes.data_as<const std::int64_t>()[i];
-            if (part < 0) fail(ErrorKind::Runtime, "split_with_sizes expects split_sizes have only non-negative entries, but got %lld",
-                               static_cast<long long>(part));
+            if (part < 0)
+                fail(ErrorKind::Runtime,
+                     "split_with_sizes expects split_sizes have only non-negative entries, but got %lld",
+                     static_cast<long long>(part));
             sum += part;
         }
         if (sum != size)
             fail(ErrorKind::Runtime,
-                 "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %lld), but their sum is "
+                 "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %lld), "
+                 "but their sum is "
                  "%lld",
                  static_cast<long long>(size), static_cast<long long>(attrs.dim), static_cast<long long>(sum));
         return checked_count(sizes.numel(), x, "split");
@@ -169,14 +178,16 @@ struct Chunk {
         std::int64_t chunks, dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::chunks, &Attrs::dim};
-    static constexpr OpText text{.schema = "chunk(Tensor self, int chunks, int dim=0)",
-                                 .flags = kBoth | kManyViews | kComposite,
-                                 .domain = "real",
-                                 .doc = "At most `chunks` views of consecutive parts along an axis, all of one size but the last."};
+    static constexpr OpText text{
+        .schema = "chunk(Tensor self, int chunks, int dim=0)",
+        .flags = kBoth | kManyViews | kComposite,
+        .domain = "real",
+        .doc = "At most `chunks` views of consecutive parts along an axis, all of one size but the last."};
     static Split::Attrs split(const Tensor& x, const Attrs& attrs) {
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "chunk"));
         if (attrs.chunks <= 0)
-            fail(ErrorKind::Runtime, "chunk expects `chunks` to be greater than 0, got: %lld", static_cast<long long>(attrs.chunks));
+            fail(ErrorKind::Runtime, "chunk expects `chunks` to be greater than 0, got: %lld",
+                 static_cast<long long>(attrs.chunks));
         return {(size + attrs.chunks - 1) / attrs.chunks, attrs.dim};
     }
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
@@ -204,7 +215,9 @@ struct Unbind {
                                  .doc = "Views of all positions along an axis, without that axis."};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor& x = inputs[0];
-        if (x.ndim() == 0) fail(ErrorKind::Index, "unbind: Dimension specified as %lld but tensor has no dimensions", static_cast<long long>(attrs.dim));
+        if (x.ndim() == 0)
+            fail(ErrorKind::Index, "unbind: Dimension specified as %lld but tensor has no dimensions",
+                 static_cast<long long>(attrs.dim));
         return checked_count(x.size(wrap_axis(attrs.dim, x.ndim(), "unbind")), x, "unbind");
     }
     static void forward(const Tensor& x, const Attrs& attrs, std::span<Tensor> out) {
@@ -213,7 +226,8 @@ struct Unbind {
         sizes.erase(axis);
         strides.erase(axis);
         const LayoutRef layout = Layout::make(sizes, strides);
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = alias(x, layout, x->offset + static_cast<std::int64_t>(i) * x.stride(axis));
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = alias(x, layout, x->offset + static_cast<std::int64_t>(i) * x.stride(axis));
     }
     static void backward(BackwardCall& call) {
         const int axis = wrap_axis(attributes_of<Attrs>(call).dim, input_layout(call, 0).ndim, "unbind");

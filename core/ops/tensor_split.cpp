@@ -16,13 +16,16 @@ struct TensorSplit {
                                  .domain = "real",
                                  .doc = "Exactly `sections` views along an axis, whose sizes differ by one at most."};
     static int axis_of(const Tensor& x, std::int64_t dim) {
-        if (x.ndim() == 0) fail(ErrorKind::Runtime, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+        if (x.ndim() == 0)
+            fail(ErrorKind::Runtime,
+                 "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
         return wrap_axis(dim, x.ndim(), "tensor_split");
     }
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         axis_of(inputs[0], attrs.dim);
         if (attrs.sections <= 0)
-            fail(ErrorKind::Runtime, "tensor_split: number of sections must be larger than 0, got %lld", static_cast<long long>(attrs.sections));
+            fail(ErrorKind::Runtime, "tensor_split: number of sections must be larger than 0, got %lld",
+                 static_cast<long long>(attrs.sections));
         return static_cast<std::size_t>(attrs.sections);
     }
     static void forward(const Tensor& x, const Attrs& attrs, std::span<Tensor> out) {
@@ -47,7 +50,9 @@ struct TensorSplitAt {
                                  .flags = kBoth | kManyViews | kComposite,
                                  .domain = "real",
                                  .doc = "Views along an axis, cut before each of the indices."};
-    static std::size_t outputs(Tensors, const Attrs& attrs) { return static_cast<std::size_t>(attrs.indices.size()) + 1; }
+    static std::size_t outputs(Tensors, const Attrs& attrs) {
+        return static_cast<std::size_t>(attrs.indices.size()) + 1;
+    }
     static void forward(const Tensor& x, const Attrs& attrs, std::span<Tensor> out) {
         const int axis = TensorSplit::axis_of(x, attrs.dim);
         std::int64_t start = 0;
@@ -65,15 +70,17 @@ struct TensorSplitByTensor {
         std::int64_t dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "tensor_split.tensor(Tensor self, Tensor tensor_indices_or_sections, int dim=0)",
-                                 .flags = kBoth | kManyViews | kComposite,
-                                 .domain = "real",
-                                 .doc = "The same with the number of sections, or the indices, in an integer tensor."};
+    static constexpr OpText text{
+        .schema = "tensor_split.tensor(Tensor self, Tensor tensor_indices_or_sections, int dim=0)",
+        .flags = kBoth | kManyViews | kComposite,
+        .domain = "real",
+        .doc = "The same with the number of sections, or the indices, in an integer tensor."};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor& where = inputs[1];
         if (where.dtype() != DType::Int64 || where.ndim() > 1)
-            fail(ErrorKind::Runtime, "tensor_split: expected an int64 tensor with at most 1 dimension, got %s with shape %s", dtype_name(where.dtype()),
-                 shape_text(where.sizes()).c_str());
+            fail(ErrorKind::Runtime,
+                 "tensor_split: expected an int64 tensor with at most 1 dimension, got %s with shape %s",
+                 dtype_name(where.dtype()), shape_text(where.sizes()).c_str());
         escape(where, "tensor_split");
         if (where.ndim() == 1) return static_cast<std::size_t>(where.numel()) + 1;
         return TensorSplit::outputs(inputs, {read_integer(where), attrs.dim});
@@ -83,7 +90,8 @@ struct TensorSplitByTensor {
         const int axis = TensorSplit::axis_of(x, attrs.dim);
         std::int64_t start = 0;
         for (std::int64_t i = 0; i <= where.numel(); ++i) {
-            const std::int64_t end = i < where.numel() ? where.data_as<const std::int64_t>()[i * where.stride(0)] : x.size(axis);
+            const std::int64_t end =
+                i < where.numel() ? where.data_as<const std::int64_t>()[i * where.stride(0)] : x.size(axis);
             out[static_cast<std::size_t>(i)] = slice(x, axis, start, end, 1);
             start = end;
         }

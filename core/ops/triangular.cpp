@@ -19,7 +19,8 @@ struct Which {
 
 template <class Kernel>
 void triangle(const char* op, Kernel kernel, const Tensor& x, std::int64_t diagonal, Tensor& out) {
-    if (x.ndim() < 2) fail(ErrorKind::Runtime, "%s: input tensor must have at least 2 dimensions, got %d", op, x.ndim());
+    if (x.ndim() < 2)
+        fail(ErrorKind::Runtime, "%s: input tensor must have at least 2 dimensions, got %d", op, x.ndim());
     if (!out) out = empty(Layout::make(x.sizes()), x.dtype());
     if (x.numel()) kernel(out.view(), x.view(), diagonal);
 }
@@ -32,8 +33,11 @@ struct Tril {
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "real",
                                  .doc = "The lower triangle of each matrix, zeros above the diagonal."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { triangle("tril", kernels::tril, x, attrs.diagonal, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) { return tril(g, attrs.diagonal); }};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        triangle("tril", kernels::tril, x, attrs.diagonal, out);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, const Attrs& attrs) { return tril(g, attrs.diagonal); }};
 };
 
 struct Triu {
@@ -44,8 +48,11 @@ struct Triu {
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "real",
                                  .doc = "The upper triangle of each matrix, zeros below the diagonal."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { triangle("triu", kernels::triu, x, attrs.diagonal, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) { return triu(g, attrs.diagonal); }};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        triangle("triu", kernels::triu, x, attrs.diagonal, out);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, const Attrs& attrs) { return triu(g, attrs.diagonal); }};
 };
 
 struct DiagEmbed {
@@ -79,7 +86,8 @@ struct DiagEmbed {
 struct DiagonalCopy {
     using Attrs = Which;
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
-    static constexpr OpText text{.schema = "_diagonal_copy(Tensor self, int diagonal)", .node = "DiagonalBackward0_copy", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_diagonal_copy(Tensor self, int diagonal)", .node = "DiagonalBackward0_copy", .flags = kHidden};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Part part = diagonal_part(x.sizes(), x.strides(), attrs.diagonal, 0, 1);
         out = empty(part.sizes, x.dtype());
@@ -93,12 +101,14 @@ struct DiagonalCopy {
 struct Diag {
     using Attrs = Which;
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
-    static constexpr OpText text{.schema = "diag(Tensor self, int diagonal=0)",
-                                 .flags = kBoth | kComposite | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "Of a vector the matrix with it on a diagonal; of a matrix a copy of that diagonal."};
+    static constexpr OpText text{
+        .schema = "diag(Tensor self, int diagonal=0)",
+        .flags = kBoth | kComposite | kOutArgument,
+        .domain = "real",
+        .doc = "Of a vector the matrix with it on a diagonal; of a matrix a copy of that diagonal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (x.ndim() != 1 && x.ndim() != 2) fail(ErrorKind::Runtime, "diag(): Supports 1D or 2D tensors. Got %dD", x.ndim());
+        if (x.ndim() != 1 && x.ndim() != 2)
+            fail(ErrorKind::Runtime, "diag(): Supports 1D or 2D tensors. Got %dD", x.ndim());
         out = x.ndim() == 1 ? diag_embed(x, attrs.diagonal, 0, 1) : run<DiagonalCopy>(attrs, x);
     }
 };
@@ -110,8 +120,10 @@ struct Trace {
                                  .doc = "The sum of the diagonal of a matrix."};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() != 2) fail(ErrorKind::Runtime, "trace: expected a matrix, but got tensor with dim %d", x.ndim());
-        if (x.dtype() == DType::Bool) fail(ErrorKind::NotImplemented, "trace: not implemented for dtype bool; cast the input first");
-        out = reduce_axes(kernels::ReduceKind::Sum, view_part(x, diagonal_part(x.sizes(), x.strides(), 0, 0, 1)), 1, false);
+        if (x.dtype() == DType::Bool)
+            fail(ErrorKind::NotImplemented, "trace: not implemented for dtype bool; cast the input first");
+        out = reduce_axes(kernels::ReduceKind::Sum, view_part(x, diagonal_part(x.sizes(), x.strides(), 0, 0, 1)), 1,
+                          false);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) {
         const Part part = diagonal_part(x, contiguous_strides(x), 0, 0, 1);

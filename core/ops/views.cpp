@@ -20,11 +20,12 @@ struct Diagonal {
         std::int64_t offset, dim1, dim2;
     };
     static constexpr auto fields = std::tuple{&Attrs::offset, &Attrs::dim1, &Attrs::dim2};
-    static constexpr OpText text{.schema = "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
-                                 .node = "DiagonalBackward0",
-                                 .flags = kBoth | kView,
-                                 .domain = "real",
-                                 .doc = "A view of a diagonal of two axes, as a new last axis; offset counts upward from the main one."};
+    static constexpr OpText text{
+        .schema = "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
+        .node = "DiagonalBackward0",
+        .flags = kBoth | kView,
+        .domain = "real",
+        .doc = "A view of a diagonal of two axes, as a new last axis; offset counts upward from the main one."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = view_part(x, diagonal_part(x.sizes(), x.strides(), attrs.offset, attrs.dim1, attrs.dim2));
     }
@@ -38,20 +39,23 @@ struct Unfold {
         std::int64_t dimension, size, step;
     };
     static constexpr auto fields = std::tuple{&Attrs::dimension, &Attrs::size, &Attrs::step};
-    static constexpr OpText text{.schema = "unfold(Tensor self, int dimension, int size, int step)",
-                                 .node = "UnfoldBackward0",
-                                 .flags = kMethod | kView,
-                                 .domain = "real",
-                                 .doc = "A view of all windows of one size along an axis, each window along a new last axis."};
+    static constexpr OpText text{
+        .schema = "unfold(Tensor self, int dimension, int size, int step)",
+        .node = "UnfoldBackward0",
+        .flags = kMethod | kView,
+        .domain = "real",
+        .doc = "A view of all windows of one size along an axis, each window along a new last axis."};
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         Part windows{Dims(sizes), Dims(strides), 0};
         const int axis = wrap_axis(attrs.dimension, windows.sizes.size(), "unfold");
         const std::int64_t length = windows.sizes.empty() ? 1 : windows.sizes[axis];
-        if (attrs.size < 0) fail(ErrorKind::Runtime, "unfold: size is %lld but must be >= 0", static_cast<long long>(attrs.size));
+        if (attrs.size < 0)
+            fail(ErrorKind::Runtime, "unfold: size is %lld but must be >= 0", static_cast<long long>(attrs.size));
         if (attrs.size > length)
             fail(ErrorKind::Runtime, "unfold: maximum size for tensor at dimension %d is %lld but size is %lld", axis,
                  static_cast<long long>(length), static_cast<long long>(attrs.size));
-        if (attrs.step <= 0) fail(ErrorKind::Runtime, "unfold: step is %lld but must be > 0", static_cast<long long>(attrs.step));
+        if (attrs.step <= 0)
+            fail(ErrorKind::Runtime, "unfold: step is %lld but must be > 0", static_cast<long long>(attrs.step));
         const std::int64_t stride = windows.sizes.empty() ? 1 : windows.strides[axis];
         if (!windows.sizes.empty()) {
             windows.sizes[axis] = (length - attrs.size) / attrs.step + 1;
@@ -61,7 +65,9 @@ struct Unfold {
         windows.strides.push_back(stride);
         return windows;
     }
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = view_part(x, part(x.sizes(), x.strides(), attrs)); }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = view_part(x, part(x.sizes(), x.strides(), attrs));
+    }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
         return embed(g, x, part(x, contiguous_strides(x), attrs));  // windows that overlap add up
     }};
@@ -73,10 +79,11 @@ struct AsStrided {
         std::optional<std::int64_t> storage_offset;
     };
     static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::storage_offset};
-    static constexpr OpText text{.schema = "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "real",
-                                 .doc = "A view of self's memory with any sizes and strides, from a place in the storage on."};
+    static constexpr OpText text{
+        .schema = "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
+        .flags = kBoth | kComposite,
+        .domain = "real",
+        .doc = "A view of self's memory with any sizes and strides, from a place in the storage on."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = as_strided(x, attrs.size, attrs.stride, attrs.storage_offset.value_or(x->offset) - x->offset);
     }
@@ -101,8 +108,8 @@ struct Narrow {
                  static_cast<long long>(-size), static_cast<long long>(size), static_cast<long long>(attrs.start));
         const std::int64_t start = attrs.start < 0 ? attrs.start + size : attrs.start;
         if (start + attrs.length > size)
-            fail(ErrorKind::Runtime, "narrow: start (%lld) + length (%lld) exceeds dimension size (%lld).", static_cast<long long>(start),
-                 static_cast<long long>(attrs.length), static_cast<long long>(size));
+            fail(ErrorKind::Runtime, "narrow: start (%lld) + length (%lld) exceeds dimension size (%lld).",
+                 static_cast<long long>(start), static_cast<long long>(attrs.length), static_cast<long long>(size));
         out = narrow(x, axis, start, attrs.length);
     }
 };
@@ -112,12 +119,14 @@ struct Flatten {
         std::int64_t start_dim, end_dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::start_dim, &Attrs::end_dim};
-    static constexpr OpText text{.schema = "flatten(Tensor self, int start_dim=0, int end_dim=-1)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "real",
-                                 .doc = "The axes from start_dim to end_dim made one: a view where possible, else a copy."};
+    static constexpr OpText text{
+        .schema = "flatten(Tensor self, int start_dim=0, int end_dim=-1)",
+        .flags = kBoth | kComposite,
+        .domain = "real",
+        .doc = "The axes from start_dim to end_dim made one: a view where possible, else a copy."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        const int first = wrap_axis(attrs.start_dim, x.ndim(), "flatten"), last = wrap_axis(attrs.end_dim, x.ndim(), "flatten");
+        const int first = wrap_axis(attrs.start_dim, x.ndim(), "flatten"),
+                  last = wrap_axis(attrs.end_dim, x.ndim(), "flatten");
         if (first > last) fail(ErrorKind::Runtime, "flatten() has invalid args: start_dim cannot come after end_dim");
         Dims sizes;
         std::int64_t product = 1;
@@ -159,7 +168,8 @@ struct Unflatten {
         std::int64_t known = 1, unknown = -1;
         for (int i = 0; i < parts.size(); ++i) {
             if (parts[i] == -1 && unknown >= 0)
-                fail(ErrorKind::Runtime, "unflatten: only one dimension can be inferred, got %s", shape_text(attrs.sizes).c_str());
+                fail(ErrorKind::Runtime, "unflatten: only one dimension can be inferred, got %s",
+                     shape_text(attrs.sizes).c_str());
             if (parts[i] == -1)
                 unknown = i;
             else
@@ -167,7 +177,8 @@ struct Unflatten {
         }
         if (unknown >= 0 && known > 0) parts[static_cast<int>(unknown)] = length / known, known *= length / known;
         if (known != length || (unknown >= 0 && parts[static_cast<int>(unknown)] < 0))
-            fail(ErrorKind::Runtime, "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in the input tensor",
+            fail(ErrorKind::Runtime,
+                 "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in the input tensor",
                  shape_text(attrs.sizes).c_str(), axis, static_cast<long long>(length));
         Dims sizes(x.sizes());
         if (!sizes.empty()) sizes.erase(axis);
@@ -184,8 +195,10 @@ struct ViewAs {
     static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
         const Dims sizes = infer_sizes(x, Dims(other.sizes()), "view_as");
         if (!view_layout(x.layout(), sizes))
-            fail(ErrorKind::Runtime, "view_as: size %s is not compatible with input tensor's size and stride. Use .reshape_as(...) instead.",
-                 shape_text(sizes).c_str());
+            fail(
+                ErrorKind::Runtime,
+                "view_as: size %s is not compatible with input tensor's size and stride. Use .reshape_as(...) instead.",
+                shape_text(sizes).c_str());
         out = view(x, sizes);
     }
 };
@@ -210,7 +223,9 @@ struct ExpandAs {
                                  .flags = kMethod | kComposite,
                                  .domain = "real",
                                  .doc = "expand(other.shape)."};
-    static void forward(const Tensor& x, const Tensor& other, Tensor& out) { out = checked_expand(x, Dims(other.sizes())); }
+    static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
+        out = checked_expand(x, Dims(other.sizes()));
+    }
 };
 
 struct BroadcastTo {
@@ -248,6 +263,8 @@ Part diagonal_part(Sizes sizes, Sizes strides, std::int64_t offset, std::int64_t
 Tensor view_alias(const Tensor& x) { return run<Alias>(x); }
 Tensor diagonal(const Tensor& x, std::int64_t offset, int a, int b) { return run<Diagonal>({offset, a, b}, x); }
 
-static const Register<Alias, Diagonal, Unfold, AsStrided, Narrow, Flatten, Ravel, Unflatten, ViewAs, ReshapeAs, ExpandAs, BroadcastTo> view_operations;
+static const Register<Alias, Diagonal, Unfold, AsStrided, Narrow, Flatten, Ravel, Unflatten, ViewAs, ReshapeAs,
+                      ExpandAs, BroadcastTo>
+    view_operations;
 
 }  // namespace clew

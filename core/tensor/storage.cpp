@@ -1,6 +1,6 @@
 #include "core/tensor/storage.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "core/base/allocator.h"
 
@@ -72,11 +72,13 @@ WriteLog::~WriteLog() {
     for (auto& write : since_saved) drop(write);
 }
 
-void note_write(Storage& storage, const void* counter, std::int64_t begin, std::int64_t end, const char* op) {
+void note_write(Storage& storage, Write write) {
     if (storage.log == nullptr) storage.log = new WriteLog;
     WriteLog& log = *storage.log;
     drop(log.last);
-    log.last = Write{op, runtime.current_site(), tick(), counter, begin, end};
+    write.site = runtime.current_site();
+    write.serial = tick();
+    log.last = std::move(write);
     if (storage.saved > 0) {
         if (log.last.site.code) runtime.retain(log.last.site.code);
         log.since_saved.push_back(log.last);

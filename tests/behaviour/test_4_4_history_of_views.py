@@ -38,19 +38,16 @@ def outcome(torch, name):
     weights = torch.arange(1.0, result.numel() + 1).reshape(tuple(result.shape)).to(torch.float64)
     first = torch.autograd.grad((result * weights).sum(), [x, v], create_graph=True, materialize_grads=True)
     total = sum((part * part).sum() for part in first)
-    second = [None]
+    second = [torch.zeros_like(x), torch.zeros_like(v)]
     if total.requires_grad:
         second = torch.autograd.grad(total, [x, v], materialize_grads=True)
-    found = [result, *first, *second]
-    return [None if tensor is None else numpy.array(tensor.tolist()) for tensor in found]
+    return [numpy.array(tensor.tolist()) for tensor in (result, *first, *second)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_4_4_values_and_derivatives_of_two_orders(torch, oracle, name):
     for ours, theirs in zip(outcome(torch, name), outcome(oracle, name), strict=True):
-        assert (ours is None) == (theirs is None)
-        if ours is not None:
-            numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+        numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -123,7 +120,7 @@ def test_4_4_a_view_made_under_no_grad_is_not_written_with_grad(torch):
     y = torch.ones(3, requires_grad=True) * 1
     with torch.no_grad():
         view = y[:1]
-    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
+    with pytest.raises(RuntimeError, match=r"view .*created in no_grad mode and is being modified inplace"):
         view.mul_(2)
     assert_equal(y, [1, 1, 1])
 

@@ -14,12 +14,13 @@ import torch
 
 import clew
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT))  # behind everything installed
+sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
 
 from bench.overhead import alternate, compare, timer
 from bench.table import Row, show
 from bench.workloads import WORKLOADS, Workload
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("workload", [w for w in WORKLOADS if not w.prepared], ids=lambda w: w.name)

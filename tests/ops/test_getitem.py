@@ -271,3 +271,12 @@ def test_a_list_of_more_than_numbers_is_read_as_a_tuple_for_now():
     with pytest.warns(UserWarning, match="non-tuple sequence"):
         result = x[[[0, 1], [2, 0]]]
     assert result.tolist() == x[[0, 1], [2, 0]].tolist()
+
+
+def test_a_view_that_needed_no_gradient_is_multiplied_by_what_needs_one():
+    x = module.ones(4)
+    weight = module.tensor([2.0, 3.0], requires_grad=True)
+    x[:2].mul_(weight)
+    x[2:] *= weight[0]
+    x.sum().backward()
+    assert weight.grad.tolist() == [3.0, 1.0]

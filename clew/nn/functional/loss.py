@@ -26,15 +26,13 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
 
 
 def _same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both, broadcast to one shape; a warning if they had not the same, because that is seldom meant."""
-    if input.shape == target.shape:
-        return input, target
-    warnings.warn(
-        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
-        "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=3,
-    )
-    input, target = clew.broadcast_tensors(input, target)
+    """Both, with a warning if they have not one shape: what operations do then, broadcasting, is seldom meant."""
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
     return input, target
 
 
@@ -98,17 +96,7 @@ def nll_loss(
     >>> clew.nn.functional.nll_loss(clew.log(clew.tensor([[0.5, 0.5]])), clew.tensor([1]))
     tensor(0.6931)
     """
-    code = reduction_code(reduction)
-    if input.dim() <= 2:
-        return clew.nll_loss(input, target, weight, code, ignore_index)
-    if target.shape != input.shape[:1] + input.shape[2:]:
-        raise RuntimeError(
-            f"nll_loss: expected a target of shape {tuple(input.shape[:1] + input.shape[2:])} for an input of shape "
-            f"{tuple(input.shape)}, got {tuple(target.shape)}"
-        )
-    rows = input.movedim(1, -1).reshape(-1, input.shape[1])
-    loss = clew.nll_loss(rows, target.reshape(-1), weight, code, ignore_index)
-    return loss if code else loss.view(target.shape)
+    return clew.nll_loss(input, target, weight, reduction_code(reduction), ignore_index)
 
 
 def cross_entropy(
@@ -139,11 +127,27 @@ def cross_entropy(
     log_probs = clew.log_softmax(input, class_dim)
     if target.shape == input.shape and target.is_floating_point():
         return _soft_cross_entropy(log_probs, target, weight, class_dim, reduction, label_smoothing)
+    _check_classes(input, target)
     if label_smoothing == 0.0:
         return nll_loss(log_probs, target, weight, ignore_index=ignore_index, reduction=reduction)
     hard = nll_loss(log_probs, target, weight, ignore_index=ignore_index, reduction=reduction)
     even = _even_loss(log_probs, target, weight, class_dim, ignore_index, reduction)
     return hard * (1 - label_smoothing) + even * (label_smoothing / input.shape[class_dim])
+
+
+def _check_classes(input: Tensor, target: Tensor) -> None:
+    """Fail, by this function's name, where `nll_loss` would by its own."""
+    if target.is_floating_point():
+        raise RuntimeError(
+            "cross_entropy: expected class indices (int64) or probabilities of the input's shape "
+            f"{tuple(input.shape)}, got {target.dtype} of shape {tuple(target.shape)}"
+        )
+    batch, targets = input.shape[0] if input.dim() > 1 else 1, target.shape[0] if target.dim() else 1
+    if batch != targets:
+        raise ValueError(
+            f"cross_entropy: Expected input batch_size ({batch}) to match target batch_size ({targets}), got shapes "
+            f"{tuple(input.shape)} and {tuple(target.shape)}"
+        )
 
 
 def _per_class(weight: Tensor, like: Tensor, class_dim: int) -> Tensor:
@@ -265,5 +269,8 @@ def binary_cross_entropy_with_logits(
         pos_weight: a factor for the positive part, broadcast (one a class, say).
     """
     if target.shape != input.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+        raise ValueError(
+            "binary_cross_entropy_with_logits: "
+            f"Target size ({target.shape}) must be the same as input size ({input.shape}); reshape one of them"
+        )
     return clew.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction_code(reduction))

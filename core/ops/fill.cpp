@@ -1,0 +1,84 @@
+// One value everywhere.
+#include "core/base/error.h"
+#include "core/kernels/copy.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/functions.h"
+#include "core/ops/index_support.h"
+#include "core/ops/random.h"
+#include "core/ops/scalar.h"
+
+namespace clew {
+namespace {
+
+struct ValueAttrs {
+    Scalar value;
+};
+
+void fill_with(const Tensor& self, const Tensor& value) {
+    if (value.ndim() != 0)
+        fail(ErrorKind::Runtime, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", value.ndim());
+    kernels::copy(self.view(), BroadcastView(value, self.sizes()));
+}
+
+struct FillInPlace {
+    using Attrs = ValueAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::value};
+    static constexpr OpText text{.schema = "fill_(Tensor self, Scalar value)",
+                                 .node = "FillBackward2",
+                                 .flags = kMethod | kWritesInput,
+                                 .doc = "Writes one value, a number or 0-dim tensor, to all places of self."};
+    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+        out = self;
+        fill_with(self, attrs.value);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+struct FillTensorInPlace {
+    static constexpr OpText text{.schema = "fill_.Tensor(Tensor self, Tensor value)", .node = "FillBackward3", .flags = kMethod | kWritesInput};
+    static void forward(const Tensor& self, const Tensor& value, Tensor& out) {
+        out = self;
+        fill_with(self, value);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
+};
+struct Zero {
+    static constexpr OpText text{.schema = "zero_(Tensor self)",
+                                 .node = "ZeroBackward0",
+                                 .flags = kMethod | kFunction | kWritesInput,
+                                 .doc = "Writes 0 to all places of self."};
+    static void forward(const Tensor& self, Tensor& out) {
+        out = self;
+        kernels::fill(self.view(), std::int64_t{0});
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Fill {
+    using Attrs = ValueAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::value};
+    static constexpr OpText text{.schema = "fill(Tensor self, Scalar value)",
+                                 .node = "FillBackward0",
+                                 .flags = kFunction | kOutArgument,
+                                 .domain = "real",
+                                 .doc = "One value, a number or 0-dim tensor, everywhere in the shape and dtype of self."};
+    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+        out = empty_like(self, self.dtype());
+        fill_with(out, attrs.value);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+struct FillTensor {
+    static constexpr OpText text{.schema = "fill.Tensor(Tensor self, Tensor value)", .node = "FillBackward1", .flags = kFunction | kOutArgument};
+    static void forward(const Tensor& self, const Tensor& value, Tensor& out) {
+        out = empty_like(self, self.dtype());
+        fill_with(out, value);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
+};
+
+}  // namespace
+
+static const Register<FillTensorInPlace, FillInPlace, Zero, FillTensor, Fill> fill_operations;
+
+}  // namespace clew

@@ -1,0 +1,160 @@
+"""Memory is shared with NumPy and other libraries, both ways, without a copy."""
+
+import gc
+import weakref
+
+import numpy
+import pytest
+
+DTYPES = ["float32", "float64", "int64", "int32", "uint8", "bool"]
+
+
+def arrays(dtype):
+    values = numpy.arange(12).reshape(3, 4) % 5
+    whole = (values % 2).astype(dtype) if dtype == "bool" else values.astype(dtype)
+    return [whole, whole.T, whole[:, ::2], whole[1], whole[1:1], numpy.asarray(whole[2, 1]), whole[1:, 1:]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_there_and_back_is_the_same_memory(torch, dtype):
+    for array in arrays(dtype):
+        x = torch.from_numpy(array)
+        assert tuple(x.shape) == array.shape
+        assert x.dtype == getattr(torch, dtype)
+        back = x.numpy()
+        assert (back.dtype, back.shape) == (array.dtype, array.shape)
+        numpy.testing.assert_array_equal(back, array)
+        if array.size:
+            assert back.__array_interface__["data"][0] == array.__array_interface__["data"][0]
+            assert x.data_ptr() == array.__array_interface__["data"][0]
+
+
+def test_writes_are_seen_on_the_other_side(torch):
+    array = numpy.zeros(3)
+    x = torch.from_numpy(array)
+    array[0] = 5
+    x[1] = 7
+    assert x.tolist() == array.tolist() == [5.0, 7.0, 0.0]
+    y = torch.zeros(3)
+    y.numpy()[2] = 9
+    assert y.tolist() == [0.0, 0.0, 9.0]
+
+
+def test_each_keeps_the_memory_alive(torch):
+    array = numpy.ones(1000)
+    x = torch.from_numpy(array)
+    del array
+    gc.collect()
+    assert x.sum().item() == 1000
+    back = torch.ones(1000).numpy()
+    gc.collect()
+    assert back.sum() == 1000
+
+
+def test_memory_is_let_go(torch):
+    class Array(numpy.ndarray):
+        pass
+
+    array = numpy.ones(10).view(Array)
+    ended = weakref.ref(array)
+    x = torch.from_numpy(array)
+    del array
+    assert x.sum().item() == 10
+    del x
+    assert ended() is None
+
+
+def test_asarray_and_functions_of_numpy(torch):
+    x = torch.tensor([1.0, 4.0])
+    assert numpy.asarray(x).__array_interface__["data"][0] == x.data_ptr()
+    assert numpy.asarray(x, dtype="float64").dtype == numpy.float64
+    copied = numpy.array(x)
+    copied[0] = 100
+    assert x.tolist() == [1.0, 4.0]
+    assert isinstance(numpy.sqrt(x), torch.Tensor)
+    assert numpy.sqrt(x).tolist() == [1.0, 2.0]
+    assert numpy.stack([x, x]).shape == (2, 2)
+
+
+def test_the_tensors_operator_is_used(torch):
+    x = torch.ones(2, requires_grad=True)
+    result = numpy.float64(3.0) * x.detach()
+    assert isinstance(result, torch.Tensor)
+    assert result.tolist() == [3.0, 3.0]
+
+
+def test_a_tensor_with_history_is_refused(torch):
+    x = torch.ones(2, requires_grad=True)
+    for attempt in (x.numpy, lambda: numpy.asarray(x), (x * 2).numpy):
+        with pytest.raises(RuntimeError, match="requires grad"):
+            attempt()
+    assert x.numpy(force=True).tolist() == [1.0, 1.0]
+
+
+def test_what_from_numpy_takes(torch):
+    with pytest.raises(TypeError, match=r"expected np\.ndarray"):
+        torch.from_numpy([1.0])
+    with pytest.raises(TypeError):
+        torch.from_numpy(numpy.array(["a"]))
+    with pytest.raises(ValueError, match="negative"):
+        torch.from_numpy(numpy.arange(3.0)[::-1])
+    array = numpy.ones(2)
+    array.flags.writeable = False
+    with pytest.warns(UserWarning, match="not writable"):
+        torch.from_numpy(array)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dlpack_with_numpy(torch, dtype):
+    for array in arrays(dtype):
+        if array.size == 0:
+            continue
+        x = torch.from_dlpack(array)
+        assert x.numpy().__array_interface__["data"][0] == array.__array_interface__["data"][0]
+        numpy.testing.assert_array_equal(x.numpy(), array)
+        back = numpy.from_dlpack(x)
+        assert back.__array_interface__["data"][0] == array.__array_interface__["data"][0]
+        numpy.testing.assert_array_equal(back, array)
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dlpack_with_pytorch(torch, oracle, dtype):
+    for array in arrays(dtype):
+        if array.size == 0:
+            continue
+        x = torch.from_numpy(array.copy(order="K"))
+        theirs = oracle.from_dlpack(x)
+        assert theirs.data_ptr() == x.data_ptr()
+        assert theirs.tolist() == x.tolist()
+        if dtype != "bool" and array.ndim:
+            theirs[0] = 3
+            assert x.tolist() == theirs.tolist()
+        again = torch.from_dlpack(theirs)
+        assert again.data_ptr() == x.data_ptr()
+        assert again.stride() == theirs.stride()
+
+
+@pytest.mark.beyond
+def test_dlpack_keeps_the_memory_alive(torch, oracle):
+    theirs = oracle.from_dlpack(torch.ones(1000))
+    gc.collect()
+    assert theirs.sum().item() == 1000
+    ours = torch.from_dlpack(oracle.ones(1000))
+    gc.collect()
+    assert ours.sum().item() == 1000
+
+
+def test_dlpack_refuses_gradients(torch):
+    with pytest.raises(BufferError, match="require gradient"):
+        numpy.from_dlpack(torch.ones(2, requires_grad=True))
+    assert torch.ones(2).__dlpack_device__() == (1, 0)
+    with pytest.raises((TypeError, AttributeError)):
+        torch.from_dlpack(5)
+
+
+def test_the_buffer_protocol(torch):
+    if torch.__name__ != "clew":
+        pytest.skip("beyond PyTorch")
+    view = memoryview(torch.tensor([[1, 2], [3, 4]]))
+    assert (view.shape, view.tolist()) == ((2, 2), [[1, 2], [3, 4]])
