@@ -13,7 +13,8 @@ namespace {
 
 PyObject* on_backward = nullptr;  // clew xray listens
 
-// A GradientEdge (node, output) stands for the tensor whose gradient it carries: geometry and history are all that is needed of it.
+// A GradientEdge (node, output) stands for the tensor whose gradient it carries: geometry and history are all that is
+// needed of it.
 Tensor stand_in(PyObject* edge) {
     Node* node = PyTuple_Check(edge) && PyTuple_GET_SIZE(edge) >= 2 ? as_node(PyTuple_GET_ITEM(edge, 0)) : nullptr;
     if (node == nullptr) return {};
@@ -70,13 +71,17 @@ std::vector<Tensor> read_tensors(PyObject* object, const char* what, bool allow_
     PyObject* cause = Py_NewRef(Py_None);
     if (root->lost) {
         const Lost& lost = *root->lost;
-        text += format(". Its history was lost by '%s' at %s. To do: keep the value in the graph there, or call backward on something that "
-                       "requires grad",
-                       lost.cause, site_text(lost.site.code, lost.site.instruction).c_str());
+        text += format(
+            ". Its history was lost by '%s' at %s. To do: keep the value in the graph there, or call backward on "
+            "something that "
+            "requires grad",
+            lost.cause, site_text(lost.site.code, lost.site.instruction).c_str());
         Py_SETREF(lost_at, site_object(lost.site));
         Py_SETREF(cause, PyUnicode_FromString(lost.cause));
     } else {
-        text += ". Nothing that it was computed from required grad. To do: set requires_grad=True on the tensors whose gradient you want";
+        text +=
+            ". Nothing that it was computed from required grad. To do: set requires_grad=True on the tensors whose "
+            "gradient you want";
     }
     PyObject* module = checked(PyImport_ImportModule("clew.autograd.errors"));
     PyObject* type = checked(PyObject_GetAttrString(module, "NoGradError"));
@@ -96,16 +101,19 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
         if (!gradient) {
             if (root.numel() != 1)
                 fail(ErrorKind::Runtime,
-                     "grad can be implicitly created only for scalar outputs; output %zu has shape %s: reduce it, or pass its gradient", i,
-                     shape_text(root.sizes()).c_str());
+                     "grad can be implicitly created only for scalar outputs; output %zu has shape %s: reduce it, or "
+                     "pass its gradient",
+                     i, shape_text(root.sizes()).c_str());
             continue;
         }
         if (!same_sizes(gradient.sizes(), root.sizes()))
             fail(ErrorKind::Runtime,
-                 "Mismatch in shape: grad_output[%zu] has a shape of torch.Size(%s) and output[%zu] has a shape of torch.Size(%s).", i,
-                 shape_text(gradient.sizes()).c_str(), i, shape_text(root.sizes()).c_str());
+                 "Mismatch in shape: grad_output[%zu] has a shape of torch.Size(%s) and output[%zu] has a shape of "
+                 "torch.Size(%s).",
+                 i, shape_text(gradient.sizes()).c_str(), i, shape_text(root.sizes()).c_str());
         if (!is_floating(gradient.dtype()))
-            fail(ErrorKind::Runtime, "backward: expected a floating gradient for output %zu, got dtype %s; cast it", i, dtype_name(gradient.dtype()));
+            fail(ErrorKind::Runtime, "backward: expected a floating gradient for output %zu, got dtype %s; cast it", i,
+                 dtype_name(gradient.dtype()));
     }
 }
 
@@ -123,20 +131,29 @@ Options read_options(PyObject* retain_graph, PyObject* create_graph) {
     return {keep != 0, create != 0};
 }
 
-std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gradients, PyObject* retain_graph, PyObject* create_graph,
-                        const std::vector<Tensor>& inputs, bool accumulate, const char* kind) {
+std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gradients, PyObject* retain_graph,
+                        PyObject* create_graph, const std::vector<Tensor>& inputs, bool accumulate, const char* kind) {
     if (gradients.empty()) gradients.resize(roots.size());
     if (gradients.size() != roots.size())
         fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (!inputs[i].requires_grad())
-            fail(ErrorKind::Runtime, "One of the differentiated Tensors does not require grad: input %zu; set requires_grad=True before it is used", i);
+            fail(ErrorKind::Runtime,
+                 "One of the differentiated Tensors does not require grad: input %zu; set requires_grad=True before it "
+                 "is used",
+                 i);
     check_roots(roots, gradients);
     const Options options = read_options(retain_graph, create_graph);
     for (std::size_t i = 0; i < roots.size(); ++i)
-        if (gradients[i] && gradients[i].dtype() != roots[i].dtype()) gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
-    BackwardRequest request{.roots = roots, .gradients = gradients, .keep_graph = options.keep_graph, .create_graph = options.create_graph,
-                            .kind = kind, .inputs = inputs, .accumulate_inputs = accumulate};
+        if (gradients[i] && gradients[i].dtype() != roots[i].dtype())
+            gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
+    BackwardRequest request{.roots = roots,
+                            .gradients = gradients,
+                            .keep_graph = options.keep_graph,
+                            .create_graph = options.create_graph,
+                            .kind = kind,
+                            .inputs = inputs,
+                            .accumulate_inputs = accumulate};
     BackwardResult result = run_backward(request);
     if (accumulate) {
         // The engine fills .grad of leaves; inputs may be results, too.
@@ -154,7 +171,8 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
 
 }  // namespace
 
-void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_graph, PyObject* create_graph, PyObject* inputs) {
+void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_graph, PyObject* create_graph,
+                     PyObject* inputs) {
     const std::vector<Tensor> roots{root}, wanted = read_tensors(inputs, "backward", false);
     if (inputs && inputs != Py_None && wanted.empty())
         fail(ErrorKind::Runtime, "'inputs' argument to backward() cannot be empty.");
@@ -184,17 +202,21 @@ void notify(const std::vector<Tensor>& roots, const BackwardResult& result) {
     Py_DECREF(checked(PyObject_CallFunctionObjArgs(on_backward, nodes, static_cast<PyObject*>(record.get()), nullptr)));
 }
 
-// (tensors, gradients | None, retain_graph, create_graph, inputs | None, accumulate) -> captured gradients, None where not reached
+// (tensors, gradients | None, retain_graph, create_graph, inputs | None, accumulate) -> captured gradients, None where
+// not reached
 PyObject* py_run_backward(PyObject*, PyObject* args) {
     PyObject *tensors, *gradients, *retain_graph, *create_graph, *inputs;
     int accumulate;
-    if (!PyArg_ParseTuple(args, "OOOOOp", &tensors, &gradients, &retain_graph, &create_graph, &inputs, &accumulate)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OOOOOp", &tensors, &gradients, &retain_graph, &create_graph, &inputs, &accumulate))
+        return nullptr;
     return guarded([&]() -> PyObject* {
         const auto wanted = read_tensors(inputs, accumulate ? "backward" : "grad", false);
-        auto captured = run(read_tensors(tensors, accumulate ? "backward" : "grad", false), read_tensors(gradients, "backward", true),
-                            retain_graph, create_graph, wanted, accumulate != 0, accumulate ? "backward" : "grad");
+        auto captured = run(read_tensors(tensors, accumulate ? "backward" : "grad", false),
+                            read_tensors(gradients, "backward", true), retain_graph, create_graph, wanted,
+                            accumulate != 0, accumulate ? "backward" : "grad");
         PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(captured.size())));
-        for (std::size_t i = 0; i < captured.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(captured[i])));
+        for (std::size_t i = 0; i < captured.size(); ++i)
+            PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(captured[i])));
         return tuple;
     });
 }
@@ -217,7 +239,8 @@ PyObject* py_backward_serials(PyObject*, PyObject*) {
 PyObject* py_backward_reaches(PyObject*, PyObject* object) {
     return guarded([&] {
         Node* node = as_node(object);
-        if (node == nullptr) fail(ErrorKind::Type, "backward_reaches: expected a Node, got %s", Py_TYPE(object)->tp_name);
+        if (node == nullptr)
+            fail(ErrorKind::Type, "backward_reaches: expected a Node, got %s", Py_TYPE(object)->tp_name);
         return PyBool_FromLong(backward_reaches(*node));
     });
 }
@@ -225,8 +248,11 @@ PyObject* py_backward_accumulates(PyObject*, PyObject*) { return PyBool_FromLong
 PyObject* py_increment_version(PyObject*, PyObject* object) {
     return guarded([&]() -> PyObject* {
         TensorObject* tensor = as_tensor(object);
-        if (tensor == nullptr) fail(ErrorKind::Runtime, "increment_version expect a Iterable[Tensor] as input, got %s", Py_TYPE(object)->tp_name);
-        if (tensor->has(TensorObject::kInference)) fail(ErrorKind::Runtime, "increment_version: inference tensors do not track version counter");
+        if (tensor == nullptr)
+            fail(ErrorKind::Runtime, "increment_version expect a Iterable[Tensor] as input, got %s",
+                 Py_TYPE(object)->tp_name);
+        if (tensor->has(TensorObject::kInference))
+            fail(ErrorKind::Runtime, "increment_version: inference tensors do not track version counter");
         bump_version(Tensor(tensor), "increment_version");
         Py_RETURN_NONE;
     });
@@ -235,8 +261,10 @@ PyObject* py_increment_version(PyObject*, PyObject* object) {
 PyMethodDef functions[] = {
     {"backward_serial", py_backward_serial, METH_NOARGS, "The number of the backward that this thread is in, or 0."},
     {"backward_serials", py_backward_serials, METH_NOARGS, "The numbers of all backwards under way."},
-    {"backward_reaches", py_backward_reaches, METH_O, "Whether the backward that this thread is in asks a node for gradients."},
-    {"backward_accumulates", py_backward_accumulates, METH_NOARGS, "Whether it accumulates into all leaves: it was given no inputs."},
+    {"backward_reaches", py_backward_reaches, METH_O,
+     "Whether the backward that this thread is in asks a node for gradients."},
+    {"backward_accumulates", py_backward_accumulates, METH_NOARGS,
+     "Whether it accumulates into all leaves: it was given no inputs."},
     {"increment_version", py_increment_version, METH_O, "Counts a write that was made elsewhere."},
     {"run_backward", py_run_backward, METH_VARARGS, nullptr},
     {"on_backward", py_on_backward, METH_O, "Calls back with (roots, release) after each backward; None stops it."},

@@ -8,8 +8,10 @@
 
 namespace clew::bind {
 
-// tensor.backward(gradient, retain_graph, create_graph, inputs): the arguments are as Python gave them, null where it gave none.
-void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_graph, PyObject* create_graph, PyObject* inputs);
+// tensor.backward(gradient, retain_graph, create_graph, inputs): the arguments are as Python gave them, null where it
+// gave none.
+void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_graph, PyObject* create_graph,
+                     PyObject* inputs);
 void init_backward(PyObject* module);
 
 }  // namespace clew::bind

@@ -12,8 +12,7 @@ namespace clew::bind {
 namespace {
 
 struct DTypeObject {
-    PyObject_HEAD
-    const char* name;
+    PyObject_HEAD const char* name;
     int index;  // into DType, or -1: known by name, without native kernels
     int bytes;
     bool floating, complex;
@@ -34,7 +33,8 @@ PyObject* dtype_reduce(PyObject* object, PyObject*) {
 PyObject* get_floating(PyObject* object, void*) { return PyBool_FromLong(self_of(object)->floating); }
 PyObject* get_complex(PyObject* object, void*) { return PyBool_FromLong(self_of(object)->complex); }
 PyObject* get_signed(PyObject* object, void*) {
-    return PyBool_FromLong(std::strcmp(self_of(object)->name, "uint8") != 0 && std::strcmp(self_of(object)->name, "bool") != 0);
+    return PyBool_FromLong(std::strcmp(self_of(object)->name, "uint8") != 0 &&
+                           std::strcmp(self_of(object)->name, "bool") != 0);
 }
 PyObject* get_size(PyObject* object, void*) { return PyLong_FromLong(self_of(object)->bytes); }
 
@@ -57,10 +57,12 @@ struct Known {
     const char* alias;
 };
 constexpr Known kKnown[] = {
-    {"bool", 0, 1, false, false, nullptr},       {"uint8", 1, 1, false, false, nullptr},      {"int32", 2, 4, false, false, "int"},
-    {"int64", 3, 8, false, false, "long"},       {"float32", 4, 4, true, false, "float"},     {"float64", 5, 8, true, false, "double"},
-    {"int8", -1, 1, false, false, nullptr},      {"int16", -1, 2, false, false, "short"},     {"float16", -1, 2, true, false, "half"},
-    {"bfloat16", -1, 2, true, false, nullptr},   {"complex64", -1, 8, false, true, "cfloat"}, {"complex128", -1, 16, false, true, "cdouble"},
+    {"bool", 0, 1, false, false, nullptr},       {"uint8", 1, 1, false, false, nullptr},
+    {"int32", 2, 4, false, false, "int"},        {"int64", 3, 8, false, false, "long"},
+    {"float32", 4, 4, true, false, "float"},     {"float64", 5, 8, true, false, "double"},
+    {"int8", -1, 1, false, false, nullptr},      {"int16", -1, 2, false, false, "short"},
+    {"float16", -1, 2, true, false, "half"},     {"bfloat16", -1, 2, true, false, nullptr},
+    {"complex64", -1, 8, false, true, "cfloat"}, {"complex128", -1, 16, false, true, "cdouble"},
 };
 
 PyObject* by_name(PyObject* module, PyObject* name) {
@@ -81,7 +83,8 @@ std::optional<DType> dtype_from(PyObject* object) {
     if (Py_TYPE(object) == &dtype_type) {
         const DTypeObject* self = self_of(object);
         if (self->index < 0)
-            fail(ErrorKind::NotImplemented, "dtype: %s has no native kernels yet; use float32, float64, int64, int32, uint8 or bool", self->name);
+            fail(ErrorKind::NotImplemented,
+                 "dtype: %s has no native kernels yet; use float32, float64, int64, int32, uint8 or bool", self->name);
         return static_cast<DType>(self->index);
     }
     if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::Float64;
@@ -93,7 +96,8 @@ std::optional<DType> dtype_from(PyObject* object) {
 DType default_dtype() { return the_default; }
 void set_default_dtype(DType dtype) {
     if (!is_floating(dtype))
-        fail(ErrorKind::Type, "set_default_dtype: only floating-point types are supported as the default type, got %s", dtype_name(dtype));
+        fail(ErrorKind::Type, "set_default_dtype: only floating-point types are supported as the default type, got %s",
+             dtype_name(dtype));
     the_default = dtype;
 }
 

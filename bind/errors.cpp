@@ -13,12 +13,18 @@ namespace {
 
 PyObject* type_of(ErrorKind kind) {
     switch (kind) {
-        case ErrorKind::Value: return PyExc_ValueError;
-        case ErrorKind::Type: return PyExc_TypeError;
-        case ErrorKind::Index: return PyExc_IndexError;
-        case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
-        case ErrorKind::Memory: return PyExc_MemoryError;
-        default: return PyExc_RuntimeError;
+        case ErrorKind::Value:
+            return PyExc_ValueError;
+        case ErrorKind::Type:
+            return PyExc_TypeError;
+        case ErrorKind::Index:
+            return PyExc_IndexError;
+        case ErrorKind::NotImplemented:
+            return PyExc_NotImplementedError;
+        case ErrorKind::Memory:
+            return PyExc_MemoryError;
+        default:
+            return PyExc_RuntimeError;
     }
 }
 
@@ -58,14 +64,16 @@ void set_python_error() noexcept {
                            {"made_at", made_at(error.node)},
                            {"freed_at", record ? site_object(record->site) : Py_NewRef(Py_None)}});
     } catch (const ModifiedInPlace& error) {
-        raise_with_fields("InplaceError", error.what(),
-                          {{"node", node_object(error.node)},
-                           {"made_at", made_at(error.node)},
-                           {"saved_at", made_at(error.node)},
-                           {"written_by", error.written_op ? PyUnicode_FromString(error.written_op) : Py_NewRef(Py_None)},
-                           {"written_at", site_object({error.written_code.get(), error.written_instruction})}});
+        raise_with_fields(
+            "InplaceError", error.what(),
+            {{"node", node_object(error.node)},
+             {"made_at", made_at(error.node)},
+             {"saved_at", made_at(error.node)},
+             {"written_by", error.written_op ? PyUnicode_FromString(error.written_op) : Py_NewRef(Py_None)},
+             {"written_at", site_object({error.written_code.get(), error.written_instruction})}});
     } catch (const NonFinite& error) {
-        raise_with_fields("NonFiniteError", error.what(), {{"node", node_object(error.node)}, {"made_at", made_at(error.node)}});
+        raise_with_fields("NonFiniteError", error.what(),
+                          {{"node", node_object(error.node)}, {"made_at", made_at(error.node)}});
     } catch (const Error& error) {
         PyErr_SetString(type_of(error.kind()), error.what());
     } catch (const std::bad_alloc&) {

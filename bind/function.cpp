@@ -1,5 +1,6 @@
-// The C++ half of clew/autograd/function.py. A context object is the node itself (a Python subclass of Node): its edges, slots and
-// outputs are filled in here after forward has run, and its backward calls the class's `_run_backward`.
+// The C++ half of clew/autograd/function.py. A context object is the node itself (a Python subclass of Node): its
+// edges, slots and outputs are filled in here after forward has run, and its backward calls the class's
+// `_run_backward`.
 #include "bind/function.h"
 
 #include <string>
@@ -26,7 +27,8 @@ struct FunctionKind : NodeKind {
 void function_backward(BackwardCall& call) {
     PyObject* grads = checked(PyTuple_New(static_cast<Py_ssize_t>(call.incoming.size())));
     const Handle held = Handle::steal(grads);
-    for (std::size_t i = 0; i < call.incoming.size(); ++i) PyTuple_SET_ITEM(grads, static_cast<Py_ssize_t>(i), wrap(call.incoming[i]));
+    for (std::size_t i = 0; i < call.incoming.size(); ++i)
+        PyTuple_SET_ITEM(grads, static_cast<Py_ssize_t>(i), wrap(call.incoming[i]));
     PyObject* needs = checked(PyTuple_New(static_cast<Py_ssize_t>(call.results.size())));
     const Handle held_needs = Handle::steal(needs);
     for (std::size_t i = 0; i < call.results.size(); ++i)
@@ -38,8 +40,8 @@ void function_backward(BackwardCall& call) {
         if (result == Py_None) continue;
         TensorObject* tensor = as_tensor(result);
         if (tensor == nullptr)
-            fail(ErrorKind::Type, "%s: expected a gradient that is a Tensor or None, got %s at position %zu", call.node.kind->node_name,
-                 Py_TYPE(result)->tp_name, i);
+            fail(ErrorKind::Type, "%s: expected a gradient that is a Tensor or None, got %s at position %zu",
+                 call.node.kind->node_name, Py_TYPE(result)->tp_name, i);
         if (call.needs(static_cast<int>(i))) call.results[i] = Tensor(tensor);
     }
 }
@@ -63,7 +65,8 @@ bool contains(const std::vector<Tensor>& list, const Tensor& tensor) {
 }
 
 // What became of one output of forward.
-Tensor finish_output(const NodeRef& node, int i, const Tensor& output, const std::vector<Tensor>& inputs, bool dirty, bool records) {
+Tensor finish_output(const NodeRef& node, int i, const Tensor& output, const std::vector<Tensor>& inputs, bool dirty,
+                     bool records) {
     const bool is_input = contains(inputs, output);
     if (dirty) {
         bump_version(output, node->kind->name);
@@ -87,38 +90,47 @@ Tensor finish_output(const NodeRef& node, int i, const Tensor& output, const std
 PyObject* record(PyObject*, PyObject* args) {
     PyObject *node_object, *inputs_object, *outputs_object, *saved_object, *dirty_object, *constant_object;
     int records;
-    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!p", &node_object, &PyTuple_Type, &inputs_object, &PyTuple_Type, &outputs_object, &PyTuple_Type,
-                          &saved_object, &PyTuple_Type, &dirty_object, &PyTuple_Type, &constant_object, &records))
+    if (!PyArg_ParseTuple(args, "OO!O!O!O!O!p", &node_object, &PyTuple_Type, &inputs_object, &PyTuple_Type,
+                          &outputs_object, &PyTuple_Type, &saved_object, &PyTuple_Type, &dirty_object, &PyTuple_Type,
+                          &constant_object, &records))
         return nullptr;
     return guarded([&]() -> PyObject* {
         if (as_node(node_object) == nullptr) fail(ErrorKind::Type, "Function: expected a context");
         const NodeRef node(as_node(node_object));
-        const auto inputs = tensors_of(inputs_object), saved = tensors_of(saved_object), dirty = tensors_of(dirty_object),
-                   constants = tensors_of(constant_object);
+        const auto inputs = tensors_of(inputs_object), saved = tensors_of(saved_object),
+                   dirty = tensors_of(dirty_object), constants = tensors_of(constant_object);
         auto outputs = tensors_of(outputs_object);
         for (const Tensor& tensor : dirty) {
-            if (!contains(inputs, tensor)) fail(ErrorKind::Runtime, "mark_dirty: expected an input of forward; only inputs can be modified in place");
+            if (!contains(inputs, tensor))
+                fail(ErrorKind::Runtime,
+                     "mark_dirty: expected an input of forward; only inputs can be modified in place");
             check_in_place(tensor, node->kind->name, records != 0);
         }
         if (records) {
             if (inputs.size() > 0xffff || outputs.size() > 0xffff || saved.size() > 0xffff)
-                fail(ErrorKind::NotImplemented, "Function: at most 65535 inputs, outputs and saved tensors are supported");
-            attach_body(node.get(), {static_cast<std::uint32_t>(inputs.size()), static_cast<std::uint16_t>(saved.size()),
-                                     static_cast<std::uint16_t>(outputs.size())});
-            for (std::size_t i = 0; i < inputs.size(); ++i) set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
-            node->sequence = tick();  // younger than what it leads to: an input that is a view may have got its node just now
+                fail(ErrorKind::NotImplemented,
+                     "Function: at most 65535 inputs, outputs and saved tensors are supported");
+            attach_body(node.get(),
+                        {static_cast<std::uint32_t>(inputs.size()), static_cast<std::uint16_t>(saved.size()),
+                         static_cast<std::uint16_t>(outputs.size())});
+            for (std::size_t i = 0; i < inputs.size(); ++i)
+                set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
+            node->sequence =
+                tick();  // younger than what it leads to: an input that is a view may have got its node just now
         }
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             if (!outputs[i]) continue;
             const bool constant = contains(constants, outputs[i]) || !is_floating(outputs[i].dtype());
             const bool is_dirty = contains(dirty, outputs[i]);
-            if (constant && records) set_output_shape(*node, static_cast<int>(i), outputs[i].layout_ref(), outputs[i].dtype());
+            if (constant && records)
+                set_output_shape(*node, static_cast<int>(i), outputs[i].layout_ref(), outputs[i].dtype());
             outputs[i] = finish_output(node, static_cast<int>(i), outputs[i], inputs, is_dirty, records && !constant);
         }
         if (records)
             for (std::size_t i = 0; i < saved.size(); ++i) save_any(*node, node->slots()[i], saved[i], inputs, outputs);
         PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
-        for (std::size_t i = 0; i < outputs.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(outputs[i]));
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(outputs[i]));
         return tuple;
     });
 }

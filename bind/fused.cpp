@@ -24,14 +24,16 @@ struct Lists {
         if (PyList_GET_SIZE(list) != count)
             fail(ErrorKind::Value, "%s: expected %zd %s, got %zd", op, count, what, PyList_GET_SIZE(list));
         TensorObject* tensor = as_tensor(PyList_GET_ITEM(list, i));
-        if (tensor == nullptr) fail(ErrorKind::Type, "%s: expected a Tensor in %s, got %s", op, what, Py_TYPE(PyList_GET_ITEM(list, i))->tp_name);
+        if (tensor == nullptr)
+            fail(ErrorKind::Type, "%s: expected a Tensor in %s, got %s", op, what,
+                 Py_TYPE(PyList_GET_ITEM(list, i))->tp_name);
         return tensor;
     }
     void check(TensorObject* param, TensorObject* other, const char* what) const {
         if (other->dtype != param->dtype || !same_shape(*other->layout, *param->layout))
-            fail(ErrorKind::Runtime, "%s: expected %s of shape %s and dtype %s like its parameter, got %s and %s", op, what,
-                 shape_text(param->layout->shape()).c_str(), dtype_name(param->dtype), shape_text(other->layout->shape()).c_str(),
-                 dtype_name(other->dtype));
+            fail(ErrorKind::Runtime, "%s: expected %s of shape %s and dtype %s like its parameter, got %s and %s", op,
+                 what, shape_text(param->layout->shape()).c_str(), dtype_name(param->dtype),
+                 shape_text(other->layout->shape()).c_str(), dtype_name(other->dtype));
     }
 };
 
@@ -53,7 +55,8 @@ private:
 };
 
 void need_floating(TensorObject* param, const char* op) {
-    if (!is_floating(param->dtype)) fail(ErrorKind::Runtime, "%s: expected floating parameters, got %s", op, dtype_name(param->dtype));
+    if (!is_floating(param->dtype))
+        fail(ErrorKind::Runtime, "%s: expected floating parameters, got %s", op, dtype_name(param->dtype));
 }
 
 // (params, grads, momentum_buffers | None, lr, momentum, dampening, weight_decay, nesterov, maximize, first)
@@ -61,8 +64,9 @@ PyObject* fused_sgd(PyObject*, PyObject* args) {
     PyObject *params, *grads, *buffers;
     kernels::SgdOptions options;
     int nesterov, maximize, first;
-    if (!PyArg_ParseTuple(args, "O!O!Oddddppp:fused_sgd", &PyList_Type, &params, &PyList_Type, &grads, &buffers, &options.lr, &options.momentum,
-                          &options.dampening, &options.weight_decay, &nesterov, &maximize, &first))
+    if (!PyArg_ParseTuple(args, "O!O!Oddddppp:fused_sgd", &PyList_Type, &params, &PyList_Type, &grads, &buffers,
+                          &options.lr, &options.momentum, &options.dampening, &options.weight_decay, &nesterov,
+                          &maximize, &first))
         return nullptr;
     options.nesterov = nesterov;
     options.maximize = maximize;
@@ -81,10 +85,12 @@ PyObject* fused_sgd(PyObject*, PyObject* args) {
             const Dense data(param), grad(lists.at(grads, i, "grads"));
             if (momentum) {
                 const Dense buffer(lists.at(buffers, i, "momentum buffers"));
-                kernels::sgd_step(param->dtype, data.data(), grad.data(), buffer.data(), param->layout->numel, options, first != 0);
+                kernels::sgd_step(param->dtype, data.data(), grad.data(), buffer.data(), param->layout->numel, options,
+                                  first != 0);
                 buffer.write_back();
             } else {
-                kernels::sgd_step(param->dtype, data.data(), grad.data(), nullptr, param->layout->numel, options, first != 0);
+                kernels::sgd_step(param->dtype, data.data(), grad.data(), nullptr, param->layout->numel, options,
+                                  first != 0);
             }
             data.write_back();
             bump_version(Tensor(param), "sgd_step");
@@ -93,14 +99,16 @@ PyObject* fused_sgd(PyObject*, PyObject* args) {
     });
 }
 
-// (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1, beta2, eps, weight_decay, decoupled, maximize)
+// (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1, beta2, eps, weight_decay, decoupled,
+// maximize)
 PyObject* fused_adam(PyObject*, PyObject* args) {
     PyObject *params, *grads, *averages, *squares, *largest, *steps;
     kernels::AdamOptions options;
     int decoupled, maximize;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!dddddpp:fused_adam", &PyList_Type, &params, &PyList_Type, &grads, &PyList_Type, &averages,
-                          &PyList_Type, &squares, &PyList_Type, &largest, &PyList_Type, &steps, &options.lr, &options.beta1, &options.beta2,
-                          &options.eps, &options.weight_decay, &decoupled, &maximize))
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!dddddpp:fused_adam", &PyList_Type, &params, &PyList_Type, &grads,
+                          &PyList_Type, &averages, &PyList_Type, &squares, &PyList_Type, &largest, &PyList_Type, &steps,
+                          &options.lr, &options.beta1, &options.beta2, &options.eps, &options.weight_decay, &decoupled,
+                          &maximize))
         return nullptr;
     options.decoupled = decoupled;
     options.maximize = maximize;
@@ -115,7 +123,8 @@ PyObject* fused_adam(PyObject*, PyObject* args) {
             lists.check(param, lists.at(averages, i, "exp_avgs"), "an exp_avg");
             lists.check(param, lists.at(squares, i, "exp_avg_sqs"), "an exp_avg_sq");
             if (amsgrad) lists.check(param, lists.at(largest, i, "max_exp_avg_sqs"), "a max_exp_avg_sq");
-            if (PyList_GET_SIZE(steps) != lists.count) fail(ErrorKind::Value, "fused_adam: expected one step count for each parameter");
+            if (PyList_GET_SIZE(steps) != lists.count)
+                fail(ErrorKind::Value, "fused_adam: expected one step count for each parameter");
             const double step = PyFloat_AsDouble(PyList_GET_ITEM(steps, i));
             if (step == -1 && PyErr_Occurred()) throw PythonError();
             counts.push_back(std::llround(step));
@@ -124,9 +133,11 @@ PyObject* fused_adam(PyObject*, PyObject* args) {
             TensorObject* param = lists.at(params, i, "params");
             announce_write(Tensor(param));
             const Dense data(param), grad(lists.at(grads, i, "grads")), average(lists.at(averages, i, "exp_avgs")),
-                square(lists.at(squares, i, "exp_avg_sqs")), most(amsgrad ? lists.at(largest, i, "max_exp_avg_sqs") : param);
-            kernels::adam_step(param->dtype, data.data(), grad.data(), average.data(), square.data(), amsgrad ? most.data() : nullptr,
-                               param->layout->numel, options, counts[static_cast<std::size_t>(i)]);
+                square(lists.at(squares, i, "exp_avg_sqs")),
+                most(amsgrad ? lists.at(largest, i, "max_exp_avg_sqs") : param);
+            kernels::adam_step(param->dtype, data.data(), grad.data(), average.data(), square.data(),
+                               amsgrad ? most.data() : nullptr, param->layout->numel, options,
+                               counts[static_cast<std::size_t>(i)]);
             for (const Dense* dense : {&average, &square, &data}) dense->write_back();
             if (amsgrad) most.write_back();
             bump_version(Tensor(param), "adam_step");

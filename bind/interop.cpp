@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
 #include "core/ops/apply.h"
+#include "core/ops/functions.h"
 
 namespace clew::bind {
 namespace {
@@ -32,23 +33,32 @@ DType dtype_of_format(const Py_buffer& buffer) {
     if (*format == '@' || *format == '=' || *format == '<') ++format;
     if (format[0] && !format[1]) {
         switch (*format) {
-            case '?': return DType::Bool;
-            case 'B': return DType::UInt8;
-            case 'i': return DType::Int32;
+            case '?':
+                return DType::Bool;
+            case 'B':
+                return DType::UInt8;
+            case 'i':
+                return DType::Int32;
             case 'l':
             case 'q':
                 if (buffer.itemsize == 8) return DType::Int64;
                 break;
-            case 'f': return DType::Float32;
-            case 'd': return DType::Float64;
-            default: break;
+            case 'f':
+                return DType::Float32;
+            case 'd':
+                return DType::Float64;
+            default:
+                break;
         }
         if (std::strchr("behHeILQgZ", *format))
             fail(ErrorKind::NotImplemented,
-                 "from_numpy: arrays of format '%s' (%zd bytes an element) are not supported yet; cast to float32, float64, int64, int32, uint8 or bool",
+                 "from_numpy: arrays of format '%s' (%zd bytes an element) are not supported yet; cast to float32, "
+                 "float64, int64, int32, uint8 or bool",
                  format, buffer.itemsize);
     }
-    fail(ErrorKind::Type, "can't convert np.ndarray of format '%s'. The only supported types are: float64, float32, int64, int32, uint8, and bool.",
+    fail(ErrorKind::Type,
+         "can't convert np.ndarray of format '%s'. The only supported types are: float64, float32, int64, int32, "
+         "uint8, and bool.",
          format);
 }
 
@@ -56,11 +66,14 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     auto* tensor = reinterpret_cast<TensorObject*>(self);
     const Layout& layout = *tensor->layout;
     if (Tensor(tensor).requires_grad()) {
-        PyErr_SetString(PyExc_BufferError, "buffer: the tensor requires grad, and writes to the buffer would not be recorded; use tensor.detach()");
+        PyErr_SetString(
+            PyExc_BufferError,
+            "buffer: the tensor requires grad, and writes to the buffer would not be recorded; use tensor.detach()");
         return -1;
     }
     if (!layout.contiguous && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
-        PyErr_SetString(PyExc_BufferError, "buffer: the tensor is not contiguous; ask for strides, or call contiguous()");
+        PyErr_SetString(PyExc_BufferError,
+                        "buffer: the tensor is not contiguous; ask for strides, or call contiguous()");
         return -1;
     }
     auto* geometry = new Py_ssize_t[2 * static_cast<std::size_t>(layout.ndim) + 1];
@@ -106,10 +119,15 @@ LayoutRef layout_of(const Py_buffer& buffer) {
     for (int i = 0; i < buffer.ndim; ++i) {
         sizes.push_back(buffer.shape[i]);
         if (buffer.strides[i] % buffer.itemsize)
-            fail(ErrorKind::Value, "from_numpy: given numpy array strides not a multiple of the element byte size. Copy numpy array to reallocate the memory.");
+            fail(ErrorKind::Value,
+                 "from_numpy: given numpy array strides not a multiple of the element byte size. Copy numpy array to "
+                 "reallocate the memory.");
         if (buffer.strides[i] < 0 && buffer.shape[i] > 1)
-            fail(ErrorKind::Value, "from_numpy: at least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                                   "currently supported. (You can probably work around this by making a copy of your array with array.copy().)");
+            fail(ErrorKind::Value,
+                 "from_numpy: at least one stride in the given numpy array is negative, and tensors with negative "
+                 "strides are not "
+                 "currently supported. (You can probably work around this by making a copy of your array with "
+                 "array.copy().)");
         strides.push_back(buffer.shape[i] > 1 ? buffer.strides[i] / buffer.itemsize : 1);
     }
     LayoutRef layout = Layout::make(sizes, strides);
@@ -118,9 +136,10 @@ LayoutRef layout_of(const Py_buffer& buffer) {
 
 // ------------------------------------------------------------------------------------------------ from_numpy
 // Note [Shared foreign memory]
-// Two tensors over one NumPy array must share a storage, or a write through one would be unseen by a graph that saved the other.
-// So a storage wraps the array that owns the memory (the end of the chain of bases), and one table says which arrays have one. An
-// array that looks at a tensor's memory leads back to that tensor's storage. Each from_numpy has a version counter of its own.
+// Two tensors over one NumPy array must share a storage, or a write through one would be unseen by a graph that saved
+// the other. So a storage wraps the array that owns the memory (the end of the chain of bases), and one table says
+// which arrays have one. An array that looks at a tensor's memory leads back to that tensor's storage. Each from_numpy
+// has a version counter of its own.
 struct Foreign {
     Py_buffer buffer;
     PyObject* root;
@@ -152,7 +171,8 @@ PyObject* root_of(PyObject* array) {  // borrowed while `array` lives
             return array;
         }
         Py_DECREF(base);  // its owner keeps it alive
-        if (!as_tensor(base) && !PyMemoryView_Check(base) && !PyObject_HasAttrString(base, "__array_interface__")) return array;
+        if (!as_tensor(base) && !PyMemoryView_Check(base) && !PyObject_HasAttrString(base, "__array_interface__"))
+            return array;
         array = base;
     }
 }
@@ -170,7 +190,8 @@ StorageRef storage_over(PyObject* root) {
     std::int64_t reach = foreign->buffer.itemsize;
     for (int i = 0; i < foreign->buffer.ndim; ++i) {
         if (foreign->buffer.shape[i] == 0) reach = 0;
-        reach += foreign->buffer.strides[i] > 0 && reach ? (foreign->buffer.shape[i] - 1) * foreign->buffer.strides[i] : 0;
+        reach +=
+            foreign->buffer.strides[i] > 0 && reach ? (foreign->buffer.shape[i] - 1) * foreign->buffer.strides[i] : 0;
     }
     StorageRef storage = Storage::wrap(foreign->buffer.buf, reach, free_foreign, foreign);
     table.emplace(root, storage.get());
@@ -184,8 +205,10 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
         Buffer buffer(array, PyBUF_STRIDES | PyBUF_FORMAT);
         if (buffer->readonly)
             checked(PyErr_WarnEx(PyExc_UserWarning,
-                                 "The given NumPy array is not writable, and clew does not support non-writable tensors. Writing to the tensor "
-                                 "would write to the array; copy the array to protect its data.", 1));
+                                 "The given NumPy array is not writable, and clew does not support non-writable "
+                                 "tensors. Writing to the tensor "
+                                 "would write to the array; copy the array to protect its data.",
+                                 1));
         const DType dtype = dtype_of_format(*buffer);
         LayoutRef layout = layout_of(*buffer);
         PyObject* root = root_of(array);
@@ -226,38 +249,51 @@ bool is_sequence(PyObject* object) {
 PyObject* sequence_of(PyObject* object) { return checked(PySequence_Fast(object, "tensor: expected a sequence")); }
 
 [[noreturn]] void bad_element(PyObject* object) {
-    if (PyUnicode_Check(object)) fail(ErrorKind::Value, "tensor: too many dimensions 'str'; expected numbers, got a string");
-    fail(ErrorKind::Type, "tensor: could not infer dtype of %s; expected numbers or nested sequences of them", Py_TYPE(object)->tp_name);
+    if (PyUnicode_Check(object))
+        fail(ErrorKind::Value, "tensor: too many dimensions 'str'; expected numbers, got a string");
+    fail(ErrorKind::Type, "tensor: could not infer dtype of %s; expected numbers or nested sequences of them",
+         Py_TYPE(object)->tp_name);
 }
 
 void look_at(PyObject* object, Scan& scan) {
-    if (PyBool_Check(object)) scan.boolean = true;
-    else if (PyFloat_Check(object)) scan.floating = true;
-    else if (PyLong_Check(object)) scan.integer = true;
+    if (PyBool_Check(object))
+        scan.boolean = true;
+    else if (PyFloat_Check(object))
+        scan.floating = true;
+    else if (PyLong_Check(object))
+        scan.integer = true;
     else if (TensorObject* tensor = as_tensor(object))
-        (is_floating(tensor->dtype) ? scan.floating : tensor->dtype == DType::Bool ? scan.boolean : scan.integer) = true;
-    else if (PyComplex_Check(object)) fail(ErrorKind::NotImplemented, "tensor: complex dtypes are not supported yet");
+        (is_floating(tensor->dtype)     ? scan.floating
+         : tensor->dtype == DType::Bool ? scan.boolean
+                                        : scan.integer) = true;
+    else if (PyComplex_Check(object))
+        fail(ErrorKind::NotImplemented, "tensor: complex dtypes are not supported yet");
     else if (PyObject_CheckBuffer(object)) {
         Buffer buffer(object, PyBUF_STRIDES | PyBUF_FORMAT);
         const DType dtype = dtype_of_format(*buffer);
         (is_floating(dtype) ? scan.floating : dtype == DType::Bool ? scan.boolean : scan.integer) = true;
-    } else if (PyIndex_Check(object)) scan.integer = true;
-    else bad_element(object);
+    } else if (PyIndex_Check(object))
+        scan.integer = true;
+    else
+        bad_element(object);
 }
 
 void scan_shape(PyObject* object, int depth, Scan& scan) {
     if (!is_sequence(object)) {
         if (depth != scan.sizes.size())
-            fail(ErrorKind::Value, "tensor: expected sequence of length %lld at dim %d (got a number)", static_cast<long long>(scan.sizes[depth]), depth);
+            fail(ErrorKind::Value, "tensor: expected sequence of length %lld at dim %d (got a number)",
+                 static_cast<long long>(scan.sizes[depth]), depth);
         look_at(object, scan);
         return;
     }
     const Handle fast = Handle::steal(sequence_of(object));
     auto* items = static_cast<PyObject*>(fast.get());
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
-    if (depth >= scan.sizes.size()) fail(ErrorKind::Value, "tensor: expected a number at dim %d (got a sequence)", depth);
+    if (depth >= scan.sizes.size())
+        fail(ErrorKind::Value, "tensor: expected a number at dim %d (got a sequence)", depth);
     if (count != scan.sizes[depth])
-        fail(ErrorKind::Value, "tensor: expected sequence of length %lld at dim %d (got %zd)", static_cast<long long>(scan.sizes[depth]), depth, count);
+        fail(ErrorKind::Value, "tensor: expected sequence of length %lld at dim %d (got %zd)",
+             static_cast<long long>(scan.sizes[depth]), depth, count);
     for (Py_ssize_t i = 0; i < count; ++i) scan_shape(PySequence_Fast_GET_ITEM(items, i), depth + 1, scan);
 }
 
@@ -291,7 +327,8 @@ void store(PyObject* object, T*& out) {
         const long long value = PyLong_AsLongLong(static_cast<PyObject*>(whole.get()));
         if (value == -1 && PyErr_Occurred()) throw PythonError();
         if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max())
-            fail(ErrorKind::Runtime, "tensor: value %lld cannot be converted to %s without overflow", value, dtype_name(dtype_of<T>::value));
+            fail(ErrorKind::Runtime, "tensor: value %lld cannot be converted to %s without overflow", value,
+                 dtype_name(dtype_of<T>::value));
         *out++ = static_cast<T>(value);
     }
 }
@@ -306,15 +343,30 @@ Tensor from_sequence(PyObject* data, std::optional<DType> dtype) {
     Scan scan;
     find_sizes(data, scan.sizes);
     scan_shape(data, 0, scan);
-    const DType inferred = scan.floating ? default_dtype() : scan.integer ? DType::Int64 : scan.boolean ? DType::Bool : default_dtype();
+    const DType inferred = scan.floating  ? default_dtype()
+                           : scan.integer ? DType::Int64
+                           : scan.boolean ? DType::Bool
+                                          : default_dtype();
     Tensor result = empty(scan.sizes, dtype.value_or(inferred));
     switch (result.dtype()) {
-        case DType::Bool: store_all<bool>(data, result); break;
-        case DType::UInt8: store_all<std::uint8_t>(data, result); break;
-        case DType::Int32: store_all<std::int32_t>(data, result); break;
-        case DType::Int64: store_all<std::int64_t>(data, result); break;
-        case DType::Float32: store_all<float>(data, result); break;
-        case DType::Float64: store_all<double>(data, result); break;
+        case DType::Bool:
+            store_all<bool>(data, result);
+            break;
+        case DType::UInt8:
+            store_all<std::uint8_t>(data, result);
+            break;
+        case DType::Int32:
+            store_all<std::int32_t>(data, result);
+            break;
+        case DType::Int64:
+            store_all<std::int64_t>(data, result);
+            break;
+        case DType::Float32:
+            store_all<float>(data, result);
+            break;
+        case DType::Float64:
+            store_all<double>(data, result);
+            break;
     }
     return result;
 }
@@ -335,7 +387,8 @@ Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
             result->lost = source->lost;
         return result;
     }
-    if (!PyList_Check(data) && !PyTuple_Check(data) && PyObject_CheckBuffer(data) && !PyBytes_Check(data) && !PyByteArray_Check(data)) {
+    if (!PyList_Check(data) && !PyTuple_Check(data) && PyObject_CheckBuffer(data) && !PyBytes_Check(data) &&
+        !PyByteArray_Check(data)) {
         Buffer buffer(data, PyBUF_STRIDES | PyBUF_FORMAT);
         const DType own = dtype_of_format(*buffer);
         Dims sizes, strides;
@@ -355,13 +408,15 @@ PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"data", "dtype", "requires_grad", nullptr};
     PyObject *data, *dtype_argument = Py_None;
     int requires_grad = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$Op:tensor", const_cast<char**>(names), &data, &dtype_argument, &requires_grad))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$Op:tensor", const_cast<char**>(names), &data, &dtype_argument,
+                                     &requires_grad))
         return nullptr;
     return guarded([&]() -> PyObject* {
         std::optional<DType> dtype;
         if (dtype_argument != Py_None) {
             dtype = dtype_from(dtype_argument);
-            if (!dtype) fail(ErrorKind::Type, "tensor: dtype must be a dtype, not %s", Py_TYPE(dtype_argument)->tp_name);
+            if (!dtype)
+                fail(ErrorKind::Type, "tensor: dtype must be a dtype, not %s", Py_TYPE(dtype_argument)->tp_name);
         }
         Tensor result = make_tensor(data, dtype);
         if (requires_grad) set_requires_grad(result, true);
@@ -372,12 +427,18 @@ PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
 // ------------------------------------------------------------------------------------------------ to Python
 PyObject* number_at(const char* data, DType dtype) {
     switch (dtype) {
-        case DType::Bool: return PyBool_FromLong(*reinterpret_cast<const bool*>(data));
-        case DType::UInt8: return PyLong_FromLong(*reinterpret_cast<const std::uint8_t*>(data));
-        case DType::Int32: return PyLong_FromLong(*reinterpret_cast<const std::int32_t*>(data));
-        case DType::Int64: return PyLong_FromLongLong(*reinterpret_cast<const std::int64_t*>(data));
-        case DType::Float32: return PyFloat_FromDouble(static_cast<double>(*reinterpret_cast<const float*>(data)));
-        default: return PyFloat_FromDouble(*reinterpret_cast<const double*>(data));
+        case DType::Bool:
+            return PyBool_FromLong(*reinterpret_cast<const bool*>(data));
+        case DType::UInt8:
+            return PyLong_FromLong(*reinterpret_cast<const std::uint8_t*>(data));
+        case DType::Int32:
+            return PyLong_FromLong(*reinterpret_cast<const std::int32_t*>(data));
+        case DType::Int64:
+            return PyLong_FromLongLong(*reinterpret_cast<const std::int64_t*>(data));
+        case DType::Float32:
+            return PyFloat_FromDouble(static_cast<double>(*reinterpret_cast<const float*>(data)));
+        default:
+            return PyFloat_FromDouble(*reinterpret_cast<const double*>(data));
     }
 }
 
@@ -386,7 +447,8 @@ PyObject* nested_list(const Tensor& tensor, int axis, const char* data) {
     PyObject* list = checked(PyList_New(tensor.size(axis)));
     const Handle held = Handle::steal(list);
     const auto step = tensor.stride(axis) * static_cast<std::int64_t>(item_size(tensor.dtype()));
-    for (std::int64_t i = 0; i < tensor.size(axis); ++i) PyList_SET_ITEM(list, i, nested_list(tensor, axis + 1, data + i * step));
+    for (std::int64_t i = 0; i < tensor.size(axis); ++i)
+        PyList_SET_ITEM(list, i, nested_list(tensor, axis + 1, data + i * step));
     return Py_NewRef(list);
 }
 
@@ -407,7 +469,8 @@ PyObject* add_method(PyObject*, PyObject* args) { return add_to(tensor_type, arg
 PyObject* add_node_method(PyObject*, PyObject* args) { return add_to(node_type, args); }
 
 PyMethodDef functions[] = {
-    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)), METH_VARARGS | METH_KEYWORDS,
+     nullptr},
     {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray): a tensor on the array's memory."},
     {"set_size_type", set_size_type, METH_O, nullptr},
     {"add_method", add_method, METH_VARARGS, nullptr},
@@ -422,8 +485,9 @@ PyBufferProcs* tensor_buffer_methods() { return &buffer_methods; }
 bool is_number(PyObject* object) {
     if (PyFloat_Check(object) || PyLong_Check(object)) return true;
     if (as_tensor(object) || PyUnicode_Check(object) || PySequence_Check(object)) return false;
-    return PyIndex_Check(object) || (PyNumber_Check(object) && !PyComplex_Check(object) && PyObject_HasAttrString(object, "__float__") &&
-                                     !PyObject_HasAttrString(object, "__len__"));
+    return PyIndex_Check(object) ||
+           (PyNumber_Check(object) && !PyComplex_Check(object) && PyObject_HasAttrString(object, "__float__") &&
+            !PyObject_HasAttrString(object, "__len__"));
 }
 
 Tensor tensor_from_number(PyObject* number) {
@@ -437,7 +501,8 @@ Tensor tensor_from_number(PyObject* number) {
         if (value == -1 && PyErr_Occurred()) throw PythonError();
         result = scalar_int(value, DType::Int64);
     } else {
-        const Handle exact = Handle::steal(checked(PyIndex_Check(number) ? PyNumber_Index(number) : PyNumber_Float(number)));
+        const Handle exact =
+            Handle::steal(checked(PyIndex_Check(number) ? PyNumber_Index(number) : PyNumber_Float(number)));
         return tensor_from_number(static_cast<PyObject*>(exact.get()));
     }
     result->set(TensorObject::kWrappedNumber, true);
@@ -452,14 +517,16 @@ Tensor converted_to_default(const Tensor& tensor) {
 
 PyObject* item(const Tensor& tensor) {
     if (tensor.numel() != 1)
-        fail(ErrorKind::Runtime, "item: a Tensor with %lld elements cannot be converted to Scalar", static_cast<long long>(tensor.numel()));
+        fail(ErrorKind::Runtime, "item: a Tensor with %lld elements cannot be converted to Scalar",
+             static_cast<long long>(tensor.numel()));
     escape(tensor, "item");
     return checked(number_at(tensor.data(), tensor.dtype()));
 }
 
 PyObject* plain_tuple(Sizes sizes) {
     PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(sizes.size())));
-    for (std::size_t i = 0; i < sizes.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
     return tuple;
 }
 
@@ -486,12 +553,14 @@ PyObject* tensor_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     return guarded([&]() -> PyObject* {
         const Tensor tensor(reinterpret_cast<TensorObject*>(self));
         if (tensor.requires_grad() && !force)
-            fail(ErrorKind::Runtime, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+            fail(ErrorKind::Runtime,
+                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
         escape(tensor, "numpy");
         const Handle shown = tensor.requires_grad() ? Handle::steal(wrap(detach(tensor))) : Handle::borrow(self);
         const Handle view = Handle::steal(checked(PyMemoryView_FromObject(static_cast<PyObject*>(shown.get()))));
         const Handle numpy = Handle::steal(checked(PyImport_ImportModule("numpy")));
-        return checked(PyObject_CallMethod(static_cast<PyObject*>(numpy.get()), "asarray", "O", static_cast<PyObject*>(view.get())));
+        return checked(PyObject_CallMethod(static_cast<PyObject*>(numpy.get()), "asarray", "O",
+                                           static_cast<PyObject*>(view.get())));
     });
 }
 

@@ -25,10 +25,15 @@ namespace {
 
 std::uint32_t bit_of(const char* name) {
     constexpr std::pair<const char*, std::uint32_t> kBits[] = {
-        {"no_grad", kNoGrad},   {"inference", kInferenceMode},           {"saved_hooks", kSavedHooks},
-        {"anomaly", kAnomaly},  {"allow_data_writes", kAllowDataWrites}, {"no_torch_function", kNoTorchFunction},
+        {"no_grad", kNoGrad},
+        {"inference", kInferenceMode},
+        {"saved_hooks", kSavedHooks},
+        {"anomaly", kAnomaly},
+        {"allow_data_writes", kAllowDataWrites},
+        {"no_torch_function", kNoTorchFunction},
         {"watch_writes", kWatchWrites},
-        {"timing", kTiming},    {"no_provenance", kNoProvenance},
+        {"timing", kTiming},
+        {"no_provenance", kNoProvenance},
     };
     for (const auto& [known, bit] : kBits)
         if (std::strcmp(known, name) == 0) return bit;
@@ -92,45 +97,63 @@ DType need_dtype(nb::handle object) {
 }  // namespace
 
 void init_modes(nb::module_& m) {
-    m.def("set_mode", [](const char* name, bool on) { return set_bits(bit_of(name), on); }, nb::arg("name"), nb::arg("on"),
-          "Switches a mode of this thread; returns what it was.");
-    m.def("get_mode", [](const char* name) { return mode(bit_of(name)); }, nb::arg("name"), "Whether a mode of this thread is on.");
-    m.def("set_grad_enabled", [](bool on) { return !set_bits(kNoGrad, !on); }, nb::arg("on"),
-          "Switches the recording of operations; returns what it was.");
+    m.def(
+        "set_mode", [](const char* name, bool on) { return set_bits(bit_of(name), on); }, nb::arg("name"),
+        nb::arg("on"), "Switches a mode of this thread; returns what it was.");
+    m.def(
+        "get_mode", [](const char* name) { return mode(bit_of(name)); }, nb::arg("name"),
+        "Whether a mode of this thread is on.");
+    m.def(
+        "set_grad_enabled", [](bool on) { return !set_bits(kNoGrad, !on); }, nb::arg("on"),
+        "Switches the recording of operations; returns what it was.");
     m.def("is_grad_enabled", [] { return grad_enabled(); }, "Whether operations are recorded.");
-    m.def("provenance", [](bool on) { set_bits(kNoProvenance, !on); }, nb::arg("on"), "Benchmarks only: switches the recording of sites.");
-    m.def("timing",
-          [](bool on) {
-              if (on) timings = {};
-              set_bits(kTiming, on);
-          },
-          nb::arg("on"), "Starts (and resets) or stops measuring where the time goes.");
+    m.def(
+        "provenance", [](bool on) { set_bits(kNoProvenance, !on); }, nb::arg("on"),
+        "Benchmarks only: switches the recording of sites.");
+    m.def(
+        "timing",
+        [](bool on) {
+            if (on) timings = {};
+            set_bits(kTiming, on);
+        },
+        nb::arg("on"), "Starts (and resets) or stops measuring where the time goes.");
     m.def("timings", measured, "Nanoseconds since timing(True).");
     m.def("graph_counters", counters, "What was built, saved and freed so far.");
     m.def("live_tensors", living, "All living tensors.");
     m.def("memory_stats", memory, "The allocator's own counts, in bytes as requested.");
     m.def("reset_peak", reset_peak, "Makes the peak what is live now.");
     m.def("empty_cache", empty_cache, "Gives cached blocks back to the system.");
-    m.def("set_default_dtype", [](nb::handle dtype) { set_default_dtype(need_dtype(dtype)); }, nb::arg("dtype"),
-          "The dtype of new floating tensors.");
-    m.def("get_default_dtype", [] { return nb::steal(dtype_object(default_dtype())); }, "The dtype of new floating tensors.");
-    m.def("set_num_threads",
-          [](int count) {
-              if (count < 1) fail(ErrorKind::Runtime, "set_num_threads: expects a positive integer, got %d", count);
-              set_num_threads(count);
-          },
-          nb::arg("count"), "How many threads kernels may use.");
+    m.def(
+        "set_default_dtype", [](nb::handle dtype) { set_default_dtype(need_dtype(dtype)); }, nb::arg("dtype"),
+        "The dtype of new floating tensors.");
+    m.def(
+        "get_default_dtype", [] { return nb::steal(dtype_object(default_dtype())); },
+        "The dtype of new floating tensors.");
+    m.def(
+        "set_num_threads",
+        [](int count) {
+            if (count < 1) fail(ErrorKind::Runtime, "set_num_threads: expects a positive integer, got %d", count);
+            set_num_threads(count);
+        },
+        nb::arg("count"), "How many threads kernels may use.");
     m.def("get_num_threads", [] { return num_threads(); }, "How many threads kernels may use.");
-    m.def("set_blas_path", [](const char* path) { kernels::set_blas_path(path); }, nb::arg("path"), "Where OpenBLAS lies; loaded at first use.");
-    m.def("set_package_folder", [](const char* path) { set_package_folder(path); }, nb::arg("path"), "Frames of files in it are no sites.");
-    m.def("isa", [] { return std::string(kernels::isa_name(kernels::active_isa())); }, "The instruction set in use: v2, v3 or v4.");
-    m.def("current_site",
-          [] {
-              const Site site = current_site();
-              const Handle code = Handle::steal(site.code);
-              return nb::steal(checked(site_object(site)));
-          },
-          "The innermost line outside clew.");
+    m.def(
+        "set_blas_path", [](const char* path) { kernels::set_blas_path(path); }, nb::arg("path"),
+        "Where OpenBLAS lies; loaded at first use.");
+    m.def(
+        "set_package_folder", [](const char* path) { set_package_folder(path); }, nb::arg("path"),
+        "Frames of files in it are no sites.");
+    m.def(
+        "isa", [] { return std::string(kernels::isa_name(kernels::active_isa())); },
+        "The instruction set in use: v2, v3 or v4.");
+    m.def(
+        "current_site",
+        [] {
+            const Site site = current_site();
+            const Handle code = Handle::steal(site.code);
+            return nb::steal(checked(site_object(site)));
+        },
+        "The innermost line outside clew.");
 }
 
 }  // namespace clew::bind

@@ -20,7 +20,9 @@ namespace {
 Node* self_of(PyObject* object) { return reinterpret_cast<Node*>(object); }
 
 bool is_operation(const Node* node) {
-    return !node->has(Node::kAccumulate) && !node->has(Node::kFunction) && node->extras == nullptr ? true : node->kind->input_name != nullptr;
+    return !node->has(Node::kAccumulate) && !node->has(Node::kFunction) && node->extras == nullptr
+               ? true
+               : node->kind->input_name != nullptr;
 }
 
 PyObject* name_method(PyObject* self, PyObject*) { return node_display_name(self_of(self)); }
@@ -72,9 +74,10 @@ PyObject* slot_record(Node& node, SavedSlot& slot) {
     const auto view_bytes = slot.layout->numel * static_cast<std::int64_t>(item_size(slot.dtype));
     PyObject* module = checked(PyImport_ImportModule("clew.graph.records"));
     PyObject* record = PyObject_CallMethod(
-        module, "SavedSlot", "sNNLLsNIIO", slot_name(node, slot), plain_tuple(slot.layout->shape()), dtype_object(slot.dtype),
-        static_cast<long long>(storage ? storage->bytes : view_bytes), static_cast<long long>(view_bytes), state_name(slot.state),
-        PyLong_FromVoidPtr(const_cast<Storage*>(storage)), slot.version, current_version(slot), storage && storage->foreign ? Py_True : Py_False);
+        module, "SavedSlot", "sNNLLsNIIO", slot_name(node, slot), plain_tuple(slot.layout->shape()),
+        dtype_object(slot.dtype), static_cast<long long>(storage ? storage->bytes : view_bytes),
+        static_cast<long long>(view_bytes), state_name(slot.state), PyLong_FromVoidPtr(const_cast<Storage*>(storage)),
+        slot.version, current_version(slot), storage && storage->foreign ? Py_True : Py_False);
     Py_DECREF(module);
     return checked(record);
 }
@@ -84,7 +87,8 @@ PyObject* get_saved(PyObject* object, void*) {
         Node* self = self_of(object);
         PyObject* list = checked(PyList_New(0));
         const Handle held = Handle::steal(list);
-        Node* owner = self->extras && self->extras->inner ? self->extras->inner.get() : self;  // CopySlices shows what it wraps
+        Node* owner =
+            self->extras && self->extras->inner ? self->extras->inner.get() : self;  // CopySlices shows what it wraps
         for (int i = 0; i < owner->slot_count; ++i) {
             SavedSlot& slot = owner->slots()[i];
             if (slot.state == SlotState::Empty || slot.layout == nullptr) continue;
@@ -114,8 +118,9 @@ PyObject* get_outputs(PyObject* object, void*) {
         PyObject* tuple = checked(PyTuple_New(self->output_count));
         for (int i = 0; i < self->output_count; ++i) {
             const Layout* layout = self->outputs()[i].layout;
-            PyObject* pair = layout ? Py_BuildValue("NN", plain_tuple(layout->shape()), dtype_object(self->output_dtypes()[i]))
-                                    : Py_BuildValue("OO", Py_None, Py_None);
+            PyObject* pair =
+                layout ? Py_BuildValue("NN", plain_tuple(layout->shape()), dtype_object(self->output_dtypes()[i]))
+                       : Py_BuildValue("OO", Py_None, Py_None);
             PyTuple_SET_ITEM(tuple, i, checked(pair));
         }
         return tuple;
@@ -146,13 +151,27 @@ void read_attribute_field(const OpDef& def, Node& node, std::size_t field, PyObj
     Value value;
     def.fields[field].get(node.attributes(), value);
     switch (value.tag) {
-        case Value::None: result = Py_NewRef(Py_None); break;
-        case Value::Bool: result = PyBool_FromLong(value.integer != 0); break;
-        case Value::Int: result = PyLong_FromLongLong(value.integer); break;
-        case Value::Float: result = PyFloat_FromDouble(value.real); break;
-        case Value::IntList: result = plain_tuple(value.dims); break;
-        case Value::Text: result = PyUnicode_FromString(value.text.data); break;
-        case Value::DType: result = dtype_object(static_cast<DType>(value.integer)); break;
+        case Value::None:
+            result = Py_NewRef(Py_None);
+            break;
+        case Value::Bool:
+            result = PyBool_FromLong(value.integer != 0);
+            break;
+        case Value::Int:
+            result = PyLong_FromLongLong(value.integer);
+            break;
+        case Value::Float:
+            result = PyFloat_FromDouble(value.real);
+            break;
+        case Value::IntList:
+            result = plain_tuple(value.dims);
+            break;
+        case Value::Text:
+            result = PyUnicode_FromString(value.text.data);
+            break;
+        case Value::DType:
+            result = dtype_object(static_cast<DType>(value.integer));
+            break;
     }
 }
 
@@ -175,7 +194,9 @@ PyObject* saved_value(Node& node, const char* name) {
     std::size_t field = 0;
     PyObject* result = nullptr;
     for (const Argument& argument : def.schema.arguments) {
-        if (argument.type == ArgType::Tensor || argument.type == ArgType::Operand || argument.type == ArgType::TensorList) continue;
+        if (argument.type == ArgType::Tensor || argument.type == ArgType::Operand ||
+            argument.type == ArgType::TensorList)
+            continue;
         if (argument.name == name) {
             read_attribute_field(def, node, field, result);
             return result;
@@ -210,16 +231,19 @@ PyObject* get_attribute(PyObject* object, PyObject* name) {
 
 // Attributes of plain nodes live in extras, so that nodes without any stay small; subclasses have a dict.
 int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
-    if (Py_TYPE(object) != &node_type || _PyType_Lookup(&node_type, name)) return PyObject_GenericSetAttr(object, name, value);
-    return guarded([&] {
-        NodeExtras& extras = extras_of(*self_of(object));
-        if (!extras.attributes) extras.attributes = Handle::steal(checked(PyDict_New()));
-        mark_python(*self_of(object));
-        note_late_python();
-        auto* dict = static_cast<PyObject*>(extras.attributes.get());
-        checked(value ? PyDict_SetItem(dict, name, value) : PyDict_DelItem(dict, name));
-        return 0;
-    }, -1);
+    if (Py_TYPE(object) != &node_type || _PyType_Lookup(&node_type, name))
+        return PyObject_GenericSetAttr(object, name, value);
+    return guarded(
+        [&] {
+            NodeExtras& extras = extras_of(*self_of(object));
+            if (!extras.attributes) extras.attributes = Handle::steal(checked(PyDict_New()));
+            mark_python(*self_of(object));
+            note_late_python();
+            auto* dict = static_cast<PyObject*>(extras.attributes.get());
+            checked(value ? PyDict_SetItem(dict, name, value) : PyDict_DelItem(dict, name));
+            return 0;
+        },
+        -1);
 }
 
 }  // namespace

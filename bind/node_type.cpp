@@ -1,8 +1,8 @@
 // Node as a Python type: allocation by the core, deletion through the queue, and what the collector may see.
 #include "bind/errors.h"
-#include "bind/type.h"
 #include "bind/node_attributes.h"
 #include "bind/objects.h"
+#include "bind/type.h"
 #include "core/autograd/hooks.h"
 #include "core/autograd/saved.h"
 
@@ -15,10 +15,10 @@ namespace {
 Node* self_of(PyObject* object) { return reinterpret_cast<Node*>(object); }
 
 // Note [What the collector sees]
-// A node is tracked only if it, or something below it, holds Python things (Node::kPython, copied along edges when they are made).
-// tp_traverse visits each reference that the node itself owns, once, and looks through nothing that is shared. Storages hold no
-// Python objects, so slots matter only if they are packed. A full collection is preceded by a look at what became Python's
-// later (collector.cpp).
+// A node is tracked only if it, or something below it, holds Python things (Node::kPython, copied along edges when they
+// are made). tp_traverse visits each reference that the node itself owns, once, and looks through nothing that is
+// shared. Storages hold no Python objects, so slots matter only if they are packed. A full collection is preceded by a
+// look at what became Python's later (collector.cpp).
 int node_traverse(PyObject* object, visitproc visit, void* arg) {
     Node* self = self_of(object);
     for (std::uint32_t i = 0; i < self->edge_count; ++i) Py_VISIT(as_object(self->edge_nodes()[i]));
@@ -30,7 +30,8 @@ int node_traverse(PyObject* object, visitproc visit, void* arg) {
         Py_VISIT(as_object(slot.rest->edge.get()));
     }
     if (NodeExtras* extras = self->extras) {
-        for (auto list : {&NodeExtras::tensor_hooks, &NodeExtras::pre_hooks, &NodeExtras::post_hooks, &NodeExtras::accumulate_hooks})
+        for (auto list : {&NodeExtras::tensor_hooks, &NodeExtras::pre_hooks, &NodeExtras::post_hooks,
+                          &NodeExtras::accumulate_hooks})
             for (const Hook& hook : extras->*list) Py_VISIT(static_cast<PyObject*>(hook.callable.get()));
         Py_VISIT(static_cast<PyObject*>(extras->metadata.get()));
         Py_VISIT(static_cast<PyObject*>(extras->attributes.get()));

@@ -20,7 +20,8 @@ inline PyObject* as_object(Object* object) { return reinterpret_cast<PyObject*>(
 inline bool is_exact_tensor(PyObject* object) { return Py_TYPE(object) == &tensor_type; }
 // Borrowed; null if it is no Tensor.
 inline TensorObject* as_tensor(PyObject* object) {
-    if (is_exact_tensor(object) || PyType_IsSubtype(Py_TYPE(object), &tensor_type)) return reinterpret_cast<TensorObject*>(object);
+    if (is_exact_tensor(object) || PyType_IsSubtype(Py_TYPE(object), &tensor_type))
+        return reinterpret_cast<TensorObject*>(object);
     return nullptr;
 }
 inline Node* as_node(PyObject* object) {

@@ -9,10 +9,10 @@
 
 #include "bind/dtype.h"
 #include "bind/errors.h"
-#include "bind/type.h"
 #include "bind/objects.h"
 #include "bind/parse.h"
 #include "bind/torch_function.h"
+#include "bind/type.h"
 #include "core/base/error.h"
 
 namespace clew::bind {
@@ -25,8 +25,7 @@ std::map<std::string, std::unique_ptr<OpGroup>>& groups() {
 
 // The Python object: callable like a function, and a method of tensors when put into their type.
 struct OperationObject {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
     OpGroup* group;
     bool in_place;
     PyObject* name;
@@ -39,7 +38,8 @@ OperationObject* self_of(PyObject* object) { return reinterpret_cast<OperationOb
 PyObject* results(OpGroup& group, const OpDef& def, std::vector<Tensor>& outputs) {
     if (outputs.size() == 1 && !def.count_outputs) return wrap(std::move(outputs[0]));
     PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
-    for (std::size_t i = 0; i < outputs.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(outputs[i])));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(outputs[i])));
     if (group.return_type == nullptr || def.count_outputs) return tuple;
     PyObject* named = PyObject_CallOneArg(group.return_type, tuple);
     Py_DECREF(tuple);
@@ -53,18 +53,21 @@ std::vector<Tensor> read_out(PyObject* out, const OpDef& def) {
     } else if (PyTuple_Check(out) || PyList_Check(out)) {
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) {
             TensorObject* tensor = as_tensor(PySequence_Fast_GET_ITEM(out, i));
-            if (tensor == nullptr) fail(ErrorKind::Type, "%s: expected out= to hold tensors, got %s", def.name, Py_TYPE(out)->tp_name);
+            if (tensor == nullptr)
+                fail(ErrorKind::Type, "%s: expected out= to hold tensors, got %s", def.name, Py_TYPE(out)->tp_name);
             destinations.emplace_back(tensor);
         }
     }
     if (destinations.size() != def.output_count)
-        fail(ErrorKind::Type, "%s: expected out= to be %u tensor(s), got %s", def.name, def.output_count, Py_TYPE(out)->tp_name);
+        fail(ErrorKind::Type, "%s: expected out= to be %u tensor(s), got %s", def.name, def.output_count,
+             Py_TYPE(out)->tp_name);
     return destinations;
 }
 
 PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& parsed) {
     if (in_place || def.is(kWritesInput)) {
-        if (!parsed.inputs[0]) fail(ErrorKind::Type, "%s: expected a tensor to write into, got None", def.in_place_name.c_str());
+        if (!parsed.inputs[0])
+            fail(ErrorKind::Type, "%s: expected a tensor to write into, got None", def.in_place_name.c_str());
         apply_in_place(def, parsed.inputs, parsed.attributes);
         return wrap(parsed.inputs[0]);
     }
@@ -73,7 +76,8 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
         apply_out(def, parsed.inputs, parsed.attributes, destinations);
         return Py_NewRef(parsed.out);
     }
-    std::vector<Tensor> outputs(def.count_outputs ? def.count_outputs(parsed.inputs, parsed.attributes) : def.output_count);
+    std::vector<Tensor> outputs(def.count_outputs ? def.count_outputs(parsed.inputs, parsed.attributes)
+                                                  : def.output_count);
     apply(def, parsed.inputs, parsed.attributes, outputs);
     return results(group, def, outputs);
 }
@@ -84,10 +88,12 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
         text += why + "; expected " + schema_text(group.overloads[0].def->schema);
     } else {
         text += "received an invalid combination of arguments - got (";
-        for (Py_ssize_t i = 0; i < arguments.count; ++i) text += (i ? ", " : "") + std::string(Py_TYPE(arguments.values[i])->tp_name);
+        for (Py_ssize_t i = 0; i < arguments.count; ++i)
+            text += (i ? ", " : "") + std::string(Py_TYPE(arguments.values[i])->tp_name);
         const Py_ssize_t names = arguments.names ? PyTuple_GET_SIZE(arguments.names) : 0;
         for (Py_ssize_t i = 0; i < names; ++i)
-            text += std::string(arguments.count + i ? ", " : "") + PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)) + "=" +
+            text += std::string(arguments.count + i ? ", " : "") +
+                    PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)) + "=" +
                     Py_TYPE(arguments.values[arguments.count + i])->tp_name;
         text += "), but expected one of:";
         for (const Overload& overload : group.overloads) text += "\n * " + schema_text(overload.def->schema);
@@ -99,14 +105,17 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
 PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count) {
     const Overload& overload = group.overloads[0];
     const OpDef& def = *overload.def;
-    if (!overload.only_tensors || count != overload.tensors || count > 4 || def.output_count != 1 || def.is(kWritesInput)) return nullptr;
+    if (!overload.only_tensors || count != overload.tensors || count > 4 || def.output_count != 1 ||
+        def.is(kWritesInput))
+        return nullptr;
     Tensor inputs[4];
     for (Py_ssize_t i = 0; i < count; ++i) {
         if (!is_exact_tensor(args[i])) return nullptr;
         inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
     }
     Tensor output;
-    apply(def, Tensors(inputs, static_cast<std::size_t>(count)), overload.defaults.data(), std::span<Tensor>(&output, 1));
+    apply(def, Tensors(inputs, static_cast<std::size_t>(count)), overload.defaults.data(),
+          std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
 }
 
@@ -216,7 +225,8 @@ std::string saves_text(const OpDef& def) {
     };
     std::string text;
     for (std::size_t i = 0; i < def.saved_by_rule.size(); ++i)
-        text += (i ? "; " : "") + std::string(def.input_name(def, static_cast<int>(i))) + ": " + list(def.saved_by_rule[i]);
+        text +=
+            (i ? "; " : "") + std::string(def.input_name(def, static_cast<int>(i))) + ": " + list(def.saved_by_rule[i]);
     return text;
 }
 
@@ -229,9 +239,10 @@ PyObject* operation_overloads(PyObject* object, void*) {
             const OpDef& def = *overload.def;
             PyObject* arguments = checked(PyList_New(0));
             for (const Argument& a : def.schema.arguments) {
-                PyObject* one = checked(Py_BuildValue(
-                    "{s:s,s:s,s:O,s:O,s:s}", "name", a.name.c_str(), "type", type_name(a.type), "optional", a.optional ? Py_True : Py_False,
-                    "keyword_only", a.keyword_only ? Py_True : Py_False, "default", a.has_default ? a.default_text.c_str() : nullptr));
+                PyObject* one = checked(Py_BuildValue("{s:s,s:s,s:O,s:O,s:s}", "name", a.name.c_str(), "type",
+                                                      type_name(a.type), "optional", a.optional ? Py_True : Py_False,
+                                                      "keyword_only", a.keyword_only ? Py_True : Py_False, "default",
+                                                      a.has_default ? a.default_text.c_str() : nullptr));
                 PyList_Append(arguments, one);
                 Py_DECREF(one);
             }
@@ -242,10 +253,11 @@ PyObject* operation_overloads(PyObject* object, void*) {
                 Py_DECREF(text);
             }
             PyObject* one = checked(Py_BuildValue(
-                "{s:s,s:s,s:N,s:s,s:O,s:k,s:s,s:s,s:s,s:s,s:I,s:N}", "schema", schema_text(def.schema).c_str(), "name", def.schema.full_name().c_str(),
-                "arguments", arguments, "node", def.node_name, "differentiable", def.differentiable ? Py_True : Py_False, "flags",
-                static_cast<unsigned long>(def.text.flags), "domain", def.text.domain, "doc", def.text.doc, "saves", saves_text(def).c_str(),
-                "operators", def.text.operators, "outputs", def.output_count, "output_names", outputs));
+                "{s:s,s:s,s:N,s:s,s:O,s:k,s:s,s:s,s:s,s:s,s:I,s:N}", "schema", schema_text(def.schema).c_str(), "name",
+                def.schema.full_name().c_str(), "arguments", arguments, "node", def.node_name, "differentiable",
+                def.differentiable ? Py_True : Py_False, "flags", static_cast<unsigned long>(def.text.flags), "domain",
+                def.text.domain, "doc", def.text.doc, "saves", saves_text(def).c_str(), "operators", def.text.operators,
+                "outputs", def.output_count, "output_names", outputs));
             PyList_Append(list, one);
             Py_DECREF(one);
         }
@@ -315,7 +327,8 @@ void add_return_types() {
         for (const Overload& overload : group->overloads)
             if (overload.def->output_names.size() > 1 && !overload.def->count_outputs) several = overload.def;
         if (several == nullptr || several->is(kHidden)) continue;
-        group->return_type = checked(PyObject_CallMethod(collections, "namedtuple", "ss", name.c_str(), several->text.outputs));
+        group->return_type =
+            checked(PyObject_CallMethod(collections, "namedtuple", "ss", name.c_str(), several->text.outputs));
         // namedtuple takes fields one by one: keep its _make, which takes a tuple.
         PyObject* make = checked(PyObject_GetAttrString(group->return_type, "_make"));
         Py_SETREF(group->return_type, make);
@@ -333,14 +346,16 @@ PyObject* find_operation(PyObject*, PyObject* args) {
         return new_operation(group, in_place != 0);
     });
 }
-PyMethodDef find_operation_def = {"_find_operation", find_operation, METH_VARARGS, "(name, in_place): the callable of an operation."};
+PyMethodDef find_operation_def = {"_find_operation", find_operation, METH_VARARGS,
+                                  "(name, in_place): the callable of an operation."};
 
 }  // namespace
 
 void init_operations(PyObject* module) {
     operation_type.tp_name = "clew.Operation";
     operation_type.tp_basicsize = sizeof(OperationObject);
-    operation_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    operation_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                              Py_TPFLAGS_DISALLOW_INSTANTIATION;
     operation_type.tp_vectorcall_offset = offsetof(OperationObject, vectorcall);
     operation_type.tp_call = PyVectorcall_Call;
     operation_type.tp_descr_get = operation_get;
@@ -352,8 +367,8 @@ void init_operations(PyObject* module) {
     checked(PyType_Ready(&operation_type));
     build_groups();
     add_return_types();
-    PyObject* every = checked(PyDict_New());       // clew._core.ops: all of them, hidden or not
-    PyObject* functions = checked(PyDict_New());   // what clew.<name> is
+    PyObject* every = checked(PyDict_New());      // clew._core.ops: all of them, hidden or not
+    PyObject* functions = checked(PyDict_New());  // what clew.<name> is
     PyObject* methods = tensor_type.tp_dict;
     for (auto& [name, group] : groups()) {
         PyObject* plain = new_operation(group.get(), false);
@@ -363,7 +378,8 @@ void init_operations(PyObject* module) {
         if (flags & kFunction) checked(PyDict_SetItemString(functions, name.c_str(), plain));
         if (flags & kMethod) checked(PyDict_SetItemString(methods, name.c_str(), plain));
         if (flags & kProperty) {
-            PyObject* property = checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyProperty_Type), plain, nullptr));
+            PyObject* property =
+                checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyProperty_Type), plain, nullptr));
             checked(PyDict_SetItemString(methods, name.c_str(), property));
             Py_DECREF(property);
         }

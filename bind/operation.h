@@ -28,8 +28,8 @@ OpGroup* find_group(const std::string& name);
 // Calls a group like Python would. `in_place`: the derived form that writes over the first argument.
 PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names);
 
-// Slots of the number protocol; a group may be null where no operation claims the operator. `reflected` is for a number on the
-// left: it is called with the operands exchanged.
+// Slots of the number protocol; a group may be null where no operation claims the operator. `reflected` is for a number
+// on the left: it is called with the operands exchanged.
 PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObject* b);
 PyObject* in_place_operator(OpGroup* group, PyObject* a, PyObject* b);
 PyObject* unary_operator(OpGroup* group, PyObject* a);

@@ -89,10 +89,17 @@ bool read_attribute(PyObject* object, ArgType type, Value& value) {
             value.tag = Value::Bool;
             value.integer = object == Py_True;
             return true;
-        case ArgType::Int: value.tag = Value::Int; return read_int(object, value.integer);
-        case ArgType::Float: value.tag = Value::Float; return read_float(object, value.real);
-        case ArgType::Scalar: return read_scalar(object, value);
-        case ArgType::IntList: value.tag = Value::IntList; return read_ints(object, value.dims);
+        case ArgType::Int:
+            value.tag = Value::Int;
+            return read_int(object, value.integer);
+        case ArgType::Float:
+            value.tag = Value::Float;
+            return read_float(object, value.real);
+        case ArgType::Scalar:
+            return read_scalar(object, value);
+        case ArgType::IntList:
+            value.tag = Value::IntList;
+            return read_ints(object, value.dims);
         case ArgType::Text: {
             if (!PyUnicode_Check(object)) return false;
             Py_ssize_t size;
@@ -109,7 +116,8 @@ bool read_attribute(PyObject* object, ArgType type, Value& value) {
             value.integer = static_cast<std::int64_t>(*dtype);
             return true;
         }
-        default: return false;
+        default:
+            return false;
     }
 }
 
@@ -119,7 +127,8 @@ bool read_tensors(PyObject* object, const Argument& argument, std::vector<Tensor
         const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
         for (Py_ssize_t i = 0; i < count; ++i) {
             TensorObject* tensor = as_tensor(PySequence_Fast_GET_ITEM(object, i));
-            if (tensor == nullptr && !(argument.optional && PySequence_Fast_GET_ITEM(object, i) == Py_None)) return false;
+            if (tensor == nullptr && !(argument.optional && PySequence_Fast_GET_ITEM(object, i) == Py_None))
+                return false;
             inputs.emplace_back(tensor);
         }
         return true;
@@ -135,7 +144,9 @@ bool read_tensors(PyObject* object, const Argument& argument, std::vector<Tensor
     return false;
 }
 
-bool is_tensor_type(ArgType type) { return type == ArgType::Tensor || type == ArgType::TensorList || type == ArgType::Operand; }
+bool is_tensor_type(ArgType type) {
+    return type == ArgType::Tensor || type == ArgType::TensorList || type == ArgType::Operand;
+}
 
 // Older and NumPy's spellings of argument names.
 bool same_name(PyObject* given, const std::string& name) {
@@ -163,7 +174,8 @@ PyObject* find_keyword(const Arguments& arguments, const std::string& name, Py_s
 }
 
 std::string mismatch(const Argument& argument, PyObject* got) {
-    return format("argument '%s' must be %s, not %s", argument.name.c_str(), type_name(argument.type), Py_TYPE(got)->tp_name);
+    return format("argument '%s' must be %s, not %s", argument.name.c_str(), type_name(argument.type),
+                  Py_TYPE(got)->tp_name);
 }
 
 }  // namespace
@@ -182,8 +194,8 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
         if (next < arguments.count && !argument.keyword_only) {
             given = arguments.values[next++];
             // x.view(2, 3) as well as x.view((2, 3))
-            rest = argument.type == ArgType::IntList && next < arguments.count && (is_integer(given) || PyIndex_Check(given)) &&
-                   is_last_positional(def.schema, argument);
+            rest = argument.type == ArgType::IntList && next < arguments.count &&
+                   (is_integer(given) || PyIndex_Check(given)) && is_last_positional(def.schema, argument);
         } else {
             given = find_keyword(arguments, argument.name, used_names);
         }
@@ -239,9 +251,12 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
     if (names > used_names) {
         for (Py_ssize_t i = 0; i < names; ++i) {
             bool known = false;
-            for (const Argument& argument : def.schema.arguments) known = known || same_name(PyTuple_GET_ITEM(arguments.names, i), argument.name);
+            for (const Argument& argument : def.schema.arguments)
+                known = known || same_name(PyTuple_GET_ITEM(arguments.names, i), argument.name);
             if (!known) {
-                if (why) *why = format("got an unexpected keyword argument '%s'", PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)));
+                if (why)
+                    *why = format("got an unexpected keyword argument '%s'",
+                                  PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)));
                 return false;
             }
         }

@@ -13,8 +13,8 @@ inline constexpr std::size_t kAttributeBytes = 1024;
 
 struct Arguments {
     PyObject* const* values;
-    Py_ssize_t count;   // positional
-    PyObject* names;    // of the keywords, whose values follow; may be null
+    Py_ssize_t count;  // positional
+    PyObject* names;   // of the keywords, whose values follow; may be null
 };
 
 struct Parsed {
@@ -23,8 +23,8 @@ struct Parsed {
     PyObject* out = nullptr;  // borrowed: the out= argument
 };
 
-// True if the arguments fit this overload. If they don't and `why` is not null, it says what did not (text costs time, and most
-// overloads that don't fit are followed by one that does).
+// True if the arguments fit this overload. If they don't and `why` is not null, it says what did not (text costs time,
+// and most overloads that don't fit are followed by one that does).
 bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why);
 
 }  // namespace clew::bind

@@ -15,7 +15,9 @@ nb::bytes state_of(const Generator& generator) {
     return nb::bytes(state.data(), state.size());
 }
 
-void set_state(Generator& generator, const nb::bytes& state) { generator.set_state(std::string(state.c_str(), state.size())); }
+void set_state(Generator& generator, const nb::bytes& state) {
+    generator.set_state(std::string(state.c_str(), state.size()));
+}
 
 }  // namespace
 
@@ -32,7 +34,8 @@ void init_random(PyObject* object) {
     module.def("default_stream", &default_generator, nb::rv_policy::reference);
     // The stream that this thread draws from; None is the default one. Gives what it was before.
     module.def(
-        "choose_stream", [](Generator* stream) { return choose_generator(stream); }, nb::arg("stream").none(), nb::rv_policy::reference);
+        "choose_stream", [](Generator* stream) { return choose_generator(stream); }, nb::arg("stream").none(),
+        nb::rv_policy::reference);
 }
 
 }  // namespace clew::bind

@@ -17,13 +17,15 @@ Tensor tensor_or_none(PyObject* result, const char* what) {
     const Handle held = Handle::steal(checked(result));
     if (result == Py_None) return {};
     TensorObject* tensor = as_tensor(result);
-    if (tensor == nullptr) fail(ErrorKind::Type, "%s: expected a Tensor or None, but hook returned '%s'", what, Py_TYPE(result)->tp_name);
+    if (tensor == nullptr)
+        fail(ErrorKind::Type, "%s: expected a Tensor or None, but hook returned '%s'", what, Py_TYPE(result)->tp_name);
     return Tensor(tensor);
 }
 
 PyObject* tuple_of(std::span<Tensor> tensors) {
     PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-    for (std::size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(tensors[i]));
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(tensors[i]));
     return tuple;
 }
 
@@ -38,12 +40,13 @@ void take_over(PyObject* result, std::span<Tensor> tensors, const char* what) {
     if (!PyTuple_Check(result) && !PyList_Check(result))
         fail(ErrorKind::Type, "%s: expected None or a tuple of gradients, got %s", what, Py_TYPE(result)->tp_name);
     if (PySequence_Fast_GET_SIZE(result) != static_cast<Py_ssize_t>(tensors.size()))
-        fail(ErrorKind::Runtime, "%s: hook has returned an incorrect number of values (got %zd, but expected %zu)", what,
-             PySequence_Fast_GET_SIZE(result), tensors.size());
+        fail(ErrorKind::Runtime, "%s: hook has returned an incorrect number of values (got %zd, but expected %zu)",
+             what, PySequence_Fast_GET_SIZE(result), tensors.size());
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         PyObject* value = PySequence_Fast_GET_ITEM(result, static_cast<Py_ssize_t>(i));
         TensorObject* tensor = as_tensor(value);
-        if (tensor == nullptr && value != Py_None) fail(ErrorKind::Type, "%s: expected tensors, got %s", what, Py_TYPE(value)->tp_name);
+        if (tensor == nullptr && value != Py_None)
+            fail(ErrorKind::Type, "%s: expected tensors, got %s", what, Py_TYPE(value)->tp_name);
         tensors[i] = Tensor(tensor);
     }
 }
@@ -52,10 +55,11 @@ Tensor call_tensor_hook(const Handle& hook, const Tensor& gradient) {
     const Handle argument = Handle::steal(wrap(gradient));
     Tensor replaced = tensor_or_none(PyObject_CallOneArg(object_of(hook), object_of(argument)), "hook");
     if (replaced && (!same_sizes(replaced.sizes(), gradient.sizes())))
-        fail(ErrorKind::Runtime, "hook: has changed the size of value: expected %s, got %s", shape_text(gradient.sizes()).c_str(),
-             shape_text(replaced.sizes()).c_str());
+        fail(ErrorKind::Runtime, "hook: has changed the size of value: expected %s, got %s",
+             shape_text(gradient.sizes()).c_str(), shape_text(replaced.sizes()).c_str());
     if (replaced && replaced.dtype() != gradient.dtype())
-        fail(ErrorKind::Runtime, "hook: has changed the type of value: expected %s, got %s", dtype_name(gradient.dtype()), dtype_name(replaced.dtype()));
+        fail(ErrorKind::Runtime, "hook: has changed the type of value: expected %s, got %s",
+             dtype_name(gradient.dtype()), dtype_name(replaced.dtype()));
     return replaced;
 }
 void call_pre_hook(const Handle& hook, std::span<Tensor> incoming) {
@@ -87,7 +91,8 @@ bool hooks_active() {
 
 void call_pack(const Tensor& value, Handle& packed, Handle& unpack_hook) {
     const Handle module = Handle::steal(saved_hooks_module()), argument = Handle::steal(wrap(value));
-    const Handle pair = Handle::steal(checked(PyObject_CallMethod(object_of(module), "pack", "O", object_of(argument))));
+    const Handle pair =
+        Handle::steal(checked(PyObject_CallMethod(object_of(module), "pack", "O", object_of(argument))));
     packed = Handle::borrow(PyTuple_GetItem(object_of(pair), 0));
     unpack_hook = Handle::borrow(PyTuple_GetItem(object_of(pair), 1));
 }
@@ -102,7 +107,8 @@ Tensor call_unpack(const Handle& unpack_hook, const Handle& packed) {
 }
 
 void call_before_write(const Tensor& tensor) {
-    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.autograd.mutation"))), argument = Handle::steal(wrap(tensor));
+    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.autograd.mutation"))),
+                 argument = Handle::steal(wrap(tensor));
     Py_DECREF(checked(PyObject_CallMethod(object_of(module), "before_write", "O", object_of(argument))));
 }
 

@@ -1,8 +1,8 @@
 // Note [Sites]
-// Every node keeps a code object and an instruction offset; text is made when somebody asks. The public way to a frame makes a frame
-// object (25 to 55 ns), so for the interpreters below we read the interpreter's own frame (2 to 10 ns); others take the public
-// way. Frames inside the clew package are skipped: file name objects are shared by all code of a module, so a small table from
-// file name object to "is it ours" answers by pointer.
+// Every node keeps a code object and an instruction offset; text is made when somebody asks. The public way to a frame
+// makes a frame object (25 to 55 ns), so for the interpreters below we read the interpreter's own frame (2 to 10 ns);
+// others take the public way. Frames inside the clew package are skipped: file name objects are shared by all code of a
+// module, so a small table from file name object to "is it ours" answers by pointer.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #if PY_VERSION_HEX < 0x030E0000
@@ -33,7 +33,9 @@ struct Names {
     } entries[kSlots] = {};
     std::size_t count = 0;
 
-    static std::size_t slot_of(PyObject* name) { return (reinterpret_cast<std::uintptr_t>(name) >> 4) * 0x9E3779B97F4A7C15ull >> 54; }
+    static std::size_t slot_of(PyObject* name) {
+        return (reinterpret_cast<std::uintptr_t>(name) >> 4) * 0x9E3779B97F4A7C15ull >> 54;
+    }
 
     bool ours(PyObject* name) {
         for (std::size_t i = slot_of(name);; i = (i + 1) % kSlots) {
@@ -45,7 +47,8 @@ struct Names {
         if (count >= kSlots / 2) clear();  // a program that makes files of code without end
         const char* text = PyUnicode_AsUTF8(name);
         if (text == nullptr) PyErr_Clear();
-        const bool ours = text && !package_folder.empty() && std::strncmp(text, package_folder.c_str(), package_folder.size()) == 0;
+        const bool ours =
+            text && !package_folder.empty() && std::strncmp(text, package_folder.c_str(), package_folder.size()) == 0;
         std::size_t i = slot_of(name);
         while (entries[i].name) i = (i + 1) % kSlots;
         entries[i] = {Py_NewRef(name), ours};
@@ -146,8 +149,7 @@ namespace {
 int line_of(const Site& site) { return PyCode_Addr2Line(static_cast<PyCodeObject*>(site.code), site.instruction); }
 
 struct SiteObject {
-    PyObject_HEAD
-    PyObject* file;
+    PyObject_HEAD PyObject* file;
     PyObject* function;
     int line;
 };

@@ -31,13 +31,15 @@ PyObject* get_dtype(PyObject* self, void*) { return dtype_object(self_of(self)->
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(self_of(self)->layout->ndim); }
 PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self).requires_grad()); }
 int set_requires_grad_flag(PyObject* self, PyObject* value, void*) {
-    return guarded([&] {
-        if (value == nullptr) fail(ErrorKind::Runtime, "requires_grad: it can't be deleted");
-        const int on = PyObject_IsTrue(value);
-        checked(on);
-        set_requires_grad(tensor_of(self), on != 0);
-        return 0;
-    }, -1);
+    return guarded(
+        [&] {
+            if (value == nullptr) fail(ErrorKind::Runtime, "requires_grad: it can't be deleted");
+            const int on = PyObject_IsTrue(value);
+            checked(on);
+            set_requires_grad(tensor_of(self), on != 0);
+            return 0;
+        },
+        -1);
 }
 PyObject* get_grad_fn(PyObject* self, void*) {
     return guarded([&] { return wrap(grad_fn_of(tensor_of(self))); });
@@ -51,47 +53,59 @@ PyObject* get_grad(PyObject* self, void*) {
         Tensor grad = grad_of(tensor);
         if (!grad && tensor->grad_fn && !tensor->has(TensorObject::kRetainsGrad))
             checked(PyErr_WarnEx(PyExc_UserWarning,
-                                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                                 ".grad attribute won't be "
+                                 "populated during autograd.backward(). If you indeed want the .grad field to be "
+                                 "populated for a non-leaf "
                                  "Tensor, use .retain_grad() on the non-leaf Tensor.",
                                  1));
         return wrap(std::move(grad));
     });
 }
 int set_grad_attribute(PyObject* self, PyObject* value, void*) {
-    return guarded([&] {
-        const Tensor tensor = tensor_of(self);
-        if (value == nullptr || value == Py_None) {
-            set_grad(tensor, Tensor());
+    return guarded(
+        [&] {
+            const Tensor tensor = tensor_of(self);
+            if (value == nullptr || value == Py_None) {
+                set_grad(tensor, Tensor());
+                return 0;
+            }
+            TensorObject* grad = as_tensor(value);
+            if (grad == nullptr)
+                fail(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type %s",
+                     Py_TYPE(value)->tp_name);
+            if (grad == tensor.get()) fail(ErrorKind::Runtime, "can't assign Variable as its own grad");
+            if (grad->dtype != tensor->dtype)
+                fail(ErrorKind::Runtime, "assigned grad has data of a different type: expected %s, got %s",
+                     dtype_name(tensor.dtype()), dtype_name(grad->dtype));
+            if (!same_sizes(grad->layout->shape(), tensor.sizes()))
+                fail(ErrorKind::Runtime, "assigned grad has data of a different size: expected %s, got %s",
+                     shape_text(tensor.sizes()).c_str(), shape_text(grad->layout->shape()).c_str());
+            set_grad(tensor, Tensor(grad));
             return 0;
-        }
-        TensorObject* grad = as_tensor(value);
-        if (grad == nullptr) fail(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type %s", Py_TYPE(value)->tp_name);
-        if (grad == tensor.get()) fail(ErrorKind::Runtime, "can't assign Variable as its own grad");
-        if (grad->dtype != tensor->dtype)
-            fail(ErrorKind::Runtime, "assigned grad has data of a different type: expected %s, got %s", dtype_name(tensor.dtype()), dtype_name(grad->dtype));
-        if (!same_sizes(grad->layout->shape(), tensor.sizes()))
-            fail(ErrorKind::Runtime, "assigned grad has data of a different size: expected %s, got %s", shape_text(tensor.sizes()).c_str(),
-                 shape_text(grad->layout->shape()).c_str());
-        set_grad(tensor, Tensor(grad));
-        return 0;
-    }, -1);
+        },
+        -1);
 }
 PyObject* get_version(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
-        if (self_of(self)->has(TensorObject::kInference)) fail(ErrorKind::Runtime, "Inference tensors do not track version counter.");
+        if (self_of(self)->has(TensorObject::kInference))
+            fail(ErrorKind::Runtime, "Inference tensors do not track version counter.");
         return PyLong_FromUnsignedLong(version_of(*self_of(self)));
     });
 }
 PyObject* get_base(PyObject* self, void*) { return wrap(Tensor(self_of(self)->base.get())); }
 PyObject* get_output_index(PyObject* self, void*) { return PyLong_FromLong(self_of(self)->output_index); }
-PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong(self_of(self)->has(TensorObject::kRetainsGrad)); }
+PyObject* get_retains_grad(PyObject* self, void*) {
+    return PyBool_FromLong(self_of(self)->has(TensorObject::kRetainsGrad));
+}
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(item_size(self_of(self)->dtype)); }
 PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromLongLong(bytes_of(tensor_of(self))); }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_storage_id(PyObject* self, void*) { return PyLong_FromVoidPtr(self_of(self)->storage.get()); }
 PyObject* get_storage_bytes(PyObject* self, void*) { return PyLong_FromLongLong(self_of(self)->storage->bytes); }
-PyObject* get_is_wrapped(PyObject* self, void*) { return PyBool_FromLong(self_of(self)->has(TensorObject::kWrappedNumber)); }
+PyObject* get_is_wrapped(PyObject* self, void*) {
+    return PyBool_FromLong(self_of(self)->has(TensorObject::kWrappedNumber));
+}
 
 PyObject* get_data(PyObject* self, void*) {
     return guarded([&] {
@@ -107,23 +121,30 @@ PyObject* get_data(PyObject* self, void*) {
 }
 // x.data = t is no write: x looks at t's memory from now on, and graphs keep what they saved.
 int set_data(PyObject* self, PyObject* value, void*) {
-    return guarded([&] {
-        TensorObject* given = value ? as_tensor(value) : nullptr;
-        if (given == nullptr) fail(ErrorKind::Type, "data: expected a Tensor, got %s", value ? Py_TYPE(value)->tp_name : "a deletion");
-        const Tensor tensor = tensor_of(self), source(given);
-        if (tensor.dtype() != source.dtype() && (tensor->grad_fn || (tensor.requires_grad() && !is_floating(source.dtype()))))
-            fail(ErrorKind::Runtime, "data: incompatible tensor type: expected %s, got %s; a tensor in a graph keeps its dtype",
-                 dtype_name(tensor.dtype()), dtype_name(source.dtype()));
-        const std::uint32_t version = version_of(*tensor.get());
-        if (tensor->storage->owner == tensor.get()) tensor->storage->owner = nullptr;
-        tensor->storage = source->storage;
-        tensor->layout = source->layout;
-        tensor->offset = source->offset;
-        tensor->dtype = source->dtype;
-        own_version(tensor, version);
-        if (tensor->extras->accumulator) set_output_shape(*tensor->extras->accumulator, 0, tensor->layout, tensor->dtype);
-        return 0;
-    }, -1);
+    return guarded(
+        [&] {
+            TensorObject* given = value ? as_tensor(value) : nullptr;
+            if (given == nullptr)
+                fail(ErrorKind::Type, "data: expected a Tensor, got %s",
+                     value ? Py_TYPE(value)->tp_name : "a deletion");
+            const Tensor tensor = tensor_of(self), source(given);
+            if (tensor.dtype() != source.dtype() &&
+                (tensor->grad_fn || (tensor.requires_grad() && !is_floating(source.dtype()))))
+                fail(ErrorKind::Runtime,
+                     "data: incompatible tensor type: expected %s, got %s; a tensor in a graph keeps its dtype",
+                     dtype_name(tensor.dtype()), dtype_name(source.dtype()));
+            const std::uint32_t version = version_of(*tensor.get());
+            if (tensor->storage->owner == tensor.get()) tensor->storage->owner = nullptr;
+            tensor->storage = source->storage;
+            tensor->layout = source->layout;
+            tensor->offset = source->offset;
+            tensor->dtype = source->dtype;
+            own_version(tensor, version);
+            if (tensor->extras->accumulator)
+                set_output_shape(*tensor->extras->accumulator, 0, tensor->layout, tensor->dtype);
+            return 0;
+        },
+        -1);
 }
 
 PyObject* record_of(const char* type, const char* text, PyObject* site, unsigned long long serial) {
@@ -182,7 +203,8 @@ PyObject* backward(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"gradient", "retain_graph", "create_graph", "inputs", nullptr};
     PyObject *gradient = nullptr, *retain_graph = nullptr, *create_graph = nullptr, *inputs = nullptr;
     if (PyTuple_GET_SIZE(args) || kwargs)
-        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO:backward", const_cast<char**>(names), &gradient, &retain_graph, &create_graph, &inputs))
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO:backward", const_cast<char**>(names), &gradient,
+                                         &retain_graph, &create_graph, &inputs))
             return nullptr;
     return guarded([&]() -> PyObject* {
         tensor_backward(tensor_of(self), gradient, retain_graph, create_graph, inputs);
@@ -250,7 +272,8 @@ PyObject* size_method(PyObject* self, PyObject* args) {
         if (which == nullptr || which == Py_None) return size_tuple(tensor.sizes());
         const long axis = PyLong_AsLong(which);
         if (axis == -1 && PyErr_Occurred()) throw PythonError();
-        if (tensor.ndim() == 0) fail(ErrorKind::Index, "size: Dimension specified as %ld but tensor has no dimensions", axis);
+        if (tensor.ndim() == 0)
+            fail(ErrorKind::Index, "size: Dimension specified as %ld but tensor has no dimensions", axis);
         return PyLong_FromLongLong(tensor.size(wrap_axis(axis, tensor.ndim(), "size")));
     });
 }
@@ -277,7 +300,9 @@ PyObject* offset_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(
 PyObject* data_ptr_method(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(tensor_of(self).data()); }
 PyObject* element_size_method(PyObject* self, PyObject*) { return PyLong_FromSize_t(item_size(self_of(self)->dtype)); }
 PyObject* is_contiguous_method(PyObject* self, PyObject*) { return PyBool_FromLong(self_of(self)->layout->contiguous); }
-PyObject* is_inference_method(PyObject* self, PyObject*) { return PyBool_FromLong(self_of(self)->has(TensorObject::kInference)); }
+PyObject* is_inference_method(PyObject* self, PyObject*) {
+    return PyBool_FromLong(self_of(self)->has(TensorObject::kInference));
+}
 PyObject* is_view_method(PyObject* self, PyObject*) { return PyBool_FromLong(static_cast<bool>(self_of(self)->base)); }
 PyObject* contiguous_method(PyObject* self, PyObject*) {
     return guarded([&] { return like_self(self, contiguous(tensor_of(self))); });
@@ -317,7 +342,8 @@ PyObject* as_subclass_method(PyObject* self, PyObject* type) {
         result->grad_fn = source->grad_fn;
         result->output_index = source->output_index;
         result->set(TensorObject::kRequiresGrad, false);
-        if (!source->grad_fn && source.requires_grad()) set_history(result, Tensor(engine_ops.clone(source))->grad_fn, 0);
+        if (!source->grad_fn && source.requires_grad())
+            set_history(result, Tensor(engine_ops.clone(source))->grad_fn, 0);
         share_version(result, source);
         return made;
     });
@@ -335,9 +361,11 @@ PyObject* add_tensor_hook(PyObject* self, PyObject* function) {
         const Tensor tensor = tensor_of(self);
         if (!tensor.requires_grad())
             fail(ErrorKind::Runtime, "register_hook: cannot register a hook on a tensor that doesn't require gradient");
-        if (!PyCallable_Check(function)) fail(ErrorKind::Type, "register_hook: expected a callable, got %s", Py_TYPE(function)->tp_name);
+        if (!PyCallable_Check(function))
+            fail(ErrorKind::Type, "register_hook: expected a callable, got %s", Py_TYPE(function)->tp_name);
         const Edge edge = gradient_edge(tensor);
-        PyObject* handle = add_hook_to(NodeRef(edge.node), &NodeExtras::tensor_hooks, static_cast<int>(edge.index), function);
+        PyObject* handle =
+            add_hook_to(NodeRef(edge.node), &NodeExtras::tensor_hooks, static_cast<int>(edge.index), function);
         track_tensor(tensor.get());
         return handle;
     });
@@ -346,9 +374,13 @@ PyObject* add_accumulate_hook(PyObject* self, PyObject* function) {
     return guarded([&]() -> PyObject* {
         const Tensor tensor = tensor_of(self);
         if (!tensor.requires_grad())
-            fail(ErrorKind::Runtime, "register_post_accumulate_grad_hook: cannot register a hook on a tensor that doesn't require gradient");
+            fail(
+                ErrorKind::Runtime,
+                "register_post_accumulate_grad_hook: cannot register a hook on a tensor that doesn't require gradient");
         if (grad_fn_of(tensor))
-            fail(ErrorKind::Runtime, "register_post_accumulate_grad_hook: post accumulate grad hooks cannot be registered on non-leaf tensors");
+            fail(ErrorKind::Runtime,
+                 "register_post_accumulate_grad_hook: post accumulate grad hooks cannot be registered on non-leaf "
+                 "tensors");
         PyObject* handle = add_hook_to(NodeRef(accumulator_of(tensor)), &NodeExtras::accumulate_hooks, 0, function);
         track_tensor(tensor.get());
         return handle;
@@ -366,8 +398,11 @@ PyObject* add_node_hook(PyObject*, PyObject* args) {
     const char* where;
     if (!PyArg_ParseTuple(args, "OsO", &node, &where, &function)) return nullptr;
     return guarded([&]() -> PyObject* {
-        if (as_node(node) == nullptr) fail(ErrorKind::Type, "register_hook: expected a Node, got %s", Py_TYPE(node)->tp_name);
-        return add_hook_to(NodeRef(as_node(node)), std::strcmp(where, "pre") == 0 ? &NodeExtras::pre_hooks : &NodeExtras::post_hooks, 0, function);
+        if (as_node(node) == nullptr)
+            fail(ErrorKind::Type, "register_hook: expected a Node, got %s", Py_TYPE(node)->tp_name);
+        return add_hook_to(NodeRef(as_node(node)),
+                           std::strcmp(where, "pre") == 0 ? &NodeExtras::pre_hooks : &NodeExtras::post_hooks, 0,
+                           function);
     });
 }
 // The node that a tensor's gradient goes to, and which of its outputs the tensor is.
@@ -380,11 +415,12 @@ PyObject* gradient_edge_method(PyObject* self, PyObject*) {
 
 PyMethodDef methods[] = {
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)), METH_VARARGS | METH_KEYWORDS,
-     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\nAccumulates gradients into the leaves of the graph."},
+     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\nAccumulates gradients into the "
+     "leaves of the graph."},
     {"detach", detach_method, METH_NOARGS, "The same memory outside the graph."},
     {"detach_", detach_in_place, METH_NOARGS, "Leaves the graph: becomes a leaf."},
-    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_method)), METH_VARARGS | METH_KEYWORDS,
-     "requires_grad_(requires_grad=True): sets the flag, returns self."},
+    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_method)),
+     METH_VARARGS | METH_KEYWORDS, "requires_grad_(requires_grad=True): sets the flag, returns self."},
     {"retain_grad", retain_grad_method, METH_NOARGS, "Makes backward keep the gradient of a tensor that is no leaf."},
     {"item", item_method, METH_NOARGS, "The value of a one-element tensor as a Python number."},
     {"size", size_method, METH_VARARGS, "size(dim=None): the sizes, or one of them."},
@@ -482,8 +518,8 @@ PyObject* make_subclass(PyTypeObject* type, PyObject* data, bool requires_grad) 
     made->layout = source->layout;
     made->offset = source->offset;
     made->dtype = source->dtype;
-    // A part of a buffer that others look at gets a counter of its own: writing to one parameter of a flat buffer does not make
-    // what was saved of another stale. Overlapping writes are found by the write log.
+    // A part of a buffer that others look at gets a counter of its own: writing to one parameter of a flat buffer does
+    // not make what was saved of another stale. Overlapping writes are found by the write log.
     if (source->base || source->storage->references > 2)
         own_version(Tensor(made), 0);
     else

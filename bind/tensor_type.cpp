@@ -3,11 +3,11 @@
 #include <string>
 
 #include "bind/errors.h"
-#include "bind/type.h"
 #include "bind/indexing.h"
 #include "bind/objects.h"
 #include "bind/operation.h"
 #include "bind/tensor_attributes.h"
+#include "bind/type.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
@@ -21,7 +21,8 @@ namespace {
 
 TensorObject* self_of(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 
-// A tensor is tracked only while it may be part of a cycle: it has attributes, or leads to a node that holds Python things.
+// A tensor is tracked only while it may be part of a cycle: it has attributes, or leads to a node that holds Python
+// things.
 int tensor_traverse(PyObject* object, visitproc visit, void* arg) {
     TensorObject* self = self_of(object);
     Py_VISIT(static_cast<PyObject*>(self->dict));
@@ -54,21 +55,49 @@ void tensor_dealloc(PyObject* object) {
 
 // Only subclasses have operators of their own; Tensor's come from the registry.
 enum Operator {
-    kAdd, kSub, kMul, kTrueDiv, kFloorDiv, kMod, kMatMul, kAnd, kOr, kXor, kLeftShift, kRightShift, kPow, kNeg, kAbs, kInvert,
-    kLt, kLe, kEq, kNe, kGt, kGe, kOperators
+    kAdd,
+    kSub,
+    kMul,
+    kTrueDiv,
+    kFloorDiv,
+    kMod,
+    kMatMul,
+    kAnd,
+    kOr,
+    kXor,
+    kLeftShift,
+    kRightShift,
+    kPow,
+    kNeg,
+    kAbs,
+    kInvert,
+    kLt,
+    kLe,
+    kEq,
+    kNe,
+    kGt,
+    kGe,
+    kOperators
 };
 constexpr const char* kDunders[kOperators] = {
-    "__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__matmul__", "__and__", "__or__", "__xor__",
-    "__lshift__", "__rshift__", "__pow__", "__neg__", "__abs__", "__invert__", "__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+    "__add__", "__sub__", "__mul__",    "__truediv__", "__floordiv__", "__mod__", "__matmul__", "__and__",
+    "__or__",  "__xor__", "__lshift__", "__rshift__",  "__pow__",      "__neg__", "__abs__",    "__invert__",
+    "__lt__",  "__le__",  "__eq__",     "__ne__",      "__gt__",       "__ge__"};
 OpGroup* operators[kOperators];
 OpGroup* reflected[kOperators];
 
 template <int Op>
-PyObject* binary_slot(PyObject* a, PyObject* b) { return binary_operator(operators[Op], reflected[Op], a, b); }
+PyObject* binary_slot(PyObject* a, PyObject* b) {
+    return binary_operator(operators[Op], reflected[Op], a, b);
+}
 template <int Op>
-PyObject* in_place_slot(PyObject* a, PyObject* b) { return in_place_operator(operators[Op], a, b); }
+PyObject* in_place_slot(PyObject* a, PyObject* b) {
+    return in_place_operator(operators[Op], a, b);
+}
 template <int Op>
-PyObject* unary_slot(PyObject* a) { return unary_operator(operators[Op], a); }
+PyObject* unary_slot(PyObject* a) {
+    return unary_operator(operators[Op], a);
+}
 
 PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
     if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -90,21 +119,24 @@ Py_hash_t tensor_hash(PyObject* self) {
 PyObject* positive_slot(PyObject* self) { return Py_NewRef(self); }
 
 int bool_slot(PyObject* object) {
-    return guarded([&] {
-        const Tensor self(self_of(object));
-        if (self.numel() != 1)
-            fail(ErrorKind::Runtime,
-                 "bool: Boolean value of Tensor with %s value%s is ambiguous; use .any() or .all()", self.numel() == 0 ? "no" : "more than one",
-                 self.numel() == 0 ? "" : "s");
-        escape(self, "bool");
-        return read_number(self) != 0 ? 1 : 0;
-    }, -1);
+    return guarded(
+        [&] {
+            const Tensor self(self_of(object));
+            if (self.numel() != 1)
+                fail(ErrorKind::Runtime,
+                     "bool: Boolean value of Tensor with %s value%s is ambiguous; use .any() or .all()",
+                     self.numel() == 0 ? "no" : "more than one", self.numel() == 0 ? "" : "s");
+            escape(self, "bool");
+            return read_number(self) != 0 ? 1 : 0;
+        },
+        -1);
 }
 PyObject* float_slot(PyObject* object) {
     return guarded([&]() -> PyObject* {
         const Tensor self(self_of(object));
         if (self.numel() != 1)
-            fail(ErrorKind::Runtime, "float: a Tensor with %lld elements cannot be converted to Scalar", static_cast<long long>(self.numel()));
+            fail(ErrorKind::Runtime, "float: a Tensor with %lld elements cannot be converted to Scalar",
+                 static_cast<long long>(self.numel()));
         escape(self, "float");
         return PyFloat_FromDouble(read_number(self));
     });
@@ -113,7 +145,8 @@ PyObject* int_slot(PyObject* object) {
     return guarded([&]() -> PyObject* {
         const Tensor self(self_of(object));
         if (self.numel() != 1)
-            fail(ErrorKind::Runtime, "int: a Tensor with %lld elements cannot be converted to Scalar", static_cast<long long>(self.numel()));
+            fail(ErrorKind::Runtime, "int: a Tensor with %lld elements cannot be converted to Scalar",
+                 static_cast<long long>(self.numel()));
         escape(self, "int");
         if (is_floating(self.dtype())) return PyLong_FromDouble(read_number(self));
         return PyLong_FromLongLong(read_integer(self));
@@ -130,11 +163,13 @@ PyObject* index_slot(PyObject* object) {
 }
 
 Py_ssize_t length_slot(PyObject* object) {
-    return guarded([&]() -> Py_ssize_t {
-        const Tensor self(self_of(object));
-        if (self.ndim() == 0) fail(ErrorKind::Type, "len() of a 0-d tensor");
-        return self.size(0);
-    }, -1);
+    return guarded(
+        [&]() -> Py_ssize_t {
+            const Tensor self(self_of(object));
+            if (self.ndim() == 0) fail(ErrorKind::Type, "len() of a 0-d tensor");
+            return self.size(0);
+        },
+        -1);
 }
 
 PyObject* iterate_slot(PyObject* object) {
@@ -147,10 +182,12 @@ PyObject* iterate_slot(PyObject* object) {
 
 // clew/_tensor.py knows what may be looked for.
 int contains_slot(PyObject* object, PyObject* element) {
-    return guarded([&] {
-        const Handle found = Handle::steal(checked(PyObject_CallMethod(object, "_contains", "O", element)));
-        return PyObject_IsTrue(static_cast<PyObject*>(found.get()));
-    }, -1);
+    return guarded(
+        [&] {
+            const Handle found = Handle::steal(checked(PyObject_CallMethod(object, "_contains", "O", element)));
+            return PyObject_IsTrue(static_cast<PyObject*>(found.get()));
+        },
+        -1);
 }
 
 PyObject* repr_slot(PyObject* self) {

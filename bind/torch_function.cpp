@@ -1,7 +1,7 @@
 // Note [Subclasses]
-// A tensor has the flag kSubclass if its class takes part in dispatch: a subclass whose __torch_function__ is not switched off
-// (Parameter's is). Then the call goes to the class's __torch_function__(func, types, args, kwargs), whose default (in
-// clew/_subclass.py) runs the operation with dispatch off and turns plain results into the subclass.
+// A tensor has the flag kSubclass if its class takes part in dispatch: a subclass whose __torch_function__ is not
+// switched off (Parameter's is). Then the call goes to the class's __torch_function__(func, types, args, kwargs), whose
+// default (in clew/_subclass.py) runs the operation with dispatch off and turns plain results into the subclass.
 #include "bind/torch_function.h"
 
 #include "bind/errors.h"
@@ -33,13 +33,16 @@ Dispatch find_dispatch(const Arguments& arguments) {
     for (Py_ssize_t i = 0; i < all; ++i) {
         PyObject* found = dispatching(arguments.values[i], 0);
         // The most derived class decides; among unrelated ones the first.
-        if (found && (best == nullptr || (Py_TYPE(found) != Py_TYPE(best) && PyType_IsSubtype(Py_TYPE(found), Py_TYPE(best))))) best = found;
+        if (found &&
+            (best == nullptr || (Py_TYPE(found) != Py_TYPE(best) && PyType_IsSubtype(Py_TYPE(found), Py_TYPE(best)))))
+            best = found;
     }
     return {best};
 }
 
 PyObject* dispatch_call(const Dispatch& dispatch, OpGroup& group, bool in_place, const Arguments& arguments) {
-    PyObject* handler = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(dispatch.object)), "__torch_function__"));
+    PyObject* handler =
+        checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(dispatch.object)), "__torch_function__"));
     PyObject* core = checked(PyImport_ImportModule("clew._core"));
     PyObject* function = PyObject_CallMethod(core, "_find_operation", "si", group.name.c_str(), in_place ? 1 : 0);
     Py_DECREF(core);

@@ -352,7 +352,9 @@ def operations_page() -> str:
             schema = overload["schema"].replace("|", "\\|")
             doc = inspect.cleandoc(overload["doc"]).replace("\n", " ").replace("|", "\\|")
             node = f"`{overload['node']}`" if overload["node"] and overload["differentiable"] else ""
-            lines.append(f"| `{schema}` | {node} | {overload['saves']} | {doc} |")
+            row = f"| `{schema}` | {node} | {overload['saves']} | {doc} |"
+            if row not in lines:  # x.abs_ has the entry of x.abs
+                lines.append(row)
     return "\n".join(lines) + "\n"
 
 

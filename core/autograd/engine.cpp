@@ -14,14 +14,15 @@ namespace clew {
 namespace {
 
 // Note [The visit hint]
-// Each node carries the index of its entry in the run that saw it last. That makes the usual run (alone) free of hashing. A run
-// inside another, or beside one on another thread, overwrites hints; from then on all runs under way look nodes up in a map.
+// Each node carries the index of its entry in the run that saw it last. That makes the usual run (alone) free of
+// hashing. A run inside another, or beside one on another thread, overwrites hints; from then on all runs under way
+// look nodes up in a map.
 struct Entry {
     Node* node;
-    std::uint32_t waiting = 0;   // gradients still to come
+    std::uint32_t waiting = 0;  // gradients still to come
     bool needed = true;
-    std::int32_t capture = -1;   // first capture of an output of this node
-    Tensor gradient{};                  // of output 0
+    std::int32_t capture = -1;           // first capture of an output of this node
+    Tensor gradient{};                   // of output 0
     std::unique_ptr<Tensor[]> others{};  // of outputs 1, 2, ...
 
     Tensor& output(std::uint32_t i) {
@@ -84,7 +85,7 @@ private:
     void check_finite(Node& node, std::span<Tensor> results);
 
     const BackwardRequest& request_;
-    Run* outer_;                            // of any thread
+    Run* outer_;  // of any thread
     Run* around_ = this_threads_run;
     std::uint64_t serial_ = tick();
     std::vector<Entry> entries_;
@@ -207,11 +208,13 @@ std::uint32_t Run::pop() {
 void Run::check_finite(Node& node, std::span<Tensor> results) {
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (!results[i] || !is_floating(results[i].dtype()) || engine_ops.all_finite(results[i])) continue;
-        throw NonFinite(format("Function '%s' returned nan or infinite values in its %zuth output. It was made at %s; look at the values "
-                               "that went into it there",
-                               node.kind->node_name, i,
-                               node.code ? saved_hooks.site_text(node.code, node.instruction).c_str() : "an unknown line"),
-                        NodeRef(&node));
+        throw NonFinite(
+            format("Function '%s' returned nan or infinite values in its %zuth output. It was made at %s; look at the "
+                   "values "
+                   "that went into it there",
+                   node.kind->node_name, i,
+                   node.code ? saved_hooks.site_text(node.code, node.instruction).c_str() : "an unknown line"),
+            NodeRef(&node));
     }
 }
 
@@ -223,8 +226,8 @@ void Run::send(Node& node, std::span<Tensor> results) {
         Entry& entry = entries_[index];
         if (results[i] && (entry.needed || entry.capture >= 0)) {
             const std::uint32_t output = node.edge_indices()[i];
-            fit_gradient(results[i], *child->outputs()[output].layout, child->output_dtypes()[output], node.kind->node_name,
-                         static_cast<int>(i));
+            fit_gradient(results[i], *child->outputs()[output].layout, child->output_dtypes()[output],
+                         node.kind->node_name, static_cast<int>(i));
             add_gradient(entry.output(output), std::move(results[i]));
         }
         if (--entry.waiting == 0) push(index);
@@ -315,7 +318,8 @@ std::vector<std::uint64_t> backward_serials() {
 void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const char* who, int index) {
     if (gradient->layout.get() != &layout && !same_sizes(gradient.sizes(), layout.shape())) {
         if (!can_expand(layout.shape(), gradient.sizes()))
-            fail(ErrorKind::Runtime, "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
+            fail(ErrorKind::Runtime,
+                 "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
                  who, index, shape_text(gradient.sizes()).c_str(), shape_text(layout.shape()).c_str());
         gradient = engine_ops.sum_to(gradient, layout.shape());
     }

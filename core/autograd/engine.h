@@ -2,9 +2,12 @@
 //
 // Note [The engine]
 // 1. Discover: walk from the roots, give every node an entry, count how many gradients it waits for.
-// 2. Run: of the nodes that wait for nothing more, the one made last comes first; leaves come as soon as they are complete.
-//    Hooks, the rule, hooks; then what the node saved is dropped, and its results are added to the entries of its inputs.
-// With `inputs`, only nodes on a path to one of them run. One thread does all of it; a backward inside a backward is a nested call.
+// 2. Run: of the nodes that wait for nothing more, the one made last comes first; leaves come as soon as they are
+// complete.
+//    Hooks, the rule, hooks; then what the node saved is dropped, and its results are added to the entries of its
+//    inputs.
+// With `inputs`, only nodes on a path to one of them run. One thread does all of it; a backward inside a backward is a
+// nested call.
 #pragma once
 #include <span>
 #include <vector>
@@ -19,9 +22,9 @@ struct BackwardRequest {
     std::span<const Tensor> gradients;  // one for each root; empty handles mean "ones", for one-element roots
     bool keep_graph = false;
     bool create_graph = false;
-    const char* kind = "backward";      // for the release record
-    std::span<const Tensor> inputs;     // empty: accumulate into all leaves
-    bool accumulate_inputs = false;     // backward(inputs=): into .grad of these only; else return them
+    const char* kind = "backward";   // for the release record
+    std::span<const Tensor> inputs;  // empty: accumulate into all leaves
+    bool accumulate_inputs = false;  // backward(inputs=): into .grad of these only; else return them
 };
 
 struct BackwardResult {
@@ -31,8 +34,8 @@ struct BackwardResult {
 
 BackwardResult run_backward(const BackwardRequest& request);
 
-// For hooks: which run this thread is in (0: none), all runs under way, whether the run asks a node for gradients, and whether it
-// accumulates into all leaves (it was given no inputs).
+// For hooks: which run this thread is in (0: none), all runs under way, whether the run asks a node for gradients, and
+// whether it accumulates into all leaves (it was given no inputs).
 std::uint64_t backward_serial();
 std::vector<std::uint64_t> backward_serials();
 bool backward_reaches(Node& node);

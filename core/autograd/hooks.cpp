@@ -20,7 +20,8 @@ std::uint64_t add_hook(Node& node, std::vector<Hook> NodeExtras::* list, int out
 
 bool remove_hook(Node& node, std::uint64_t id) {
     if (node.extras == nullptr) return false;
-    for (auto list : {&NodeExtras::tensor_hooks, &NodeExtras::pre_hooks, &NodeExtras::post_hooks, &NodeExtras::accumulate_hooks}) {
+    for (auto list :
+         {&NodeExtras::tensor_hooks, &NodeExtras::pre_hooks, &NodeExtras::post_hooks, &NodeExtras::accumulate_hooks}) {
         auto& hooks = node.extras->*list;
         for (std::size_t i = 0; i < hooks.size(); ++i) {
             if (hooks[i].id != id) continue;
@@ -43,7 +44,8 @@ void run_tensor_hooks(Node& node, std::span<Tensor> incoming) {
     if (!node.extras->retains_grad) return;
     for (int i = 0; i < node.output_count; ++i) {
         TensorObject* tensor = node.outputs()[i].tensor;
-        if (tensor == nullptr || !tensor->has(TensorObject::kRetainsGrad) || !incoming[static_cast<std::size_t>(i)]) continue;
+        if (tensor == nullptr || !tensor->has(TensorObject::kRetainsGrad) || !incoming[static_cast<std::size_t>(i)])
+            continue;
         const Tensor held(tensor);
         const Tensor before = grad_of(held);
         const Tensor& gradient = incoming[static_cast<std::size_t>(i)];

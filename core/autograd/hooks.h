@@ -22,7 +22,7 @@ struct NodeExtras {
     NodeRef inner;                       // CopySlices: the node of the in-place operation
     char* body = nullptr;
     std::size_t body_bytes = 0;
-    bool retains_grad = false;           // some output's tensor asked for its gradient
+    bool retains_grad = false;  // some output's tensor asked for its gradient
 };
 
 NodeExtras& extras_of(Node& node);

@@ -58,7 +58,8 @@ void refresh_view(const Tensor& view) {
 
 }  // namespace
 
-const NodeKind accumulate_kind{.name = "accumulate_grad", .node_name = "AccumulateGrad", .backward = accumulate_backward};
+const NodeKind accumulate_kind{
+    .name = "accumulate_grad", .node_name = "AccumulateGrad", .backward = accumulate_backward};
 
 Node* accumulator_of(const Tensor& leaf) {
     Extras& extras = extras_of(*leaf.get());
@@ -95,14 +96,17 @@ void set_grad(const Tensor& tensor, Tensor grad) {
 
 void set_requires_grad(const Tensor& tensor, bool on) {
     if (on && !is_floating(tensor.dtype()))
-        fail(ErrorKind::Runtime, "requires_grad: only Tensors of floating point dtype can require gradients, got %s; cast it first",
+        fail(ErrorKind::Runtime,
+             "requires_grad: only Tensors of floating point dtype can require gradients, got %s; cast it first",
              dtype_name(tensor.dtype()));
     if (on && tensor->has(TensorObject::kInference) && !mode(kInferenceMode))
-        fail(ErrorKind::Runtime, "requires_grad: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+        fail(ErrorKind::Runtime,
+             "requires_grad: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
     if (grad_fn_of(tensor)) {
         if (!on)
             fail(ErrorKind::Runtime,
-                 "requires_grad: you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                 "requires_grad: you can only change requires_grad flags of leaf variables. If you want to use a "
+                 "computed variable in a "
                  "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
         return;
     }
@@ -133,7 +137,8 @@ namespace {
 
 // Nobody else sees the object or its memory, so it may be kept or written to.
 bool unshared(const Tensor& t) {
-    return t->references == 1 && t->storage->references == 1 && t.contiguous() && !t->base && !t->storage->foreign && !t->grad_fn;
+    return t->references == 1 && t->storage->references == 1 && t.contiguous() && !t->base && !t->storage->foreign &&
+           !t->grad_fn;
 }
 
 }  // namespace
@@ -141,9 +146,11 @@ bool unshared(const Tensor& t) {
 void add_gradient(Tensor& into, Tensor gradient) {
     if (!into) {
         into = std::move(gradient);
-    } else if (!grad_enabled() && unshared(into) && into->layout == gradient->layout && into.dtype() == gradient.dtype()) {
+    } else if (!grad_enabled() && unshared(into) && into->layout == gradient->layout &&
+               into.dtype() == gradient.dtype()) {
         engine_ops.add_in_place(into, gradient);
-    } else if (!grad_enabled() && unshared(gradient) && into->layout == gradient->layout && into.dtype() == gradient.dtype()) {
+    } else if (!grad_enabled() && unshared(gradient) && into->layout == gradient->layout &&
+               into.dtype() == gradient.dtype()) {
         engine_ops.add_in_place(gradient, into);
         into = std::move(gradient);
     } else {
@@ -157,7 +164,8 @@ void accumulate(Node& accumulator, Tensor gradient) {
     const Tensor before = grad_of(leaf);
     if (!before) {
         const bool same_layout = gradient->layout == leaf->layout || same_sizes(gradient.strides(), leaf.strides());
-        set_grad(leaf, !grad_enabled() && unshared(gradient) && same_layout ? std::move(gradient) : engine_ops.clone(gradient));
+        set_grad(leaf, !grad_enabled() && unshared(gradient) && same_layout ? std::move(gradient)
+                                                                            : engine_ops.clone(gradient));
     } else if (grad_enabled()) {
         set_grad(leaf, engine_ops.add(before, gradient));
     } else {

@@ -1,9 +1,9 @@
 // Where gradients end: a leaf, its AccumulateGrad node, and the gradient itself.
 //
 // Note [Who owns whom]
-// tensor -> node -> edge -> node, and node -> what it saved. A leaf owns its AccumulateGrad, which refers to the leaf weakly and
-// owns its hooks. So `x.grad` may carry a graph that ends in x again without closing a cycle. When the leaf is gone, its hooks
-// still run and nothing is accumulated.
+// tensor -> node -> edge -> node, and node -> what it saved. A leaf owns its AccumulateGrad, which refers to the leaf
+// weakly and owns its hooks. So `x.grad` may carry a graph that ends in x again without closing a cycle. When the leaf
+// is gone, its hooks still run and nothing is accumulated.
 #pragma once
 #include "core/autograd/node.h"
 
@@ -19,7 +19,8 @@ Extras& extras_of(TensorObject& tensor);
 // Shows the tensor to the garbage collector: something that it owns holds Python things.
 void mark_tracked(TensorObject& tensor);
 
-// The node and index that the gradient of this tensor goes to; null if it needs none. Brings a view's history up to date.
+// The node and index that the gradient of this tensor goes to; null if it needs none. Brings a view's history up to
+// date.
 Edge gradient_edge(const Tensor& tensor);
 Node* accumulator_of(const Tensor& leaf);
 const NodeRef& grad_fn_of(const Tensor& tensor);  // null for leaves

@@ -11,7 +11,8 @@ GraphCounters graph_counters;
 Timings timings;
 
 Ref<Release> Release::make(const char* kind) {
-    auto* record = new (pool_take(sizeof(Release))) Release{.kind = kind, .site = runtime.current_site(), .serial = tick()};
+    auto* record =
+        new (pool_take(sizeof(Release))) Release{.kind = kind, .site = runtime.current_site(), .serial = tick()};
     return Ref<Release>::steal(record);
 }
 

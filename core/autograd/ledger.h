@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include "core/base/object.h"
 #include "core/base/allocator.h"
+#include "core/base/object.h"
 
 namespace clew {
 

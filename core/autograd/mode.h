@@ -5,13 +5,13 @@
 namespace clew {
 
 enum Mode : std::uint32_t {
-    kNoGrad = 1,           // no_grad(), and the inside of a backward without create_graph
-    kInferenceMode = 2,    // inference_mode(): results are outside autograd for good
-    kSavedHooks = 4,       // saved_tensors_hooks are on the stack
-    kAnomaly = 8,          // detect_anomaly(): look at every gradient
-    kTiming = 16,          // clew xray: where does the time go
-    kAllowDataWrites = 32, // allow_data_writes(): the user vouches for writes through aliases
-    kNoProvenance = 64,    // benchmarks only: what do sites cost
+    kNoGrad = 1,             // no_grad(), and the inside of a backward without create_graph
+    kInferenceMode = 2,      // inference_mode(): results are outside autograd for good
+    kSavedHooks = 4,         // saved_tensors_hooks are on the stack
+    kAnomaly = 8,            // detect_anomaly(): look at every gradient
+    kTiming = 16,            // clew xray: where does the time go
+    kAllowDataWrites = 32,   // allow_data_writes(): the user vouches for writes through aliases
+    kNoProvenance = 64,      // benchmarks only: what do sites cost
     kNoTorchFunction = 128,  // DisableTorchFunctionSubclass
     kWatchWrites = 512,      // allow_mutation_on_saved_tensors(): what was saved is copied before it is written
     kInBackward = 256,       // inside the engine: results that lose their history here are nobody's mystery
@@ -26,7 +26,9 @@ inline bool grad_enabled() { return (mode_word & kNoGrad) == 0; }
 // Sets bits for a scope.
 class ModeGuard {
 public:
-    ModeGuard(std::uint32_t bits, bool on) : before_(mode_word) { mode_word = on ? mode_word | bits : mode_word & ~bits; }
+    ModeGuard(std::uint32_t bits, bool on) : before_(mode_word) {
+        mode_word = on ? mode_word | bits : mode_word & ~bits;
+    }
     ~ModeGuard() { mode_word = before_; }
     ModeGuard(const ModeGuard&) = delete;
     ModeGuard& operator=(const ModeGuard&) = delete;

@@ -11,8 +11,8 @@
 namespace clew {
 
 std::size_t NodeShape::body_bytes(const NodeKind& kind) const {
-    return sizeof(OutputRecord) * outputs + sizeof(Node*) * edges + sizeof(SavedSlot) * slots + (kind.attribute_bytes + 7) / 8 * 8 +
-           (sizeof(std::uint16_t) * edges + outputs + 7) / 8 * 8;
+    return sizeof(OutputRecord) * outputs + sizeof(Node*) * edges + sizeof(SavedSlot) * slots +
+           (kind.attribute_bytes + 7) / 8 * 8 + (sizeof(std::uint16_t) * edges + outputs + 7) / 8 * 8;
 }
 
 char* Node::body() { return has(kDetachedBody) ? extras->body : reinterpret_cast<char*>(this + 1); }
@@ -178,7 +178,9 @@ std::size_t node_bytes(Node& self) {
 
 void free_node(Node* self) {
     const std::size_t body =
-        self->has(Node::kDetachedBody) ? 0 : NodeShape{self->edge_count, self->slot_count, self->output_count}.body_bytes(*self->kind);
+        self->has(Node::kDetachedBody)
+            ? 0
+            : NodeShape{self->edge_count, self->slot_count, self->output_count}.body_bytes(*self->kind);
     pool_give(reinterpret_cast<char*>(self) - kGcHead, kGcHead + sizeof(Node) + body);
 }
 

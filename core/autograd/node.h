@@ -5,8 +5,8 @@
 //
 //     head | outputs | edge nodes | saved slots | attributes | edge indices | output dtypes
 //
-// A binary operation that saves both inputs takes 200 bytes in all, the collector's head included. A node whose class is
-// Python's (autograd.Function) learns its counts only after its forward has run; its body is a block of its own.
+// A binary operation that saves both inputs takes 200 bytes in all, the collector's head included. A node whose class
+// is Python's (autograd.Function) learns its counts only after its forward has run; its body is a block of its own.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +54,7 @@ struct OutputRecord {
 
 struct Node : Object {
     enum Flag : std::uint16_t {
-        kPython = 1,        // it, or something below it, holds Python things: the collector must see it
+        kPython = 1,  // it, or something below it, holds Python things: the collector must see it
         kTracked = 2,
         kDetachedBody = 4,  // the body is in extras
         kAccumulate = 8,    // AccumulateGrad
@@ -65,10 +65,10 @@ struct Node : Object {
     const NodeKind* kind;
     NodeExtras* extras;
     void* weak_references;
-    void* code;                  // provenance: the user's line (owned)
+    void* code;  // provenance: the user's line (owned)
     std::int32_t instruction;
-    std::uint32_t visit;         // the engine's hint where its entry is
-    Release* released;           // owned, or null
+    std::uint32_t visit;  // the engine's hint where its entry is
+    Release* released;    // owned, or null
     std::uint64_t sequence : 48;
     std::uint64_t flags : 16;
     std::uint32_t edge_count;
@@ -117,9 +117,9 @@ void free_node(Node* self);
 std::size_t node_bytes(Node& self);  // all that the pool gave for it
 
 // Note [Deletion]
-// The last reference to a chain of ten million nodes may go in one statement. A node that dies hands its children to a queue
-// (one for each thread) instead of releasing them itself; the outermost death empties the queue. Python code run by a death
-// (weak references, __del__) may start another death, which finds the queue busy and only adds to it.
+// The last reference to a chain of ten million nodes may go in one statement. A node that dies hands its children to a
+// queue (one for each thread) instead of releasing them itself; the outermost death empties the queue. Python code run
+// by a death (weak references, __del__) may start another death, which finds the queue busy and only adds to it.
 void drain_dead_nodes();
 
 }  // namespace clew

@@ -78,10 +78,13 @@ Tensor with_history(Tensor value, Edge edge) {
 void pack(Node& node, SavedSlot& slot, const Tensor& value) {
     Handle packed, unpack_hook;
     const bool is_output = slot.source == SlotSource::Output;
-    const Tensor shown = is_output ? with_history(alias(value, value->layout, value->offset), {&node, slot.index}) : value;
+    const Tensor shown =
+        is_output ? with_history(alias(value, value->layout, value->offset), {&node, slot.index}) : value;
     saved_hooks.pack(shown, packed, unpack_hook);
-    // A hook may hand an output back as it came. Through its history the packed value would keep this node alive for ever.
-    if (is_output && packed.get() == shown.get()) packed = Handle::steal(alias(value, value->layout, value->offset).detach());
+    // A hook may hand an output back as it came. Through its history the packed value would keep this node alive for
+    // ever.
+    if (is_output && packed.get() == shown.get())
+        packed = Handle::steal(alias(value, value->layout, value->offset).detach());
     const auto source = slot.source;
     SlotRest& rest = rest_of(slot);
     --rest.storage->saved;
@@ -98,8 +101,10 @@ void pack(Node& node, SavedSlot& slot, const Tensor& value) {
 void save(Node& node, SavedSlot& slot, const Tensor& value, SlotSource source, int index) {
     if (value->has(TensorObject::kInference))
         fail(ErrorKind::Runtime,
-             "%s: Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-             "tracked by autograd: make a clone() of it to get a normal tensor, or use no_grad() instead of inference_mode()",
+             "%s: Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+             "in computation "
+             "tracked by autograd: make a clone() of it to get a normal tensor, or use no_grad() instead of "
+             "inference_mode()",
              node.kind->name);
     hold(slot, value);
     slot.source = source;
@@ -119,7 +124,8 @@ void save_output(Node& node, SavedSlot& slot, const Tensor& value, int output) {
     save(node, slot, value, SlotSource::Output, output);
 }
 
-void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const Tensor> inputs,
+              std::span<const Tensor> outputs) {
     if (!value) return;
     for (std::size_t i = 0; i < outputs.size() && i < 256; ++i)
         if (outputs[i].same(value)) return save(node, slot, value, SlotSource::Output, static_cast<int>(i));
@@ -138,16 +144,19 @@ namespace {
 
 Edge edge_of(Node& node, const SavedSlot& slot) {
     switch (slot.source) {
-        case SlotSource::Input: return node.edge(slot.index);
-        case SlotSource::Output: return is_floating(slot.dtype) ? Edge{&node, slot.index} : Edge{};  // indices have no history
-        default: return slot.has_rest ? Edge{slot.rest->edge.get(), slot.rest->edge_index} : Edge{};
+        case SlotSource::Input:
+            return node.edge(slot.index);
+        case SlotSource::Output:
+            return is_floating(slot.dtype) ? Edge{&node, slot.index} : Edge{};  // indices have no history
+        default:
+            return slot.has_rest ? Edge{slot.rest->edge.get(), slot.rest->edge_index} : Edge{};
     }
 }
 
 bool is_the_saved_value(const TensorObject* tensor, const Storage* storage, const SavedSlot& slot) {
     return tensor && tensor->storage.get() == storage && tensor->offset == slot.offset && tensor->dtype == slot.dtype &&
-           (tensor->layout.get() == slot.layout || (same_shape(*tensor->layout, *slot.layout) &&
-                                                    same_sizes(tensor->layout->steps(), slot.layout->steps())));
+           (tensor->layout.get() == slot.layout ||
+            (same_shape(*tensor->layout, *slot.layout) && same_sizes(tensor->layout->steps(), slot.layout->steps())));
 }
 
 std::string at(void* code, std::int32_t instruction) {
@@ -155,8 +164,9 @@ std::string at(void* code, std::int32_t instruction) {
 }
 
 std::string names(Node& node, const SavedSlot& slot) {
-    return format("[%s %s], which is '%s' of %s (%s, made at %s)", dtype_name(slot.dtype), shape_text(slot.layout->shape()).c_str(),
-                  slot_name(node, slot), node.kind->name, node.kind->node_name, at(node.code, node.instruction).c_str());
+    return format("[%s %s], which is '%s' of %s (%s, made at %s)", dtype_name(slot.dtype),
+                  shape_text(slot.layout->shape()).c_str(), slot_name(node, slot), node.kind->name,
+                  node.kind->node_name, at(node.code, node.instruction).c_str());
 }
 
 // Calls visit(byte) with the first byte of each element.
@@ -185,13 +195,15 @@ bool touches(const Write& write, const SavedSlot& slot, std::int64_t begin, std:
 
 const Write* alias_write(const Node& node, const SavedSlot& slot, const Storage& storage) {
     if (storage.log == nullptr || mode(kAllowDataWrites)) return nullptr;
-    const void* counter = slot.has_rest && slot.rest->counter ? static_cast<const void*>(slot.rest->counter.get()) : &storage;
+    const void* counter =
+        slot.has_rest && slot.rest->counter ? static_cast<const void*>(slot.rest->counter.get()) : &storage;
     const Extent reach = extent(*slot.layout);
     const auto size = static_cast<std::int64_t>(item_size(slot.dtype));
     const std::int64_t begin = (slot.offset + reach.low) * size, end = (slot.offset + reach.high + 1) * size;
     const auto& writes = storage.log->since_saved;
     for (std::size_t i = writes.size(); i-- > 0 && writes[i].serial > node.sequence;)
-        if (writes[i].counter != counter && writes[i].begin < end && begin < writes[i].end && touches(writes[i], slot, begin, end))
+        if (writes[i].counter != counter && writes[i].begin < end && begin < writes[i].end &&
+            touches(writes[i], slot, begin, end))
             return &writes[i];
     return nullptr;
 }
@@ -204,20 +216,26 @@ void check_versions(Node& node, const SavedSlot& slot) {
         "write out of place, or clone the value before it is written (clew.explain(tensor) shows what each node keeps)";
     if (now != slot.version) {
         std::string text = format(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: %s, is at version %u; "
+            "one of the variables needed for gradient computation has been modified by an inplace operation: %s, is at "
+            "version %u; "
             "expected version %u instead.",
             names(node, slot).c_str(), now, slot.version);
-        if (last) text += format(" The last write was '%s' at %s.", last->op, at(last->site.code, last->site.instruction).c_str());
+        if (last)
+            text += format(" The last write was '%s' at %s.", last->op,
+                           at(last->site.code, last->site.instruction).c_str());
         throw ModifiedInPlace(text + " To do: " + advice, NodeRef(&node), last);
     }
     if (const Write* write = alias_write(node, slot, storage)) {
-        throw ModifiedInPlace(
-            format("one of the variables needed for gradient computation has been modified by an inplace operation: %s, is at version %u "
-                   "as expected, but '%s' at %s wrote to its memory through an alias that does not share its version counter "
-                   "(.data, or from_numpy of its memory), so the gradient would be wrong. To do: %s; or, if the values are back in "
-                   "place, call backward under `with autograd.graph.allow_data_writes():`",
-                   names(node, slot).c_str(), now, write->op, at(write->site.code, write->site.instruction).c_str(), advice.c_str()),
-            NodeRef(&node), write);
+        throw ModifiedInPlace(format("one of the variables needed for gradient computation has been modified by an "
+                                     "inplace operation: %s, is at version %u "
+                                     "as expected, but '%s' at %s wrote to its memory through an alias that does not "
+                                     "share its version counter "
+                                     "(.data, or from_numpy of its memory), so the gradient would be wrong. To do: %s; "
+                                     "or, if the values are back in "
+                                     "place, call backward under `with autograd.graph.allow_data_writes():`",
+                                     names(node, slot).c_str(), now, write->op,
+                                     at(write->site.code, write->site.instruction).c_str(), advice.c_str()),
+                              NodeRef(&node), write);
     }
 }
 
@@ -236,7 +254,8 @@ std::int64_t held_bytes(const SavedSlot& slot) {
 
 const char* slot_name(Node& node, const SavedSlot& slot) {
     if (slot.source == SlotSource::Input && node.kind->input_name) return node.kind->input_name(*node.kind, slot.index);
-    if (slot.source == SlotSource::Output && node.kind->output_name) return node.kind->output_name(*node.kind, slot.index);
+    if (slot.source == SlotSource::Output && node.kind->output_name)
+        return node.kind->output_name(*node.kind, slot.index);
     return "tensor";
 }
 
@@ -327,15 +346,18 @@ void release_saved(Node& node, const Ref<Release>& record) {
 
 void throw_freed(Node& node) {
     std::string text = format(
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Expected: %s (made at %s) still "
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+        "been freed). "
+        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Expected: %s "
+        "(made at %s) still "
         "holds what it saved. ",
         node.kind->node_name, at(node.code, node.instruction).c_str());
     if (node.released)
-        text += format("Got: freed by the %s at %s. To do: make this value again before each backward, or detach() it. "
-                       "Specify retain_graph=True at %s if you need to backward through the graph a second time.",
-                       node.released->kind, at(node.released->site.code, node.released->site.instruction).c_str(),
-                       at(node.released->site.code, node.released->site.instruction).c_str());
+        text += format(
+            "Got: freed by the %s at %s. To do: make this value again before each backward, or detach() it. "
+            "Specify retain_graph=True at %s if you need to backward through the graph a second time.",
+            node.released->kind, at(node.released->site.code, node.released->site.instruction).c_str(),
+            at(node.released->site.code, node.released->site.instruction).c_str());
     else
         text += "Specify retain_graph=True if you need to backward through the graph a second time.";
     throw GraphFreed(std::move(text), NodeRef(&node));

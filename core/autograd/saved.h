@@ -22,9 +22,10 @@ struct SlotRest {
 };
 
 // Note [Saved slots]
-// A slot holds storage, geometry, version and (through the node's own edges) history; never a Tensor object. So a saved output
-// makes no cycle, and the user's object dies when the user lets go of it. Unpacking gives that object while it lives, else a
-// new one on the same storage. "Freed" is a state: geometry stays, so that the ledger can still say what was here.
+// A slot holds storage, geometry, version and (through the node's own edges) history; never a Tensor object. So a saved
+// output makes no cycle, and the user's object dies when the user lets go of it. Unpacking gives that object while it
+// lives, else a new one on the same storage. "Freed" is a state: geometry stays, so that the ledger can still say what
+// was here.
 struct SavedSlot {
     union {
         Storage* storage;
@@ -53,7 +54,8 @@ const void* counter_of(const TensorObject& tensor);
 void save_input(Node& node, SavedSlot& slot, const Tensor& value, int input);
 void save_output(Node& node, SavedSlot& slot, const Tensor& value, int output);
 // save_for_backward: an input or an output if it is one, else with an edge of its own.
-void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const Tensor> inputs,
+              std::span<const Tensor> outputs);
 
 Tensor unpack(Node& node, SavedSlot& slot);
 const char* slot_name(Node& node, const SavedSlot& slot);
@@ -79,11 +81,11 @@ struct ModifiedInPlace : Error {
 
 // Set by bind/: how hooks of saved_tensors_hooks are called.
 struct SavedHooks {
-    bool (*active)();                                            // false: nothing on the stack after all
+    bool (*active)();  // false: nothing on the stack after all
     void (*pack)(const Tensor&, Handle& packed, Handle& unpack);
     Tensor (*unpack)(const Handle& unpack, const Handle& packed);
     std::string (*site_text)(void* code, std::int32_t instruction);  // "train.py:5 in main"
-    void (*before_write)(const Tensor&);                         // under kWatchWrites
+    void (*before_write)(const Tensor&);                             // under kWatchWrites
 };
 extern SavedHooks saved_hooks;
 

@@ -36,7 +36,8 @@ void check_no_overlap(const Tensor& self, const char* op) {
     for (int i = 0; i < layout.ndim; ++i)
         if (layout.sizes()[i] > 1 && layout.strides()[i] == 0)
             fail(ErrorKind::Runtime,
-                 "%s: unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                 "%s: unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                 "location. "
                  "Please clone() the tensor before performing the operation.",
                  op);
 }
@@ -52,7 +53,8 @@ void check_in_place(const Tensor& self, const char* op, bool records) {
     announce_write(self);
     if (self->has(TensorObject::kInference) && !mode(kInferenceMode))
         fail(ErrorKind::Runtime,
-             "%s: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+             "%s: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
+             "a normal "
              "tensor before doing inplace update.",
              op);
     if (!grad_enabled()) return;
@@ -61,27 +63,33 @@ void check_in_place(const Tensor& self, const char* op, bool records) {
         if (self->view_kind != ViewKind::Default) {
             if (self->view_kind == ViewKind::NoGrad)
                 fail(ErrorKind::Runtime,
-                     "%s: A view was created in no_grad mode and is being modified inplace with grad mode enabled. Write to it under "
+                     "%s: A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                     "Write to it under "
                      "no_grad, or make the view with gradients enabled.",
                      op);
-            const char* why = self->view_kind == ViewKind::MultiOutput
-                                  ? "is a view and is being modified inplace. This view is the output of a function that returns "
-                                    "multiple views. Such functions do not allow the output views to be modified inplace"
-                                  : "was created inside a custom Function (or because an input was returned as-is) and is being "
-                                    "modified inplace. Clone the output of the custom Function";
-            fail(ErrorKind::Runtime, "%s: Output %d of %s %s. You should replace the inplace operation by an out-of-place one.", op,
+            const char* why =
+                self->view_kind == ViewKind::MultiOutput
+                    ? "is a view and is being modified inplace. This view is the output of a function that returns "
+                      "multiple views. Such functions do not allow the output views to be modified inplace"
+                    : "was created inside a custom Function (or because an input was returned as-is) and is being "
+                      "modified inplace. Clone the output of the custom Function";
+            fail(ErrorKind::Runtime,
+                 "%s: Output %d of %s %s. You should replace the inplace operation by an out-of-place one.", op,
                  static_cast<int>(self->output_index), self->grad_fn ? self->grad_fn->kind->node_name : "a view", why);
         }
         const Tensor base(self->base.get());
         if (!base->grad_fn && base->has(TensorObject::kRequiresGrad))
             fail(ErrorKind::Runtime,
-                 "%s: a view of a leaf Variable that requires grad is being used in an in-place operation. Expected a leaf that does not "
+                 "%s: a view of a leaf Variable that requires grad is being used in an in-place operation. Expected a "
+                 "leaf that does not "
                  "require grad; write under no_grad(), or to a clone()",
                  op);
     }
     if (wants && !self->grad_fn && self->has(TensorObject::kRequiresGrad))
         fail(ErrorKind::Runtime,
-             "%s: a leaf Variable that requires grad is being used in an in-place operation. Write under no_grad(), or to a clone()", op);
+             "%s: a leaf Variable that requires grad is being used in an in-place operation. Write under no_grad(), or "
+             "to a clone()",
+             op);
 }
 
 void bump_version(const Tensor& self, const char* op) {
@@ -131,7 +139,8 @@ void copy_slices_backward(BackwardCall& call) {
     if (call.needs(0)) {
         Tensor rest = results[0] ? results[0] : engine_ops.zeros(where.layout->shape(), gradient.memory.dtype());
         if (!same_sizes(rest.sizes(), where.layout->shape())) rest = engine_ops.sum_to(rest, where.layout->shape());
-        const Tensor whole = engine_ops.as_strided_scatter(gradient.memory, rest, *where.layout, where.offset + gradient.shift);
+        const Tensor whole =
+            engine_ops.as_strided_scatter(gradient.memory, rest, *where.layout, where.offset + gradient.shift);
         call.results[0] = base.contiguous ? whole : engine_ops.as_strided(whole, base, gradient.shift);
     }
     for (std::uint32_t i = 1; i < inner.edge_count; ++i) call.results[i] = std::move(results[i]);
@@ -150,7 +159,8 @@ void rebase_history(const Tensor& self, const NodeRef& node) {
     NodeRef slices = new_node(copy_slices_kind, {node->edge_count, 1, 1});
     slices->flags = slices->flags | (node->has(Node::kFunction) ? Node::kFunction : 0);
     set_edge(*slices, 0, gradient_edge(base));
-    for (std::uint32_t i = 1; i < node->edge_count; ++i) set_edge(*slices, static_cast<int>(i), node->edge(static_cast<int>(i)));
+    for (std::uint32_t i = 1; i < node->edge_count; ++i)
+        set_edge(*slices, static_cast<int>(i), node->edge(static_cast<int>(i)));
     SavedSlot& where = slices->slots()[0];
     where.layout = self->layout.get();
     retain(where.layout);

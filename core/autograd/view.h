@@ -1,10 +1,11 @@
 // Views, and what happens to history when something is written in place.
 //
 // Note [Writing through a view]
-// A view knows its base, which is never a view itself. Writing in place to a view changes the base: the base's new history is a
-// CopySlices node, which sends the gradient of the written part through the in-place operation's own node and the rest on to
-// the old history. Other views of the base then look stale: each keeps the version at which its grad_fn was made, and when it
-// is next asked for its history and the version has moved on, a new AsStridedBackward0 from the base's history is made.
+// A view knows its base, which is never a view itself. Writing in place to a view changes the base: the base's new
+// history is a CopySlices node, which sends the gradient of the written part through the in-place operation's own node
+// and the rest on to the old history. Other views of the base then look stale: each keeps the version at which its
+// grad_fn was made, and when it is next asked for its history and the version has moved on, a new AsStridedBackward0
+// from the base's history is made.
 #pragma once
 #include "core/autograd/leaf.h"
 

@@ -1,6 +1,7 @@
 // Memory: a pool for the small things a graph is made of, and a cache of blocks for tensor data.
 //
-// Both run under the GIL, so nothing here is atomic. Under sanitizers both go straight to malloc, so that every error shows.
+// Both run under the GIL, so nothing here is atomic. Under sanitizers both go straight to malloc, so that every error
+// shows.
 #pragma once
 #include <cstddef>
 #include <cstdint>

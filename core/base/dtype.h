@@ -19,12 +19,31 @@ inline constexpr const char* dtype_name(DType t) {
 inline constexpr bool is_floating(DType t) { return t >= DType::Float32; }
 inline constexpr bool is_integral(DType t) { return t < DType::Float32; }  // Bool included
 
-template <class T> struct dtype_of;
-template <> struct dtype_of<bool> { static constexpr DType value = DType::Bool; };
-template <> struct dtype_of<std::uint8_t> { static constexpr DType value = DType::UInt8; };
-template <> struct dtype_of<std::int32_t> { static constexpr DType value = DType::Int32; };
-template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::Int64; };
-template <> struct dtype_of<float> { static constexpr DType value = DType::Float32; };
-template <> struct dtype_of<double> { static constexpr DType value = DType::Float64; };
+template <class T>
+struct dtype_of;
+template <>
+struct dtype_of<bool> {
+    static constexpr DType value = DType::Bool;
+};
+template <>
+struct dtype_of<std::uint8_t> {
+    static constexpr DType value = DType::UInt8;
+};
+template <>
+struct dtype_of<std::int32_t> {
+    static constexpr DType value = DType::Int32;
+};
+template <>
+struct dtype_of<std::int64_t> {
+    static constexpr DType value = DType::Int64;
+};
+template <>
+struct dtype_of<float> {
+    static constexpr DType value = DType::Float32;
+};
+template <>
+struct dtype_of<double> {
+    static constexpr DType value = DType::Float64;
+};
 
 }  // namespace clew

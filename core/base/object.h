@@ -13,7 +13,8 @@ struct Object {
     void* type;
 };
 
-// Where an operation was called: a code object and the offset of the instruction in it. Text is made when somebody asks.
+// Where an operation was called: a code object and the offset of the instruction in it. Text is made when somebody
+// asks.
 struct Site {
     void* code = nullptr;  // owned by whoever keeps the Site
     std::int32_t instruction = -1;
@@ -23,14 +24,14 @@ struct Site {
 struct Runtime {
     void* tensor_type = nullptr;
     void* node_type = nullptr;
-    void (*dealloc)(Object*) = nullptr;       // the count reached zero
-    void (*retain)(void*) = nullptr;          // any Python object
+    void (*dealloc)(Object*) = nullptr;  // the count reached zero
+    void (*retain)(void*) = nullptr;     // any Python object
     void (*release)(void*) = nullptr;
-    Site (*current_site)() = nullptr;         // the user's innermost line; returns an owned code
-    void (*track)(Object*) = nullptr;         // shows the object to the garbage collector (idempotent)
-    void (*check_interrupt)() = nullptr;      // throws PythonError after Ctrl-C
-    void* (*leave_python)() = nullptr;        // gives the GIL away ...
-    void (*enter_python)(void*) = nullptr;    // ... and takes it back
+    Site (*current_site)() = nullptr;       // the user's innermost line; returns an owned code
+    void (*track)(Object*) = nullptr;       // shows the object to the garbage collector (idempotent)
+    void (*check_interrupt)() = nullptr;    // throws PythonError after Ctrl-C
+    void* (*leave_python)() = nullptr;      // gives the GIL away ...
+    void (*enter_python)(void*) = nullptr;  // ... and takes it back
 };
 extern Runtime runtime;
 
@@ -39,7 +40,8 @@ inline void release(Object* object) {
     if (--object->references == 0) runtime.dealloc(object);
 }
 
-// Lets other threads run Python during a kernel that takes longer than about 50 microseconds. Inside, touch raw buffers only.
+// Lets other threads run Python during a kernel that takes longer than about 50 microseconds. Inside, touch raw buffers
+// only.
 class WithoutGil {
 public:
     static constexpr std::int64_t kWorthIt = 200'000;  // elements, or multiply-adds / 16

@@ -24,8 +24,9 @@ Isa choose_isa() {
     for (Isa isa : {Isa::v2, Isa::v3, Isa::v4}) {
         if (std::strcmp(asked, isa_name(isa)) != 0) continue;
         if (isa > best)
-            fail(ErrorKind::Runtime, "CLEW_ISA: expected a level this CPU has (at most %s), got %s; unset it or lower it",
-                 isa_name(best), asked);
+            fail(ErrorKind::Runtime,
+                 "CLEW_ISA: expected a level this CPU has (at most %s), got %s; unset it or lower it", isa_name(best),
+                 asked);
         return isa;
     }
     fail(ErrorKind::Runtime, "CLEW_ISA: expected v2, v3 or v4, got '%s'; unset it to choose by CPU", asked);

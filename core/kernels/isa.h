@@ -1,26 +1,29 @@
 // Kernels are compiled once per instruction set and chosen when the module is loaded.
 //
 // Note [Kernel families]
-// A family `f` is a header f.h with a plain struct `FTable` of function pointers and a file f.isa.cpp that the build compiles
-// once for each level (CLEW_ISA = v2, v3, v4). Everything in f.isa.cpp lives in an unnamed namespace, includes no STL and calls
-// no inline function shared with other files: the linker keeps one copy of such a function, and the baseline might get the
-// AVX-512 one. The file ends with CLEW_EXPORT_TABLE(FTable, f, {...}); the header declares it with CLEW_DECLARE_TABLE(FTable, f),
-// after which `f()` is the table of the chosen level.
+// A family `f` is a header f.h with a plain struct `FTable` of function pointers and a file f.isa.cpp that the build
+// compiles once for each level (CLEW_ISA = v2, v3, v4). Everything in f.isa.cpp lives in an unnamed namespace, includes
+// no STL and calls no inline function shared with other files: the linker keeps one copy of such a function, and the
+// baseline might get the AVX-512 one. The file ends with CLEW_EXPORT_TABLE(FTable, f, {...}); the header declares it
+// with CLEW_DECLARE_TABLE(FTable, f), after which `f()` is the table of the chosen level.
 #pragma once
 
 namespace clew::kernels {
 
 enum class Isa { v2, v3, v4 };
 
-Isa active_isa();          // chosen once: the best this CPU has, or what CLEW_ISA (v2, v3, v4) asks for
+Isa active_isa();  // chosen once: the best this CPU has, or what CLEW_ISA (v2, v3, v4) asks for
 const char* isa_name(Isa);
 
 template <class Table>
 const Table& choose(const Table& v2, const Table& v3, const Table& v4) {
     switch (active_isa()) {
-        case Isa::v4: return v4;
-        case Isa::v3: return v3;
-        default: return v2;
+        case Isa::v4:
+            return v4;
+        case Isa::v3:
+            return v3;
+        default:
+            return v2;
     }
 }
 
@@ -29,12 +32,12 @@ const Table& choose(const Table& v2, const Table& v3, const Table& v4) {
 #define CLEW_JOIN_(a, b) a##_##b
 #define CLEW_JOIN(a, b) CLEW_JOIN_(a, b)
 
-#define CLEW_DECLARE_TABLE(Table, family)                                               \
-    extern const Table family##_v2, family##_v3, family##_v4;                           \
-    inline const Table& family() {                                                      \
-        static const Table& chosen = choose(family##_v2, family##_v3, family##_v4);     \
-        return chosen;                                                                  \
+#define CLEW_DECLARE_TABLE(Table, family)                                           \
+    extern const Table family##_v2, family##_v3, family##_v4;                       \
+    inline const Table& family() {                                                  \
+        static const Table& chosen = choose(family##_v2, family##_v3, family##_v4); \
+        return chosen;                                                              \
     }
-#define CLEW_EXPORT_TABLE(Table, family, ...) \
-    extern const Table CLEW_JOIN(family, CLEW_ISA);   \
+#define CLEW_EXPORT_TABLE(Table, family, ...)       \
+    extern const Table CLEW_JOIN(family, CLEW_ISA); \
     const Table CLEW_JOIN(family, CLEW_ISA) = __VA_ARGS__

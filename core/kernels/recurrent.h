@@ -1,7 +1,7 @@
 // The elementwise part of recurrent cells, between their matrix products; floating only.
 //
-// Gates lie in memory as (batch, 4, hidden): input, forget, cell and output gate of each element of the batch. All arrays of one
-// call are contiguous and of one dtype.
+// Gates lie in memory as (batch, 4, hidden): input, forget, cell and output gate of each element of the batch. All
+// arrays of one call are contiguous and of one dtype.
 #pragma once
 #include <cstdint>
 

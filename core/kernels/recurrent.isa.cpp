@@ -15,7 +15,8 @@ CLEW_INLINE void along_row(int64_t count, Block block) {
     if (start < count) block(start, count - start);
 }
 
-// Short rows are padded: an element's arithmetic does not depend on where it lies (Note [One arithmetic for every element]).
+// Short rows are padded: an element's arithmetic does not depend on where it lies (Note [One arithmetic for every
+// element]).
 template <class T>
 CLEW_INLINE void fetch(T* out, const T* in, int64_t length) {
     for (int64_t i = 0; i < length; ++i) out[i] = in[i];
@@ -34,7 +35,8 @@ CLEW_INLINE void put(T* out, const T* in, int64_t length) {
 }
 
 template <class T>
-CLEW_INLINE void fetch_gate(T* out, const T* gates, const T* bias_input, const T* bias_hidden, int64_t start, int64_t length) {
+CLEW_INLINE void fetch_gate(T* out, const T* gates, const T* bias_input, const T* bias_hidden, int64_t start,
+                            int64_t length) {
     T added[kWidth], more[kWidth];
     fetch(out, gates + start, length);
     fetch_or_zero(added, bias_input, start, length);
@@ -53,7 +55,8 @@ void lstm_cell(const LstmCell& call) {
         T* next_hidden = static_cast<T*>(call.next_hidden) + row * hidden;
         T* next_cell = static_cast<T*>(call.next_cell) + row * hidden;
         along_row(hidden, [&](int64_t start, int64_t length) __attribute__((always_inline)) {
-            T input[kWidth], forget[kWidth], update[kWidth], output[kWidth], before[kWidth], after[kWidth], result[kWidth];
+            T input[kWidth], forget[kWidth], update[kWidth], output[kWidth], before[kWidth], after[kWidth],
+                result[kWidth];
             fetch_gate(input, gates, bias_input, bias_hidden, start, length);
             fetch_gate(forget, gates, bias_input, bias_hidden, start + hidden, length);
             fetch_gate(update, gates, bias_input, bias_hidden, start + 2 * hidden, length);
@@ -93,8 +96,8 @@ void lstm_cell_backward(const LstmCellBackward& call) {
         T* grad_gates = static_cast<T*>(call.grad_gates) + row * 4 * hidden;
         T* grad_cell = static_cast<T*>(call.grad_cell) + row * hidden;
         along_row(hidden, [&](int64_t start, int64_t length) __attribute__((always_inline)) {
-            T input[kWidth], forget[kWidth], update[kWidth], output[kWidth], before[kWidth], after[kWidth], from_hidden[kWidth],
-                from_next[kWidth];
+            T input[kWidth], forget[kWidth], update[kWidth], output[kWidth], before[kWidth], after[kWidth],
+                from_hidden[kWidth], from_next[kWidth];
             fetch(input, gates + start, length);
             fetch(forget, gates + start + hidden, length);
             fetch(update, gates + start + 2 * hidden, length);
@@ -125,9 +128,11 @@ void lstm_cell_backward(const LstmCellBackward& call) {
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(RecurrentTable, recurrent, {
-    .lstm_cell = {nullptr, nullptr, nullptr, nullptr, lstm_cell<float>, lstm_cell<double>},
-    .lstm_cell_backward = {nullptr, nullptr, nullptr, nullptr, lstm_cell_backward<float>, lstm_cell_backward<double>},
-});
+CLEW_EXPORT_TABLE(RecurrentTable, recurrent,
+                  {
+                      .lstm_cell = {nullptr, nullptr, nullptr, nullptr, lstm_cell<float>, lstm_cell<double>},
+                      .lstm_cell_backward = {nullptr, nullptr, nullptr, nullptr, lstm_cell_backward<float>,
+                                             lstm_cell_backward<double>},
+                  });
 
 }  // namespace clew::kernels

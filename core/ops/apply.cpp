@@ -32,12 +32,15 @@ Saves what_to_save(const OpDef& op, Tensors inputs, std::uint64_t needs, const v
 }
 
 // Edges come from `inputs`; `kept` are the values to save, which differ where input 0 is about to be written over.
-NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* attributes, std::size_t output_count, Saves saves) {
+NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* attributes, std::size_t output_count,
+                  Saves saves) {
     const auto slots = static_cast<std::uint16_t>(__builtin_popcount(saves.inputs) + __builtin_popcount(saves.outputs));
-    // The engine counts on a node being younger than those that it leads to: a view whose base was written gets its new node first.
+    // The engine counts on a node being younger than those that it leads to: a view whose base was written gets its new
+    // node first.
     for (const Tensor& input : inputs)
         if (input && input->base) gradient_edge(input);
-    NodeRef node = new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
+    NodeRef node =
+        new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
     if (op.attribute_bytes) std::memcpy(node->attributes(), attributes, op.attribute_bytes);
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i]) set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
@@ -71,7 +74,8 @@ void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<T
     save_outputs(*node, saves, outputs);
 }
 
-// A result without history says where it was lost: the site of the first operation that dropped it, passed on from then.
+// A result without history says where it was lost: the site of the first operation that dropped it, passed on from
+// then.
 void note_lost(const char* cause, std::span<Tensor> outputs, Tensors inputs, bool lost_here) {
     if (mode(kInBackward | kNoProvenance)) return;
     if (lost_here) {
@@ -158,7 +162,8 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     std::vector<Tensor> sources(inputs.begin(), inputs.end());
     // An input that shares memory with the destination, but not element for element, is read from a copy.
     for (std::size_t i = 1; i < sources.size(); ++i)
-        if (sources[i] && sources[i]->storage == self->storage && !(sources[i]->layout == self->layout && sources[i]->offset == self->offset)) {
+        if (sources[i] && sources[i]->storage == self->storage &&
+            !(sources[i]->layout == self->layout && sources[i]->offset == self->offset)) {
             const ModeGuard guard(kNoGrad | kInBackward, true);
             sources[i] = clone(sources[i]);
         }
@@ -177,7 +182,8 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     op.forward(call);
     bump_version(self, name);
     if (!records) {
-        if (needs != 0 && !self.requires_grad()) note_lost(grad_enabled() ? op.name : "no_grad", std::span<Tensor>(&output, 1), inputs, true);
+        if (needs != 0 && !self.requires_grad())
+            note_lost(grad_enabled() ? op.name : "no_grad", std::span<Tensor>(&output, 1), inputs, true);
         return;
     }
     rebase_history(self, node);
@@ -190,22 +196,28 @@ void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::spa
         for (const Tensor& input : inputs)
             if (input && input.requires_grad())
                 fail(ErrorKind::Runtime,
-                     "%s: functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+                     "%s: functions with out=... arguments don't support automatic differentiation, but one of the "
+                     "arguments requires "
                      "grad; call it without out=, or under no_grad()",
                      name);
         for (const Tensor& destination : destinations)
             if (destination.requires_grad())
-                fail(ErrorKind::Runtime, "%s: functions with out=... arguments don't support automatic differentiation, but out requires grad; give a detached one", name);
+                fail(ErrorKind::Runtime,
+                     "%s: functions with out=... arguments don't support automatic differentiation, but out requires "
+                     "grad; give a detached one",
+                     name);
     }
     std::vector<Tensor> fresh(destinations.size());
     apply(op, inputs, attributes, fresh);
     for (std::size_t i = 0; i < fresh.size(); ++i) {
         const Tensor& to = destinations[i];
-        if (promote(fresh[i].dtype(), to.dtype()) != to.dtype() && is_floating(fresh[i].dtype()) != is_floating(to.dtype()))
-            fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s", name, dtype_name(fresh[i].dtype()),
-                 dtype_name(to.dtype()));
+        if (promote(fresh[i].dtype(), to.dtype()) != to.dtype() &&
+            is_floating(fresh[i].dtype()) != is_floating(to.dtype()))
+            fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s", name,
+                 dtype_name(fresh[i].dtype()), dtype_name(to.dtype()));
         if (!same_sizes(to.sizes(), fresh[i].sizes()) && to.numel() != 0)
-            fail(ErrorKind::Runtime, "%s: expected out of shape %s, got %s; give one of the right shape, or an empty one", name,
+            fail(ErrorKind::Runtime,
+                 "%s: expected out of shape %s, got %s; give one of the right shape, or an empty one", name,
                  shape_text(fresh[i].sizes()).c_str(), shape_text(to.sizes()).c_str());
         check_in_place(to, name, false);
     }

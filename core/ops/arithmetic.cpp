@@ -9,7 +9,8 @@ namespace {
 
 void no_bool(const char* op, const Tensor& a, const Tensor& b) {
     if (a.dtype() == DType::Bool && b.dtype() == DType::Bool)
-        fail(ErrorKind::Runtime, "%s: not supported for two bool tensors; use logical_xor (^) or cast to a number first", op);
+        fail(ErrorKind::Runtime,
+             "%s: not supported for two bool tensors; use logical_xor (^) or cast to a number first", op);
 }
 
 struct AlphaAttrs {
@@ -63,7 +64,9 @@ struct Mul {
                                  .operators = "__mul__ __rmul__",
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .doc = "self * other, with broadcasting and type promotion."};
-    static void forward(const Tensor& a, const Tensor& b, Tensor& out) { binary("mul", kernels::arithmetic().mul, a, b, out); }
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        binary("mul", kernels::arithmetic().mul, a, b, out);
+    }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<1> b) { return mul(g, conj(b)); },
         [](const Tensor& g, In<0> a) { return mul(g, conj(a)); },
@@ -91,10 +94,11 @@ struct DivRounded {
         std::optional<Text> rounding_mode;
     };
     static constexpr auto fields = std::tuple{&Attrs::rounding_mode};
-    static constexpr OpText text{.schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
-                                 .flags = kBoth | kComposite | kOutArgument,
-                                 .domain = "nonzero",
-                                 .doc = "self / other; rounding_mode 'floor' rounds down, 'trunc' toward 0, None not at all."};
+    static constexpr OpText text{
+        .schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
+        .flags = kBoth | kComposite | kOutArgument,
+        .domain = "nonzero",
+        .doc = "self / other; rounding_mode 'floor' rounds down, 'trunc' toward 0, None not at all."};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         out = attrs.rounding_mode ? div(a, b, *attrs.rounding_mode) : div(a, b);
     }
@@ -108,7 +112,9 @@ struct Rsub {
                                  .operators = "__rsub__",
                                  .flags = kFunction,
                                  .doc = "other - alpha * self: what `1 - x` means."};
-    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) { Sub::forward(b, a, attrs, out); }
+    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        Sub::forward(b, a, attrs, out);
+    }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, const Attrs& attrs) { return attrs.alpha.real == 1 ? neg(g) : mul(g, -attrs.alpha.real); },
         [](const Tensor& g) { return g; },
@@ -116,7 +122,8 @@ struct Rsub {
 };
 
 struct Rdiv {
-    static constexpr OpText text{.schema = "_rdiv(Tensor self, Operand other)", .operators = "__rtruediv__", .flags = kHidden | kComposite};
+    static constexpr OpText text{
+        .schema = "_rdiv(Tensor self, Operand other)", .operators = "__rtruediv__", .flags = kHidden | kComposite};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) { out = mul(reciprocal(a), b); }
 };
 
@@ -128,8 +135,9 @@ struct Neg {
                                  .doc = "-self."};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.dtype() == DType::Bool)
-            fail(ErrorKind::Runtime, "neg: Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
-                                     "mask, use the `~` or `logical_not()` operator instead.");
+            fail(ErrorKind::Runtime,
+                 "neg: Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+                 "mask, use the `~` or `logical_not()` operator instead.");
         unary("neg", kernels::unary().neg, x, out);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return neg(g); }};

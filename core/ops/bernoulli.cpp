@@ -21,10 +21,11 @@ void check_probability(const char* op, double p) {
 // One probability for each element of self; they are drawn in the order of self's memory.
 void draw_for_each(const Tensor& self, const Tensor& p) {
     if (!is_floating(p.dtype()))
-        fail(ErrorKind::NotImplemented, "bernoulli: not implemented for probabilities of dtype %s; cast them first", dtype_name(p.dtype()));
+        fail(ErrorKind::NotImplemented, "bernoulli: not implemented for probabilities of dtype %s; cast them first",
+             dtype_name(p.dtype()));
     if (!can_expand(p.sizes(), self.sizes()))
-        fail(ErrorKind::Runtime, "bernoulli: expected probabilities that broadcast to %s, got shape %s", shape_text(self.sizes()).c_str(),
-             shape_text(p.sizes()).c_str());
+        fail(ErrorKind::Runtime, "bernoulli: expected probabilities that broadcast to %s, got shape %s",
+             shape_text(self.sizes()).c_str(), shape_text(p.sizes()).c_str());
     // In the memory of `chances` lies, place for place, what belongs to the memory of `drawn`.
     const Tensor chances = empty_like(self, p.dtype()), drawn = empty_like(self, self.dtype());
     kernels::copy(chances.view(), BroadcastView(p, self.sizes()));
@@ -47,10 +48,11 @@ struct Chance {
 };
 
 struct Bernoulli {
-    static constexpr OpText text{.schema = "bernoulli(Tensor self)",
-                                 .node = "BernoulliBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .doc = "1 with the probability that self says, else 0, for each element; p= gives one for all."};
+    static constexpr OpText text{
+        .schema = "bernoulli(Tensor self)",
+        .node = "BernoulliBackward0",
+        .flags = kBoth | kOutArgument,
+        .doc = "1 with the probability that self says, else 0, for each element; p= gives one for all."};
     static void forward(const Tensor& x, Tensor& out) {
         out = empty_like(x, x.dtype());
         draw_for_each(out, x);
@@ -71,10 +73,11 @@ struct BernoulliChance {
 struct BernoulliInPlace {
     using Attrs = Chance;
     static constexpr auto fields = std::tuple{&Attrs::p};
-    static constexpr OpText text{.schema = "bernoulli_(Tensor self, float p=0.5)",
-                                 .node = "BernoulliBackward2",
-                                 .flags = kMethod | kWritesInput,
-                                 .doc = "Fills self with 0 and 1; p is the probability of 1, a number or a tensor with one for each element."};
+    static constexpr OpText text{
+        .schema = "bernoulli_(Tensor self, float p=0.5)",
+        .node = "BernoulliBackward2",
+        .flags = kMethod | kWritesInput,
+        .doc = "Fills self with 0 and 1; p is the probability of 1, a number or a tensor with one for each element."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
         check_probability("bernoulli", attrs.p);
@@ -83,12 +86,15 @@ struct BernoulliInPlace {
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct BernoulliEachInPlace {
-    static constexpr OpText text{.schema = "bernoulli_.Tensor(Tensor self, Tensor p)", .node = "BernoulliBackward1", .flags = kMethod | kWritesInput};
+    static constexpr OpText text{.schema = "bernoulli_.Tensor(Tensor self, Tensor p)",
+                                 .node = "BernoulliBackward1",
+                                 .flags = kMethod | kWritesInput};
     static void forward(const Tensor& self, const Tensor& p, Tensor& out) {
         out = self;
         draw_for_each(self, p);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return zeros_like(g); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return zeros_like(g); }};
 };
 
 struct Multinomial {
@@ -97,20 +103,25 @@ struct Multinomial {
         bool replacement;
     };
     static constexpr auto fields = std::tuple{&Attrs::num_samples, &Attrs::replacement};
-    static constexpr OpText text{.schema = "multinomial(Tensor self, int num_samples, bool replacement=False)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument,
-                                 .doc = "num_samples indices for each row of weights (which need not add up to 1), drawn by weight."};
+    static constexpr OpText text{
+        .schema = "multinomial(Tensor self, int num_samples, bool replacement=False)",
+        .flags = kBoth | kNonDifferentiable | kOutArgument,
+        .doc = "num_samples indices for each row of weights (which need not add up to 1), drawn by weight."};
     static void forward(const Tensor& given, const Attrs& attrs, Tensor& out) {
         if (!is_floating(given.dtype()))
-            fail(ErrorKind::Runtime, "multinomial only supports floating-point dtypes for input, got: %s", dtype_name(given.dtype()));
+            fail(ErrorKind::Runtime, "multinomial only supports floating-point dtypes for input, got: %s",
+                 dtype_name(given.dtype()));
         if (given.ndim() < 1 || given.ndim() > 2)
-            fail(ErrorKind::Runtime, "multinomial: prob_dist must be 1 or 2 dim, got shape %s", shape_text(given.sizes()).c_str());
+            fail(ErrorKind::Runtime, "multinomial: prob_dist must be 1 or 2 dim, got shape %s",
+                 shape_text(given.sizes()).c_str());
         const std::int64_t categories = given.size(given.ndim() - 1), rows = given.ndim() == 2 ? given.size(0) : 1;
         if (attrs.num_samples <= 0)
-            fail(ErrorKind::Runtime, "multinomial: cannot sample n_sample <= 0 samples, got %lld", static_cast<long long>(attrs.num_samples));
+            fail(ErrorKind::Runtime, "multinomial: cannot sample n_sample <= 0 samples, got %lld",
+                 static_cast<long long>(attrs.num_samples));
         if (!attrs.replacement && attrs.num_samples > categories)
             fail(ErrorKind::Runtime,
-                 "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement: got %lld of %lld; set replacement=True",
+                 "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement: got %lld of "
+                 "%lld; set replacement=True",
                  static_cast<long long>(attrs.num_samples), static_cast<long long>(categories));
         const Tensor weights = as_contiguous(given);
         Dims sizes(given.sizes());
@@ -118,7 +129,8 @@ struct Multinomial {
         out = empty(sizes, DType::Int64);
         const auto draw = [&](const auto* data) {
             for (std::int64_t row = 0; row < rows; ++row) check_weights(data + row * categories, categories);
-            fill_multinomial(current_generator(), out.data_as<std::int64_t>(), attrs.num_samples, data, rows, categories, attrs.replacement);
+            fill_multinomial(current_generator(), out.data_as<std::int64_t>(), attrs.num_samples, data, rows,
+                             categories, attrs.replacement);
         };
         if (weights.dtype() == DType::Float32)
             draw(weights.data_as<float>());
@@ -130,10 +142,13 @@ struct Multinomial {
         double total = 0;
         for (std::int64_t i = 0; i < count; ++i) {
             if (!(weights[i] >= 0) || std::isinf(weights[i]))
-                fail(ErrorKind::Runtime, "multinomial: probability tensor contains either `inf`, `nan` or element < 0: %g", static_cast<double>(weights[i]));
+                fail(ErrorKind::Runtime,
+                     "multinomial: probability tensor contains either `inf`, `nan` or element < 0: %g",
+                     static_cast<double>(weights[i]));
             total += static_cast<double>(weights[i]);
         }
-        if (!(total > 0)) fail(ErrorKind::Runtime, "multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
+        if (!(total > 0))
+            fail(ErrorKind::Runtime, "multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
     }
 };
 
@@ -143,10 +158,13 @@ struct DropoutAttrs {
     bool train;
 };
 Tensor dropout_noise(const Tensor& x, const DropoutAttrs& attrs) {
-    if (!(attrs.p >= 0 && attrs.p <= 1)) fail(ErrorKind::Runtime, "dropout probability has to be between 0 and 1, but got %g", attrs.p);
+    if (!(attrs.p >= 0 && attrs.p <= 1))
+        fail(ErrorKind::Runtime, "dropout probability has to be between 0 and 1, but got %g", attrs.p);
     if (!attrs.train || attrs.p == 0 || x.numel() == 0) return {};
     if (!is_floating(x.dtype()))
-        fail(ErrorKind::Runtime, "dropout: result type Float can't be cast to the desired output type %s; cast the input first", dtype_name(x.dtype()));
+        fail(ErrorKind::Runtime,
+             "dropout: result type Float can't be cast to the desired output type %s; cast the input first",
+             dtype_name(x.dtype()));
     if (attrs.p == 1) return zeros({}, x.dtype());
     const Tensor noise = empty_like(x, x.dtype());
     draw_bernoulli(noise, 1 - attrs.p);
@@ -157,9 +175,10 @@ Tensor dropout_noise(const Tensor& x, const DropoutAttrs& attrs) {
 struct Dropout {
     using Attrs = DropoutAttrs;
     static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::train};
-    static constexpr OpText text{.schema = "dropout(Tensor input, float p, bool train)",
-                                 .flags = kFunction | kComposite,
-                                 .doc = "Each element is 0 with probability p, else multiplied by 1 / (1 - p); the input itself if not train."};
+    static constexpr OpText text{
+        .schema = "dropout(Tensor input, float p, bool train)",
+        .flags = kFunction | kComposite,
+        .doc = "Each element is 0 with probability p, else multiplied by 1 / (1 - p); the input itself if not train."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Tensor noise = dropout_noise(x, attrs);
         out = noise ? mul(x, noise) : x;
@@ -168,7 +187,9 @@ struct Dropout {
 struct DropoutInPlace {
     using Attrs = DropoutAttrs;
     static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::train};
-    static constexpr OpText text{.schema = "dropout_(Tensor input, float p, bool train)", .flags = kFunction | kComposite, .doc = "The same, in place."};
+    static constexpr OpText text{.schema = "dropout_(Tensor input, float p, bool train)",
+                                 .flags = kFunction | kComposite,
+                                 .doc = "The same, in place."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = x;
         if (const Tensor noise = dropout_noise(x, attrs)) mul_in_place(x, noise);
@@ -177,6 +198,8 @@ struct DropoutInPlace {
 
 }  // namespace
 
-static const Register<Bernoulli, BernoulliChance, BernoulliInPlace, BernoulliEachInPlace, Multinomial, Dropout, DropoutInPlace> bernoulli_operations;
+static const Register<Bernoulli, BernoulliChance, BernoulliInPlace, BernoulliEachInPlace, Multinomial, Dropout,
+                      DropoutInPlace>
+    bernoulli_operations;
 
 }  // namespace clew

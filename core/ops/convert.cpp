@@ -11,7 +11,8 @@ namespace clew {
 namespace {
 
 struct Clone {
-    static constexpr OpText text{.schema = "clone(Tensor self)", .node = "CloneBackward0", .doc = "A copy with memory of its own."};
+    static constexpr OpText text{
+        .schema = "clone(Tensor self)", .node = "CloneBackward0", .doc = "A copy with memory of its own."};
     static void forward(const Tensor& x, Tensor& out) {
         // Dense but transposed memory keeps its strides, as in PyTorch.
         const Extent reach = extent(x.layout());
@@ -37,7 +38,8 @@ struct Cast {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "_cast(Tensor self, dtype dtype)", .node = "ToCopyBackward0", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_cast(Tensor self, dtype dtype)", .node = "ToCopyBackward0", .flags = kHidden};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = empty(x.contiguous() ? x.layout_ref() : Layout::make(x.sizes()), attrs.dtype);
         kernels::copy(out.view(), x.view());
@@ -57,10 +59,12 @@ struct Copy {
                  shape_text(self.sizes()).c_str(), shape_text(source.sizes()).c_str());
         std::int64_t strides[kMaxDims];
         const int lead = self.ndim() - source.ndim();
-        for (int i = 0; i < self.ndim(); ++i) strides[i] = i < lead || source.size(i - lead) == 1 ? 0 : source.stride(i - lead);
+        for (int i = 0; i < self.ndim(); ++i)
+            strides[i] = i < lead || source.size(i - lead) == 1 ? 0 : source.stride(i - lead);
         kernels::copy(self.view(), {source.data(), source.dtype(), self.ndim(), self.sizes().data(), strides});
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return g; }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return g; }};
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// New tensors, for the functions in clew/ops/creation.py: these know no default dtype and no options, and names of theirs begin with
-// an underscore.
+// New tensors, for the functions in clew/ops/creation.py: these know no default dtype and no options, and names of
+// theirs begin with an underscore.
 #include <cmath>
 
 #include "core/base/distributions.h"
@@ -19,7 +19,8 @@ Tensor new_tensor(Sizes sizes, DType dtype) {
     bool any = true;
     for (const std::int64_t size : sizes) {
         if (size < 0)
-            fail(ErrorKind::Runtime, "Trying to create tensor with negative dimension %lld: %s", static_cast<long long>(size), shape_text(sizes).c_str());
+            fail(ErrorKind::Runtime, "Trying to create tensor with negative dimension %lld: %s",
+                 static_cast<long long>(size), shape_text(sizes).c_str());
         any = any && size != 0;
     }
     for (const std::int64_t size : sizes)
@@ -64,10 +65,13 @@ struct EmptyStrided {
     static constexpr OpText text{.schema = "_empty_strided(int[] size, int[] stride, dtype dtype)", .flags = kHidden};
     static void forward(const Attrs& attrs, Tensor& out) {
         if (attrs.size.size() != attrs.stride.size())
-            fail(ErrorKind::Runtime, "empty_strided: dimensionality of sizes (%d) must match dimensionality of strides (%d)", attrs.size.size(),
-                 attrs.stride.size());
+            fail(ErrorKind::Runtime,
+                 "empty_strided: dimensionality of sizes (%d) must match dimensionality of strides (%d)",
+                 attrs.size.size(), attrs.stride.size());
         for (const std::int64_t stride : attrs.stride)
-            if (stride < 0) fail(ErrorKind::Runtime, "empty_strided: strides must be non-negative, got %s", shape_text(attrs.stride).c_str());
+            if (stride < 0)
+                fail(ErrorKind::Runtime, "empty_strided: strides must be non-negative, got %s",
+                     shape_text(attrs.stride).c_str());
         LayoutRef layout = Layout::make(attrs.size, attrs.stride);
         const std::int64_t reach = layout->numel ? extent(*layout).high + 1 : 0;
         out = new_tensor(Dims{reach}, attrs.dtype);
@@ -97,7 +101,8 @@ struct FullLike {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::fill_value, &Attrs::dtype};
-    static constexpr OpText text{.schema = "_full_like(Tensor self, Scalar fill_value, dtype dtype)", .flags = kHidden | kComposite};
+    static constexpr OpText text{.schema = "_full_like(Tensor self, Scalar fill_value, dtype dtype)",
+                                 .flags = kHidden | kComposite};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         EmptyLike::forward(x, {attrs.dtype}, out);
         fill_with(out, attrs.fill_value);
@@ -110,7 +115,8 @@ struct Arange {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::start, &Attrs::end, &Attrs::step, &Attrs::dtype};
-    static constexpr OpText text{.schema = "_arange(Scalar start, Scalar end, Scalar step, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{.schema = "_arange(Scalar start, Scalar end, Scalar step, dtype dtype)",
+                                 .flags = kHidden};
     static void forward(const Attrs& attrs, Tensor& out) {
         for (const Scalar* bound : {&attrs.start, &attrs.end, &attrs.step})
             if (!std::isfinite(bound->real))
@@ -118,7 +124,8 @@ struct Arange {
         if (is_floating(attrs.dtype)) {
             check(attrs.start.real, attrs.end.real, attrs.step.real);
             const double count = std::ceil((attrs.end.real - attrs.start.real) / attrs.step.real);
-            if (count >= 0x1p62) fail(ErrorKind::Runtime, "arange: invalid size, possible overflow: %g elements", count);
+            if (count >= 0x1p62)
+                fail(ErrorKind::Runtime, "arange: invalid size, possible overflow: %g elements", count);
             out = new_tensor(Dims{static_cast<std::int64_t>(count)}, attrs.dtype);
             kernels::arange(out.view(), attrs.start.real, attrs.step.real);
             return;
@@ -131,11 +138,14 @@ struct Arange {
         kernels::arange(whole.view(), start, step);
         out = converted(whole, attrs.dtype);
     }
-    static std::int64_t integer(const Scalar& value) { return value.kind == Scalar::Float ? static_cast<std::int64_t>(value.real) : value.integer; }
+    static std::int64_t integer(const Scalar& value) {
+        return value.kind == Scalar::Float ? static_cast<std::int64_t>(value.real) : value.integer;
+    }
     template <class T>
     static void check(T start, T end, T step) {
         if (step == 0) fail(ErrorKind::Runtime, "arange: step must be nonzero");
-        if (step > 0 ? end < start : end > start) fail(ErrorKind::Runtime, "arange: upper bound and lower bound inconsistent with step sign");
+        if (step > 0 ? end < start : end > start)
+            fail(ErrorKind::Runtime, "arange: upper bound and lower bound inconsistent with step sign");
     }
 };
 
@@ -146,10 +156,12 @@ struct Linspace {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::start, &Attrs::end, &Attrs::steps, &Attrs::dtype};
-    static constexpr OpText text{.schema = "_linspace(Scalar start, Scalar end, int steps, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{.schema = "_linspace(Scalar start, Scalar end, int steps, dtype dtype)",
+                                 .flags = kHidden};
     static void forward(const Attrs& attrs, Tensor& out) {
         if (attrs.steps < 0)
-            fail(ErrorKind::Runtime, "linspace: number of steps must be non-negative, got %lld", static_cast<long long>(attrs.steps));
+            fail(ErrorKind::Runtime, "linspace: number of steps must be non-negative, got %lld",
+                 static_cast<long long>(attrs.steps));
         const Tensor numbers = new_tensor(Dims{attrs.steps}, is_floating(attrs.dtype) ? attrs.dtype : DType::Float64);
         kernels::linspace(numbers.view(), attrs.start.real, attrs.end.real);
         out = converted(numbers, attrs.dtype);
@@ -164,8 +176,10 @@ struct Eye {
     static constexpr auto fields = std::tuple{&Attrs::n, &Attrs::m, &Attrs::dtype};
     static constexpr OpText text{.schema = "_eye(int n, int m, dtype dtype)", .flags = kHidden};
     static void forward(const Attrs& attrs, Tensor& out) {
-        if (attrs.n < 0) fail(ErrorKind::Runtime, "eye: n must be greater or equal to 0, got %lld", static_cast<long long>(attrs.n));
-        if (attrs.m < 0) fail(ErrorKind::Runtime, "eye: m must be greater or equal to 0, got %lld", static_cast<long long>(attrs.m));
+        if (attrs.n < 0)
+            fail(ErrorKind::Runtime, "eye: n must be greater or equal to 0, got %lld", static_cast<long long>(attrs.n));
+        if (attrs.m < 0)
+            fail(ErrorKind::Runtime, "eye: m must be greater or equal to 0, got %lld", static_cast<long long>(attrs.m));
         out = new_tensor(Dims{attrs.n, attrs.m}, attrs.dtype);
         kernels::fill(out.view(), std::int64_t{0});
         const std::int64_t length = std::min(attrs.n, attrs.m), step = attrs.m + 1;
@@ -238,10 +252,13 @@ struct Randperm {
     static constexpr auto fields = std::tuple{&Attrs::n, &Attrs::dtype};
     static constexpr OpText text{.schema = "_randperm(int n, dtype dtype)", .flags = kHidden};
     static void forward(const Attrs& attrs, Tensor& out) {
-        constexpr std::int64_t limits[kDTypes] = {2, 256, std::int64_t{1} << 31, INT64_MAX, (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 53) + 1};
-        if (attrs.n < 0) fail(ErrorKind::Runtime, "randperm: n must be non-negative, got %lld", static_cast<long long>(attrs.n));
+        constexpr std::int64_t limits[kDTypes] = {
+            2, 256, std::int64_t{1} << 31, INT64_MAX, (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 53) + 1};
+        if (attrs.n < 0)
+            fail(ErrorKind::Runtime, "randperm: n must be non-negative, got %lld", static_cast<long long>(attrs.n));
         if (attrs.n > limits[static_cast<int>(attrs.dtype)])
-            fail(ErrorKind::Runtime, "randperm: n=%lld is too large for dtype %s", static_cast<long long>(attrs.n), dtype_name(attrs.dtype));
+            fail(ErrorKind::Runtime, "randperm: n=%lld is too large for dtype %s", static_cast<long long>(attrs.n),
+                 dtype_name(attrs.dtype));
         const Tensor order = new_tensor(Dims{attrs.n}, DType::Int64);
         fill_permutation(current_generator(), order.data_as<std::int64_t>(), attrs.n);
         out = converted(order, attrs.dtype);

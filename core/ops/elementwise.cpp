@@ -27,7 +27,8 @@ Tensor as_contiguous(const Tensor& x) {
 }
 
 DType result_dtype(Tensors inputs) {
-    // Category (bool < integer < floating) decides first; within a category only the operands of the highest rank count.
+    // Category (bool < integer < floating) decides first; within a category only the operands of the highest rank
+    // count.
     const auto category = [](DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : 2; };
     DType by_rank[3] = {DType::Bool, DType::Bool, DType::Bool};  // dimensioned, 0-dim, number
     bool present[3] = {};
@@ -62,11 +63,15 @@ DType out_dtype(DType compute, Result result) { return result == Result::Bool ? 
 // A destination must be able to take the result: same shape, and a dtype of at least its category.
 void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dtype) {
     if (!same_sizes(out.sizes(), sizes))
-        fail(ErrorKind::Runtime, "%s_: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its tensor",
+        fail(ErrorKind::Runtime,
+             "%s_: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its "
+             "tensor",
              op, shape_text(out.sizes()).c_str(), shape_text(sizes).c_str());
-    const bool fits = out.dtype() == dtype || is_floating(out.dtype()) || (!is_floating(dtype) && out.dtype() != DType::Bool);
+    const bool fits =
+        out.dtype() == dtype || is_floating(out.dtype()) || (!is_floating(dtype) && out.dtype() != DType::Bool);
     if (!fits)
-        fail(ErrorKind::Runtime, "%s_: result type %s can't be cast to the desired output type %s; use the out-of-place operation", op,
+        fail(ErrorKind::Runtime,
+             "%s_: result type %s can't be cast to the desired output type %s; use the out-of-place operation", op,
              dtype_name(dtype), dtype_name(out.dtype()));
 }
 
@@ -84,7 +89,8 @@ void broadcast_view(Broadcast& b, int i, const Tensor& x, Sizes sizes) {
 
 // The general case. `first` inputs before this index keep their own dtype (the condition of where).
 template <class Call>
-void run_general(const char* op, Tensors inputs, std::size_t first, DType compute, DType result, Tensor& out, const Call& call) {
+void run_general(const char* op, Tensors inputs, std::size_t first, DType compute, DType result, Tensor& out,
+                 const Call& call) {
     Dims sizes(inputs[0].sizes());
     for (std::size_t i = 1; i < inputs.size(); ++i) sizes = broadcast_sizes(sizes, inputs[i].sizes(), op);
     if (out) check_destination(op, out, sizes, result);
@@ -122,7 +128,8 @@ inline bool alike(const Tensor& a, const Tensor& b) {
     return a->layout == b->layout || (a.contiguous() && same_sizes(a.sizes(), b.sizes()));
 }
 
-// Small arrays that lie alike in memory, and single elements beside them: one call of the loop. False if this is not that case.
+// Small arrays that lie alike in memory, and single elements beside them: one call of the loop. False if this is not
+// that case.
 template <class Call>
 bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Tensor& out, const Call& call) {
     const Tensor* whole = &inputs[0];
@@ -160,7 +167,8 @@ void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result res
         if (loop == nullptr) no_kernel(op, dtype);
         out = empty(x.layout_ref(), out_dtype(dtype, result));
         char* const data[] = {out.data(), x.data()};
-        const std::int64_t strides[] = {static_cast<std::int64_t>(item_size(out.dtype())), static_cast<std::int64_t>(item_size(dtype))};
+        const std::int64_t strides[] = {static_cast<std::int64_t>(item_size(out.dtype())),
+                                        static_cast<std::int64_t>(item_size(dtype))};
         loop(data, strides, x.numel());
         return;
     }
@@ -169,8 +177,9 @@ void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result res
     if (loop == nullptr) no_kernel(op, compute);
     const DType result_type = out_dtype(compute, result);
     if (run_flat(Tensors(&x, 1), 0, compute, result_type, out, loop)) return;
-    run_general(op, Tensors(&x, 1), 0, compute, result_type, out,
-                [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+    run_general(
+        op, Tensors(&x, 1), 0, compute, result_type, out,
+        [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
 }
 
 void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result) {
@@ -194,11 +203,13 @@ void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tenso
     if (loop == nullptr) no_kernel(op, compute);
     const DType result_type = out_dtype(compute, result);
     if (run_flat(inputs, 0, compute, result_type, out, loop)) return;
-    run_general(op, inputs, 0, compute, result_type, out,
-                [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+    run_general(
+        op, inputs, 0, compute, result_type, out,
+        [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
 }
 
-void parametric(const char* op, ParamTable loops, std::initializer_list<double> params, Tensors inputs, Tensor& out, Result result) {
+void parametric(const char* op, ParamTable loops, std::initializer_list<double> params, Tensors inputs, Tensor& out,
+                Result result) {
     const DType compute = compute_dtype(inputs, result);
     const kernels::ParamLoop loop = loops[static_cast<int>(compute)];
     if (loop == nullptr) no_kernel(op, compute);
@@ -220,8 +231,9 @@ void ternary(const char* op, Table loops, Tensors inputs, Tensor& out) {
     if (loop == nullptr) no_kernel(op, compute);
     const std::size_t first = condition_first ? 1 : 0;
     if (run_flat(inputs, first, compute, compute, out, loop)) return;
-    run_general(op, inputs, first, compute, compute, out,
-                [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+    run_general(
+        op, inputs, first, compute, compute, out,
+        [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
 }
 
 }  // namespace clew

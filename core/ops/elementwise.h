@@ -7,9 +7,9 @@
 namespace clew {
 
 enum class Result {
-    Same,     // the promoted dtype
-    Float,    // integers become float32
-    Bool,     // computed in the promoted dtype, the answer is bool
+    Same,   // the promoted dtype
+    Float,  // integers become float32
+    Bool,   // computed in the promoted dtype, the answer is bool
 };
 
 using Table = const kernels::Loop (&)[kDTypes];
@@ -22,8 +22,8 @@ void parametric(const char* op, ParamTable loops, std::initializer_list<double> 
                 Result result = Result::Same);
 void ternary(const char* op, Table loops, Tensors inputs, Tensor& out);  // inputs[0] may be bool (where)
 
-// The dtype of an operation on these tensors, by PyTorch's rules: dimensioned tensors before 0-dim ones before numbers, and within
-// the same rank the larger category wins.
+// The dtype of an operation on these tensors, by PyTorch's rules: dimensioned tensors before 0-dim ones before numbers,
+// and within the same rank the larger category wins.
 DType result_dtype(Tensors inputs);
 
 // x in another dtype as plain memory, without history: what a forward uses where a rule would say cast().

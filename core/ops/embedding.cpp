@@ -16,17 +16,19 @@ Tensor flat_indices(const Tensor& indices) {
 }
 
 Tensor lookup(const Tensor& table, const Tensor& indices) {
-    if (table.ndim() != 2) fail(ErrorKind::Runtime, "embedding: 'weight' must be 2-D, got shape %s", shape_text(table.sizes()).c_str());
+    if (table.ndim() != 2)
+        fail(ErrorKind::Runtime, "embedding: 'weight' must be 2-D, got shape %s", shape_text(table.sizes()).c_str());
     if (indices.dtype() != DType::Int64 && indices.dtype() != DType::Int32)
         fail(ErrorKind::Runtime,
-             "embedding: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got %s instead; "
+             "embedding: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+             "Int; but got %s instead; "
              "cast it to int64",
              dtype_name(indices.dtype()));
     const Tensor rows = flat_indices(indices);
     const std::int64_t position = kernels::check_bounds(rows.view(), table.size(0));
     if (position >= 0)
-        fail(ErrorKind::Index, "embedding: index out of range in self: expected 0 to %lld, got %lld", static_cast<long long>(table.size(0) - 1),
-             static_cast<long long>(rows.data_as<std::int64_t>()[position]));
+        fail(ErrorKind::Index, "embedding: index out of range in self: expected 0 to %lld, got %lld",
+             static_cast<long long>(table.size(0) - 1), static_cast<long long>(rows.data_as<std::int64_t>()[position]));
     const Tensor out = empty({rows.numel(), table.size(1)}, table.dtype());
     if (out.numel()) kernels::index_select(out.view(), table.view(), 0, rows.view());
     Dims sizes(indices.sizes());
@@ -45,9 +47,10 @@ struct EmbeddingBackward {
         std::int64_t num_weights, padding_idx;
     };
     static constexpr auto fields = std::tuple{&Attrs::num_weights, &Attrs::padding_idx};
-    static constexpr OpText text{.schema = "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx)",
-                                 .node = "EmbeddingDenseBackwardBackward0",
-                                 .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx)",
+        .node = "EmbeddingDenseBackwardBackward0",
+        .flags = kHidden};
     static void forward(const Tensor& g, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         const std::int64_t width = g.size(g.ndim() - 1);
         const Tensor grad = as_contiguous(g), rows = flat_indices(indices);
@@ -61,7 +64,8 @@ struct EmbeddingBackward {
     static constexpr auto rules = std::tuple{[](const Tensor& gg, In<1> indices, const Attrs& attrs) {
         Tensor flat = index_select(gg, 0, reshape(indices, Dims{indices->numel()}));
         if (attrs.padding_idx >= 0) {
-            const Tensor is_padding = compare("eq", reshape(indices, Dims{indices->numel(), 1}), static_cast<double>(attrs.padding_idx));
+            const Tensor is_padding =
+                compare("eq", reshape(indices, Dims{indices->numel(), 1}), static_cast<double>(attrs.padding_idx));
             flat = masked_fill(flat, is_padding, 0.0);
         }
         Dims sizes(indices->sizes());
@@ -73,14 +77,18 @@ struct EmbeddingBackward {
 struct Embedding {
     using Attrs = EmbeddingAttrs;
     static constexpr auto fields = std::tuple{&Attrs::padding_idx, &Attrs::scale_grad_by_freq, &Attrs::sparse};
-    static constexpr OpText text{
-        .schema = "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
-        .node = "EmbeddingBackward0",
-        .flags = kFunction,
-        .doc = "Rows of a table (V, D) picked by indices of any shape (*): a result of shape (*, D). The row padding_idx gets no gradient."};
+    static constexpr OpText text{.schema =
+                                     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
+                                     "scale_grad_by_freq=False, bool sparse=False)",
+                                 .node = "EmbeddingBackward0",
+                                 .flags = kFunction,
+                                 .doc =
+                                     "Rows of a table (V, D) picked by indices of any shape (*): a result of shape (*, "
+                                     "D). The row padding_idx gets no gradient."};
     static void forward(const Tensor& table, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         if (attrs.scale_grad_by_freq || attrs.sparse)
-            fail(ErrorKind::NotImplemented, "embedding: %s=True is not supported; leave it off", attrs.sparse ? "sparse" : "scale_grad_by_freq");
+            fail(ErrorKind::NotImplemented, "embedding: %s=True is not supported; leave it off",
+                 attrs.sparse ? "sparse" : "scale_grad_by_freq");
         out = lookup(table, indices);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> table, In<1> indices, const Attrs& attrs) {

@@ -33,8 +33,10 @@ struct Lend {
             .all_finite = all_finite,
             .as_strided = [](const Tensor& x, const Layout& layout,
                              std::int64_t offset) { return as_strided(x, layout.shape(), layout.steps(), offset); },
-            .as_strided_scatter = [](const Tensor& base, const Tensor& value, const Layout& layout,
-                                     std::int64_t offset) { return as_strided_scatter(base, value, layout.shape(), layout.steps(), offset); },
+            .as_strided_scatter =
+                [](const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset) {
+                    return as_strided_scatter(base, value, layout.shape(), layout.steps(), offset);
+                },
             .zeros = zeros,
             .contiguous = contiguous,
         };

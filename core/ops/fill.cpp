@@ -17,7 +17,8 @@ struct ValueAttrs {
 
 void fill_with(const Tensor& self, const Tensor& value) {
     if (value.ndim() != 0)
-        fail(ErrorKind::Runtime, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", value.ndim());
+        fail(ErrorKind::Runtime, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+             value.ndim());
     kernels::copy(self.view(), BroadcastView(value, self.sizes()));
 }
 
@@ -35,12 +36,14 @@ struct FillInPlace {
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct FillTensorInPlace {
-    static constexpr OpText text{.schema = "fill_.Tensor(Tensor self, Tensor value)", .node = "FillBackward3", .flags = kMethod | kWritesInput};
+    static constexpr OpText text{
+        .schema = "fill_.Tensor(Tensor self, Tensor value)", .node = "FillBackward3", .flags = kMethod | kWritesInput};
     static void forward(const Tensor& self, const Tensor& value, Tensor& out) {
         out = self;
         fill_with(self, value);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
 };
 struct Zero {
     static constexpr OpText text{.schema = "zero_(Tensor self)",
@@ -57,11 +60,12 @@ struct Zero {
 struct Fill {
     using Attrs = ValueAttrs;
     static constexpr auto fields = std::tuple{&Attrs::value};
-    static constexpr OpText text{.schema = "fill(Tensor self, Scalar value)",
-                                 .node = "FillBackward0",
-                                 .flags = kFunction | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "One value, a number or 0-dim tensor, everywhere in the shape and dtype of self."};
+    static constexpr OpText text{
+        .schema = "fill(Tensor self, Scalar value)",
+        .node = "FillBackward0",
+        .flags = kFunction | kOutArgument,
+        .domain = "real",
+        .doc = "One value, a number or 0-dim tensor, everywhere in the shape and dtype of self."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = empty_like(self, self.dtype());
         fill_with(out, attrs.value);
@@ -69,12 +73,14 @@ struct Fill {
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct FillTensor {
-    static constexpr OpText text{.schema = "fill.Tensor(Tensor self, Tensor value)", .node = "FillBackward1", .flags = kFunction | kOutArgument};
+    static constexpr OpText text{
+        .schema = "fill.Tensor(Tensor self, Tensor value)", .node = "FillBackward1", .flags = kFunction | kOutArgument};
     static void forward(const Tensor& self, const Tensor& value, Tensor& out) {
         out = empty_like(self, self.dtype());
         fill_with(out, value);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
 };
 
 }  // namespace

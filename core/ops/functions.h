@@ -77,8 +77,8 @@ Tensor number(double value, DType dtype);  // a wrapped number: yields to tensor
 // convert.cpp
 Tensor cast(const Tensor& x, DType dtype);  // x itself if it has the dtype
 Tensor clone(const Tensor& x);
-Tensor contiguous(const Tensor& x);         // x itself if it is
-Tensor detach(const Tensor& x);             // no node; records where history was lost
+Tensor contiguous(const Tensor& x);                            // x itself if it is
+Tensor detach(const Tensor& x);                                // no node; records where history was lost
 void copy_in_place(const Tensor& self, const Tensor& source);  // self.copy_(source)
 bool all_finite(const Tensor& x);
 
@@ -92,7 +92,8 @@ Tensor unsqueeze(const Tensor& x, int axis);
 Tensor squeeze(const Tensor& x, int axis);
 Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length);
 Tensor select(const Tensor& x, int axis, std::int64_t index);
-Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end, std::int64_t step);  // bounds as in Python
+Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end,
+             std::int64_t step);                                                      // bounds as in Python
 Tensor as_strided(const Tensor& x, Sizes sizes, Sizes strides, std::int64_t offset);  // offset relative to x
 Tensor as_strided_scatter(const Tensor& base, const Tensor& value, Sizes sizes, Sizes strides, std::int64_t offset);
 

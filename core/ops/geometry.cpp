@@ -12,7 +12,9 @@ Dims infer_sizes(const Tensor& x, const Dims& wanted, const char* op) {
     std::int64_t known = 1;
     for (int i = 0; i < sizes.size(); ++i) {
         if (sizes[i] == -1) {
-            if (unknown >= 0) fail(ErrorKind::Runtime, "%s: only one dimension can be inferred, got %s", op, shape_text(wanted).c_str());
+            if (unknown >= 0)
+                fail(ErrorKind::Runtime, "%s: only one dimension can be inferred, got %s", op,
+                     shape_text(wanted).c_str());
             unknown = i;
         } else if (sizes[i] < 0) {
             fail(ErrorKind::Runtime, "%s: invalid shape dimension %lld in %s; sizes are 0 or more, or one -1", op,
@@ -23,7 +25,9 @@ Dims infer_sizes(const Tensor& x, const Dims& wanted, const char* op) {
     }
     if (unknown >= 0) {
         if (known == 0)
-            fail(ErrorKind::Runtime, "%s: cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any value and is ambiguous",
+            fail(ErrorKind::Runtime,
+                 "%s: cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can "
+                 "be any value and is ambiguous",
                  op, shape_text(wanted).c_str());
         sizes[unknown] = x.numel() / known;
         known *= sizes[unknown];
@@ -36,7 +40,8 @@ Dims infer_sizes(const Tensor& x, const Dims& wanted, const char* op) {
 
 LayoutRef view_layout(const Layout& from, Sizes sizes) {
     if (from.contiguous) return Layout::make(sizes);
-    // Blocks of axes that are contiguous among themselves are cut up again by the new sizes, from the last to the first.
+    // Blocks of axes that are contiguous among themselves are cut up again by the new sizes, from the last to the
+    // first.
     Dims strides(sizes);
     int to = static_cast<int>(sizes.size()) - 1;
     std::int64_t from_block = 1, to_block = 1;
@@ -62,21 +67,27 @@ LayoutRef view_layout(const Layout& from, Sizes sizes) {
 LayoutRef expanded_layout(const Tensor& x, const Dims& wanted) {
     const int lead = wanted.size() - x.ndim();
     if (lead < 0)
-        fail(ErrorKind::Runtime, "expand: the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)",
+        fail(ErrorKind::Runtime,
+             "expand: the number of sizes provided (%d) must be greater or equal to the number of dimensions in the "
+             "tensor (%d)",
              wanted.size(), x.ndim());
     Dims sizes = wanted, strides = wanted;
     for (int i = 0; i < wanted.size(); ++i) {
         const std::int64_t own = i < lead ? 1 : x.size(i - lead);
         if (wanted[i] == -1) {
-            if (i < lead) fail(ErrorKind::Runtime, "expand: size -1 isn't allowed in a leading, non-existing dimension %d", i);
+            if (i < lead)
+                fail(ErrorKind::Runtime, "expand: size -1 isn't allowed in a leading, non-existing dimension %d", i);
             sizes[i] = own;
         } else if (wanted[i] < 0) {
-            fail(ErrorKind::Runtime, "expand: invalid size %lld in %s", static_cast<long long>(wanted[i]), shape_text(wanted).c_str());
+            fail(ErrorKind::Runtime, "expand: invalid size %lld in %s", static_cast<long long>(wanted[i]),
+                 shape_text(wanted).c_str());
         } else if (own != wanted[i] && own != 1) {
             fail(ErrorKind::Runtime,
-                 "expand: The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d. Target "
+                 "expand: The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton "
+                 "dimension %d. Target "
                  "sizes: %s. Tensor sizes: %s",
-                 static_cast<long long>(wanted[i]), static_cast<long long>(own), i, shape_text(wanted).c_str(), shape_text(x.sizes()).c_str());
+                 static_cast<long long>(wanted[i]), static_cast<long long>(own), i, shape_text(wanted).c_str(),
+                 shape_text(x.sizes()).c_str());
         }
         strides[i] = i < lead || own != sizes[i] ? 0 : x.stride(i - lead);
     }
@@ -93,13 +104,16 @@ LayoutRef swapped_layout(const Tensor& x, int a, int b) {
 
 Dims check_permutation(const Dims& axes, int ndim) {
     if (axes.size() != ndim)
-        fail(ErrorKind::Runtime, "permute: number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. %d is not equal to %d",
+        fail(ErrorKind::Runtime,
+             "permute: number of dimensions in the tensor input does not match the length of the desired ordering of "
+             "dimensions i.e. %d is not equal to %d",
              ndim, axes.size());
     Dims result;
     std::uint32_t seen = 0;
     for (const auto axis : axes) {
         const int wrapped = wrap_axis(axis, ndim, "permute");
-        if (seen >> wrapped & 1) fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s", shape_text(axes).c_str());
+        if (seen >> wrapped & 1)
+            fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s", shape_text(axes).c_str());
         seen |= 1u << wrapped;
         result.push_back(wrapped);
     }

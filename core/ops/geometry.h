@@ -22,8 +22,8 @@ Dims contiguous_strides(Sizes sizes);
 Part diagonal_part(Sizes sizes, Sizes strides, std::int64_t offset, std::int64_t dim1, std::int64_t dim2);
 
 Tensor view_part(const Tensor& x, const Part& part);
-// Zeros of `sizes` with x at `part` of them (differentiable); the inverse of view_part on contiguous memory. Where the part
-// overlaps itself, values add up.
+// Zeros of `sizes` with x at `part` of them (differentiable); the inverse of view_part on contiguous memory. Where the
+// part overlaps itself, values add up.
 Tensor embed(const Tensor& x, Sizes sizes, const Part& part);
 
 }  // namespace clew

@@ -23,27 +23,31 @@ Split split_at(Sizes sizes, std::int64_t axes) {
 
 const void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
 
-// The last `axes` axes are normalised. Outputs 1 and 2, the means and reciprocal deviations, are there for the gradient.
+// The last `axes` axes are normalised. Outputs 1 and 2, the means and reciprocal deviations, are there for the
+// gradient.
 struct NativeLayerNorm {
     struct Attrs {
         std::int64_t axes;
         double eps;
     };
     static constexpr auto fields = std::tuple{&Attrs::axes, &Attrs::eps};
-    static constexpr OpText text{.schema = "native_layer_norm(Tensor input, Tensor? weight, Tensor? bias, int axes, float eps)",
-                                 .node = "NativeLayerNormBackward0",
-                                 .flags = kHidden,
-                                 .outputs = "result0 result1 result2"};
-    static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Attrs& attrs, Tensor& out, Tensor& mean_of_x, Tensor& rstd) {
+    static constexpr OpText text{
+        .schema = "native_layer_norm(Tensor input, Tensor? weight, Tensor? bias, int axes, float eps)",
+        .node = "NativeLayerNormBackward0",
+        .flags = kHidden,
+        .outputs = "result0 result1 result2"};
+    static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Attrs& attrs, Tensor& out,
+                        Tensor& mean_of_x, Tensor& rstd) {
         const Split split = split_at(x.sizes(), attrs.axes);
-        const Tensor in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight, shift = bias ? as_contiguous(bias) : bias;
+        const Tensor in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight,
+                     shift = bias ? as_contiguous(bias) : bias;
         out = empty(in.layout_ref(), x.dtype());
         Dims kept(x.sizes());
         for (std::int64_t i = 0; i < attrs.axes; ++i) kept[kept.size() - 1 - static_cast<int>(i)] = 1;
         mean_of_x = empty(kept, x.dtype());
         rstd = empty(kept, x.dtype());
-        kernels::layer_norm({x.dtype(), split.outer, split.inner}, out.data(), mean_of_x.data(), rstd.data(), in.data(), data_or_null(scale),
-                            data_or_null(shift), attrs.eps);
+        kernels::layer_norm({x.dtype(), split.outer, split.inner}, out.data(), mean_of_x.data(), rstd.data(), in.data(),
+                            data_or_null(scale), data_or_null(shift), attrs.eps);
     }
 
     static Saves saves(std::uint64_t needs, const Attrs&) {
@@ -65,7 +69,8 @@ struct NativeLayerNorm {
             call.results[2] = g;
             return;
         }
-        const Tensor x = saved_input(call, 0), weight = saved_input(call, 1), mean_of_x = saved_output(call, 1), rstd = saved_output(call, 2);
+        const Tensor x = saved_input(call, 0), weight = saved_input(call, 1), mean_of_x = saved_output(call, 1),
+                     rstd = saved_output(call, 2);
         const Split split = split_at(x.sizes(), attributes_of<Attrs>(call).axes);
         const Tensor grad = as_contiguous(g), in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight;
         void* into[3] = {};
@@ -74,8 +79,8 @@ struct NativeLayerNorm {
             call.results[static_cast<std::size_t>(i)] = empty(input_layout(call, i).shape(), x.dtype());
             into[i] = call.results[static_cast<std::size_t>(i)].data();
         }
-        kernels::layer_norm_backward({x.dtype(), split.outer, split.inner}, into[0], into[1], into[2], grad.data(), in.data(), mean_of_x.data(),
-                                     rstd.data(), data_or_null(scale));
+        kernels::layer_norm_backward({x.dtype(), split.outer, split.inner}, into[0], into[1], into[2], grad.data(),
+                                     in.data(), mean_of_x.data(), rstd.data(), data_or_null(scale));
     }
     // The same in operations, for derivatives of the derivative.
     static void composed_backward(BackwardCall& call) {
@@ -99,11 +104,14 @@ struct NativeLayerNorm {
 void check_parameter(const char* name, const Tensor& parameter, const Dims& shape, const Tensor& x) {
     if (!parameter) return;
     if (!same_sizes(parameter.sizes(), shape))
-        fail(ErrorKind::Runtime, "layer_norm: Expected %s to be of same shape as normalized_shape, but got %s of shape %s and normalized_shape = %s",
+        fail(ErrorKind::Runtime,
+             "layer_norm: Expected %s to be of same shape as normalized_shape, but got %s of shape %s and "
+             "normalized_shape = %s",
              name, name, shape_text(parameter.sizes()).c_str(), shape_text(shape).c_str());
     if (parameter.dtype() != x.dtype())
-        fail(ErrorKind::Runtime, "layer_norm: mixed dtype: expected %s to have dtype %s like the input, got %s; cast it", name, dtype_name(x.dtype()),
-             dtype_name(parameter.dtype()));
+        fail(ErrorKind::Runtime,
+             "layer_norm: mixed dtype: expected %s to have dtype %s like the input, got %s; cast it", name,
+             dtype_name(x.dtype()), dtype_name(parameter.dtype()));
 }
 
 struct LayerNorm {
@@ -113,21 +121,28 @@ struct LayerNorm {
         bool cudnn_enable;
     };
     static constexpr auto fields = std::tuple{&Attrs::normalized_shape, &Attrs::eps, &Attrs::cudnn_enable};
-    static constexpr OpText text{.schema = "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
-                                           "eps=1e-05, bool cudnn_enable=True)",
-                                 .flags = kFunction | kComposite,
-                                 .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over the last axes, of the sizes normalized_shape."};
+    static constexpr OpText text{
+        .schema =
+            "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+            "eps=1e-05, bool cudnn_enable=True)",
+        .flags = kFunction | kComposite,
+        .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over the last axes, of the sizes normalized_shape."};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& weight, const Tensor& bias, Tensor& out) {
         const Dims& shape = attrs.normalized_shape;
         if (shape.empty())
-            fail(ErrorKind::Runtime, "layer_norm: Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-                                     "normalized_shape = []");
+            fail(ErrorKind::Runtime,
+                 "layer_norm: Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+                 "element, but got "
+                 "normalized_shape = []");
         if (!is_floating(x.dtype()))
-            fail(ErrorKind::NotImplemented, "layer_norm: not implemented for dtype %s; cast the input first", dtype_name(x.dtype()));
+            fail(ErrorKind::NotImplemented, "layer_norm: not implemented for dtype %s; cast the input first",
+                 dtype_name(x.dtype()));
         bool fits = x.ndim() >= shape.size();
         for (int i = 1; fits && i <= shape.size(); ++i) fits = x.size(x.ndim() - i) == shape[shape.size() - i];
         if (!fits)
-            fail(ErrorKind::Runtime, "layer_norm: Given normalized_shape=%s, expected input with the last sizes to be these, but got input of size %s",
+            fail(ErrorKind::Runtime,
+                 "layer_norm: Given normalized_shape=%s, expected input with the last sizes to be these, but got input "
+                 "of size %s",
                  shape_text(shape).c_str(), shape_text(x.sizes()).c_str());
         check_parameter("weight", weight, shape, x);
         check_parameter("bias", bias, shape, x);

@@ -1,6 +1,8 @@
 // Losses that compare element by element.
 #include "core/ops/loss.h"
 
+#include <algorithm>
+
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/ops/apply.h"
@@ -12,13 +14,15 @@ namespace clew {
 
 void check_reduction(const char* op, std::int64_t reduction) {
     if (reduction < kNone || reduction > kSum)
-        fail(ErrorKind::Value, "%s: expected reduction to be 0 (none), 1 (mean) or 2 (sum), got %lld", op, static_cast<long long>(reduction));
+        fail(ErrorKind::Value, "%s: expected reduction to be 0 (none), 1 (mean) or 2 (sum), got %lld", op,
+             static_cast<long long>(reduction));
 }
 
 void need_no_gradient(const char* op, const char* argument, const Tensor& x) {
     if (x && grad_enabled() && x.requires_grad())
         fail(ErrorKind::Runtime,
-             "%s: The function '%s' is not differentiable with respect to argument '%s'. This input cannot have requires_grad True; detach() it",
+             "%s: The function '%s' is not differentiable with respect to argument '%s'. This input cannot have "
+             "requires_grad True; detach() it",
              op, op, argument);
 }
 
@@ -29,16 +33,18 @@ struct ReductionAttrs {
 };
 
 // The same reduction by operations that record themselves.
-Tensor reduced(const Tensor& loss, std::int64_t reduction) { return reduction == kNone ? loss : reduction == kMean ? mean(loss) : sum(loss); }
+Tensor reduced(const Tensor& loss, std::int64_t reduction) {
+    return reduction == kNone ? loss : reduction == kMean ? mean(loss) : sum(loss);
+}
 
-// The gradient of each element of a loss of `count` elements.
-Tensor of_each(const Tensor& g, std::int64_t reduction, std::int64_t count) {
-    return reduction == kMean ? div(g, static_cast<double>(count)) : g;
+// What a mean divided by, for its gradient: of a loss without elements that is empty too, and must not become 0 / 0.
+double divisor(std::int64_t reduction, std::int64_t count) {
+    return reduction == kMean ? static_cast<double>(std::max<std::int64_t>(count, 1)) : 1;
 }
 
 Tensor mse_gradient(const Tensor& g, const Tensor& input, const Tensor& target, std::int64_t reduction) {
     const Tensor difference = sub(input, target);
-    return mul(difference, mul(g, reduction == kMean ? 2.0 / static_cast<double>(difference.numel()) : 2.0));
+    return mul(difference, mul(g, 2 / divisor(reduction, difference.numel())));
 }
 
 struct MseLoss {
@@ -54,7 +60,8 @@ struct MseLoss {
         Tensor difference;
         binary("mse_loss", kernels::arithmetic().sub, input, target, difference);
         if (!is_floating(difference.dtype()))
-            fail(ErrorKind::NotImplemented, "mse_loss: not implemented for dtype %s; cast the input first", dtype_name(difference.dtype()));
+            fail(ErrorKind::NotImplemented, "mse_loss: not implemented for dtype %s; cast the input first",
+                 dtype_name(difference.dtype()));
         if (attrs.reduction == kNone) {
             unary("mse_loss", kernels::unary().square, difference, out);
             return;
@@ -63,8 +70,12 @@ struct MseLoss {
         if (attrs.reduction == kMean) scale_in_place(out, static_cast<double>(difference.numel()));
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) { return mse_gradient(g, input, target, attrs.reduction); },
-        [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) { return mse_gradient(g, target, input, attrs.reduction); },
+        [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {
+            return mse_gradient(g, input, target, attrs.reduction);
+        },
+        [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {
+            return mse_gradient(g, target, input, attrs.reduction);
+        },
     };
 };
 
@@ -91,33 +102,42 @@ Tensor binary_without_history(Table loops, const Tensor& a, const Tensor& b) {
 struct BinaryCrossEntropy {
     using Attrs = ReductionAttrs;
     static constexpr auto fields = std::tuple{&Attrs::reduction};
-    static constexpr OpText text{.schema = "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? "
-                                           "pos_weight=None, int reduction=1)",
-                                 .node = "BinaryCrossEntropyWithLogitsBackward0",
-                                 .flags = kFunction,
-                                 .domain = "real",
-                                 .doc = "-(pos_weight * t * log(p) + (1 - t) * log(1 - p)) * weight with p = sigmoid(self), exact for large self."};
+    static constexpr OpText text{
+        .schema =
+            "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? "
+            "pos_weight=None, int reduction=1)",
+        .node = "BinaryCrossEntropyWithLogitsBackward0",
+        .flags = kFunction,
+        .domain = "real",
+        .doc =
+            "-(pos_weight * t * log(p) + (1 - t) * log(1 - p)) * weight with p = sigmoid(self), exact for large self."};
     // (1 - t) x - (1 + (pos_weight - 1) t) log(sigmoid(x))
-    static void forward(const Tensor& x, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& x, const Tensor& target, const Tensor& weight, const Tensor& pos_weight,
+                        const Attrs& attrs, Tensor& out) {
         constexpr const char* op = "binary_cross_entropy_with_logits";
         check_reduction(op, attrs.reduction);
         need_no_gradient(op, "weight", weight);
         need_no_gradient(op, "pos_weight", pos_weight);
         if (!same_sizes(x.sizes(), target.sizes()))
-            fail(ErrorKind::Runtime, "%s: Target size (%s) must be the same as input size (%s)", op, shape_text(target.sizes()).c_str(),
-                 shape_text(x.sizes()).c_str());
+            fail(ErrorKind::Runtime, "%s: Target size (%s) must be the same as input size (%s)", op,
+                 shape_text(target.sizes()).c_str(), shape_text(x.sizes()).c_str());
         if (!is_floating(x.dtype()) || !is_floating(target.dtype()))
-            fail(ErrorKind::Runtime, "%s: result type Float can't be cast to the desired output type: expected floating input and target, got %s and %s",
+            fail(ErrorKind::Runtime,
+                 "%s: result type Float can't be cast to the desired output type: expected floating input and target, "
+                 "got %s and %s",
                  op, dtype_name(x.dtype()), dtype_name(target.dtype()));
         const auto& arithmetic = kernels::arithmetic();
         const Tensor one = number(1.0, DType::Float64);
         Tensor log_probability;
         unary(op, kernels::activation().logsigmoid, x, log_probability);
         if (pos_weight) {
-            const Tensor extra = binary_without_history(arithmetic.mul, binary_without_history(arithmetic.sub, pos_weight, one), target);
-            log_probability = binary_without_history(arithmetic.mul, log_probability, binary_without_history(arithmetic.add, extra, one));
+            const Tensor extra =
+                binary_without_history(arithmetic.mul, binary_without_history(arithmetic.sub, pos_weight, one), target);
+            log_probability = binary_without_history(arithmetic.mul, log_probability,
+                                                     binary_without_history(arithmetic.add, extra, one));
         }
-        const Tensor linear = binary_without_history(arithmetic.mul, binary_without_history(arithmetic.sub, one, target), x);
+        const Tensor linear =
+            binary_without_history(arithmetic.mul, binary_without_history(arithmetic.sub, one, target), x);
         Tensor loss = binary_without_history(arithmetic.sub, linear, log_probability);
         if (weight) loss = binary_without_history(arithmetic.mul, loss, weight);
         if (attrs.reduction == kNone) {
@@ -128,7 +148,7 @@ struct BinaryCrossEntropy {
         if (attrs.reduction == kMean) scale_in_place(out, static_cast<double>(loss.numel()));
     }
     static Tensor weighted(const Tensor& g, const Tensor& weight, std::int64_t count, const Attrs& attrs) {
-        const Tensor each = of_each(g, attrs.reduction, count);
+        const Tensor each = attrs.reduction == kMean ? div(g, divisor(attrs.reduction, count)) : g;
         return weight ? mul(each, weight) : each;
     }
     static constexpr auto rules = std::tuple{

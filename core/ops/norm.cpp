@@ -43,14 +43,16 @@ Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) 
     if (std::isinf(order)) {
         if (x.numel() == 0 && reduced_count(x.sizes(), mask) == 0)
             fail(ErrorKind::Runtime,
-                 "linalg.vector_norm cannot compute the %s norm on an empty tensor because the operation does not have an identity",
+                 "linalg.vector_norm cannot compute the %s norm on an empty tensor because the operation does not have "
+                 "an identity",
                  order > 0 ? "inf" : "-inf");
         return reduce_axes(order > 0 ? ReduceKind::Max : ReduceKind::Min, absolute(x), mask, keepdim);
     }
     return raised(reduce_axes(ReduceKind::Sum, raised(absolute(x), order), mask, keepdim), 1 / order);
 }
 
-// `g` and `norm` have size 1 along the axes of the norm. At the origin, and at 0 for each element, the subgradient is 0.
+// `g` and `norm` have size 1 along the axes of the norm. At the origin, and at 0 for each element, the subgradient is
+// 0.
 Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& norm, double order, std::uint32_t mask) {
     if (order == 0) return zeros_like(x);
     if (order == 1) return mul(g, sign(x));
@@ -61,7 +63,8 @@ Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& norm, doubl
     }
     const Tensor divisor = masked_fill(norm, compare("eq", norm, 0.0), 1.0);
     if (order == 2) return mul(x, div(g, divisor));
-    // sign(x) |x|^(order - 1), with 1 in place of 0 where the power would be infinite there or have infinite derivatives.
+    // sign(x) |x|^(order - 1), with 1 in place of 0 where the power would be infinite there or have infinite
+    // derivatives.
     const Tensor is_zero = compare("eq", x, 0.0), size = masked_fill(abs(x), is_zero, 1.0);
     const Tensor slope = masked_fill(mul(sign(x), pow(size, order - 1)), is_zero, 0.0);
     return mul(slope, div(g, pow(divisor, order - 1)));
@@ -71,17 +74,22 @@ struct VectorNorm {
     using Attrs = NormAttrs;
     static constexpr auto fields = std::tuple{&Attrs::ord, &Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
     static constexpr OpText text{
-        .schema = "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+        .schema =
+            "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
         .node = "LinalgVectorNormBackward0",
         .flags = kHidden | kOutArgument,
         .domain = "real",
-        .doc = "The ord-th root of the sum of |self| ** ord over the given axes; inf and -inf give the largest and the smallest |self|."};
+        .doc =
+            "The ord-th root of the sum of |self| ** ord over the given axes; inf and -inf give the largest and the "
+            "smallest |self|."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (!is_floating(x.dtype()))
-            fail(ErrorKind::Runtime, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s; cast it first",
+            fail(ErrorKind::Runtime,
+                 "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s; cast it first",
                  dtype_name(x.dtype()));
         if (attrs.dtype && !is_floating(*attrs.dtype))
-            fail(ErrorKind::Runtime, "linalg.vector_norm: dtype should be floating point, got %s", dtype_name(*attrs.dtype));
+            fail(ErrorKind::Runtime, "linalg.vector_norm: dtype should be floating point, got %s",
+                 dtype_name(*attrs.dtype));
         const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "linalg.vector_norm");
         out = norm_of(converted(x, attrs.dtype.value_or(x.dtype())), attrs.ord.real, mask, attrs.keepdim);
     }
@@ -101,10 +109,11 @@ struct Norm {
         std::optional<DType> dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
-    static constexpr OpText text{.schema = "norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
-                                 .flags = kBoth | kComposite | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "The p-norm over the given axes, of all elements by default; its gradient at 0 is 0."};
+    static constexpr OpText text{
+        .schema = "norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
+        .flags = kBoth | kComposite | kOutArgument,
+        .domain = "real",
+        .doc = "The p-norm over the given axes, of all elements by default; its gradient at 0 is 0."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = run<VectorNorm>({attrs.p.value_or(Scalar::of(2.0)), attrs.dim, attrs.keepdim, attrs.dtype}, x);
     }
@@ -118,12 +127,15 @@ struct NamedNorm {
         std::optional<DType> dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
-    static constexpr OpText text{.schema = "norm.name(Tensor self, str p, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
-                                 .flags = kBoth | kComposite | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "The norm of this name: 'fro' is the root of the sum of squares."};
+    static constexpr OpText text{
+        .schema = "norm.name(Tensor self, str p, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
+        .flags = kBoth | kComposite | kOutArgument,
+        .domain = "real",
+        .doc = "The norm of this name: 'fro' is the root of the sum of squares."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (attrs.p == "nuc") fail(ErrorKind::NotImplemented, "norm: the nuclear norm (p='nuc') is not supported; use p='fro' or a number");
+        if (attrs.p == "nuc")
+            fail(ErrorKind::NotImplemented,
+                 "norm: the nuclear norm (p='nuc') is not supported; use p='fro' or a number");
         if (!(attrs.p == "fro")) fail(ErrorKind::Runtime, "linalg.matrix_norm: Order %s not supported.", attrs.p.data);
         out = run<VectorNorm>({Scalar::of(2.0), attrs.dim, attrs.keepdim, attrs.dtype}, x);
     }

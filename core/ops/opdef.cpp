@@ -52,15 +52,25 @@ void assign(Dims& field, const Value& value) {
 void assign(Text& field, const Value& value) { field = value.text; }
 void assign(DType& field, const Value& value) { field = static_cast<DType>(value.integer); }
 
-void read(const bool& field, Value& value) { value = {.tag = Value::Bool, .integer = field, .real = 0, .dims = {}, .text = {}}; }
-void read(const std::int64_t& field, Value& value) { value = {.tag = Value::Int, .integer = field, .real = 0, .dims = {}, .text = {}}; }
-void read(const double& field, Value& value) { value = {.tag = Value::Float, .integer = 0, .real = field, .dims = {}, .text = {}}; }
+void read(const bool& field, Value& value) {
+    value = {.tag = Value::Bool, .integer = field, .real = 0, .dims = {}, .text = {}};
+}
+void read(const std::int64_t& field, Value& value) {
+    value = {.tag = Value::Int, .integer = field, .real = 0, .dims = {}, .text = {}};
+}
+void read(const double& field, Value& value) {
+    value = {.tag = Value::Float, .integer = 0, .real = field, .dims = {}, .text = {}};
+}
 void read(const Scalar& field, Value& value) {
     const auto tag = field.kind == Scalar::Float ? Value::Float : field.kind == Scalar::Bool ? Value::Bool : Value::Int;
     value = {.tag = tag, .integer = field.integer, .real = field.real, .dims = {}, .text = {}};
 }
-void read(const Dims& field, Value& value) { value = {.tag = Value::IntList, .integer = 0, .real = 0, .dims = field, .text = {}}; }
-void read(const Text& field, Value& value) { value = {.tag = Value::Text, .integer = 0, .real = 0, .dims = {}, .text = field}; }
+void read(const Dims& field, Value& value) {
+    value = {.tag = Value::IntList, .integer = 0, .real = 0, .dims = field, .text = {}};
+}
+void read(const Text& field, Value& value) {
+    value = {.tag = Value::Text, .integer = 0, .real = 0, .dims = {}, .text = field};
+}
 void read(const DType& field, Value& value) {
     value = {.tag = Value::DType, .integer = static_cast<std::int64_t>(field), .real = 0, .dims = {}, .text = {}};
 }
@@ -72,14 +82,15 @@ void finish(OpDef& def) {
     def.in_place_name = def.schema.name + (def.is(kWritesInput) ? "" : "_");
     std::size_t tensors = 0, others = 0;
     for (const Argument& argument : def.schema.arguments) {
-        const bool tensor = argument.type == ArgType::Tensor || argument.type == ArgType::Operand || argument.type == ArgType::TensorList;
+        const bool tensor = argument.type == ArgType::Tensor || argument.type == ArgType::Operand ||
+                            argument.type == ArgType::TensorList;
         (tensor ? tensors : others) += 1;
         def.variadic = def.variadic || argument.type == ArgType::TensorList;
     }
     if (others != def.fields.size())
-        fail(ErrorKind::Value, "%s: the schema has %zu attributes, the struct %zu fields", def.name, others, def.fields.size());
-    if (def.saved_by_rule.size() > tensors)
-        fail(ErrorKind::Value, "%s: more rules than tensor arguments", def.name);
+        fail(ErrorKind::Value, "%s: the schema has %zu attributes, the struct %zu fields", def.name, others,
+             def.fields.size());
+    if (def.saved_by_rule.size() > tensors) fail(ErrorKind::Value, "%s: more rules than tensor arguments", def.name);
     if (def.is(kNonDifferentiable)) def.differentiable = false;
     std::string names = def.text.outputs;
     for (std::size_t start = 0; start <= names.size();) {

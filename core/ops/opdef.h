@@ -10,17 +10,18 @@
 //     };
 //
 // Note [What a rule's parameters say]
-// rules[i] gives the gradient of input i. Its parameters declare what is saved: In<1> means that input 1 is kept, and only if input
-// 0 needs a gradient; Out<> keeps the output; Shape<i> reads the shape of input i, which must be the input of this rule, and
-// keeps nothing; `const Attrs&` reads the attributes. A rule need not undo broadcasting or promotion: the engine sums and
-// casts what it returns to what the input was.
-// Where inputs share work, a struct has `static void backward(BackwardCall&)` and `static Saves saves(needs, attrs)` instead; where
-// what to save depends on how many inputs there are, `saves(Tensors inputs, needs, attrs)`.
+// rules[i] gives the gradient of input i. Its parameters declare what is saved: In<1> means that input 1 is kept, and
+// only if input 0 needs a gradient; Out<> keeps the output; Shape<i> reads the shape of input i, which must be the
+// input of this rule, and keeps nothing; `const Attrs&` reads the attributes. A rule need not undo broadcasting or
+// promotion: the engine sums and casts what it returns to what the input was. Where inputs share work, a struct has
+// `static void backward(BackwardCall&)` and `static Saves saves(needs, attrs)` instead; where what to save depends on
+// how many inputs there are, `saves(Tensors inputs, needs, attrs)`.
 //
-// forward's parameters are the inputs (`const Tensor&`; `Tensors` takes as many as the list has), `const Attrs&`, and the outputs
-// (`Tensor&`). An output that is not empty on entry is a destination to write into (in-place and out=), with its own dtype.
-// An operation whose number of outputs depends on its arguments (split) takes them all as `std::span<Tensor>`, and has
-// `static std::size_t outputs(Tensors inputs, const Attrs&)`: apply's caller asks it how many to bring.
+// forward's parameters are the inputs (`const Tensor&`; `Tensors` takes as many as the list has), `const Attrs&`, and
+// the outputs
+// (`Tensor&`). An output that is not empty on entry is a destination to write into (in-place and out=), with its own
+// dtype. An operation whose number of outputs depends on its arguments (split) takes them all as `std::span<Tensor>`,
+// and has `static std::size_t outputs(Tensors inputs, const Attrs&)`: apply's caller asks it how many to bring.
 #pragma once
 #include <cstring>
 #include <span>
@@ -44,32 +45,33 @@ struct ForwardCall {
 };
 
 struct Saves {
-    std::uint32_t inputs = 0;   // bit i: keep input i
+    std::uint32_t inputs = 0;  // bit i: keep input i
     std::uint32_t outputs = 0;
 };
 
 enum OpFlag : std::uint32_t {
-    kMethod = 1,           // x.op(...)
-    kFunction = 2,         // clew.op(...)
-    kInPlace = 4,          // x.op_(...) is derived
-    kOutArgument = 8,      // op(..., out=) is derived
-    kView = 16,            // the result looks at the memory of input 0
+    kMethod = 1,       // x.op(...)
+    kFunction = 2,     // clew.op(...)
+    kInPlace = 4,      // x.op_(...) is derived
+    kOutArgument = 8,  // op(..., out=) is derived
+    kView = 16,        // the result looks at the memory of input 0
     kNonDifferentiable = 32,
-    kHidden = 64,          // only for rules and for Python code of ours: clew._core.ops.<name>
-    kProperty = 128,       // x.op without parentheses
-    kWritesInput = 256,    // input 0 is written (copy_, fill_ ...): only the in-place form exists
-    kManyViews = 512,      // a view with any number of outputs: split, unbind
-    kComposite = 1024,     // forward calls operations that record themselves; apply() only passes it on
+    kHidden = 64,        // only for rules and for Python code of ours: clew._core.ops.<name>
+    kProperty = 128,     // x.op without parentheses
+    kWritesInput = 256,  // input 0 is written (copy_, fill_ ...): only the in-place form exists
+    kManyViews = 512,    // a view with any number of outputs: split, unbind
+    kComposite = 1024,   // forward calls operations that record themselves; apply() only passes it on
     kBoth = kMethod | kFunction,
 };
 
 struct OpText {
     const char* schema;
-    const char* node = "";        // PyTorch's name of the node
-    const char* operators = "";   // "__mul__ __rmul__": Python's operators that mean this; __r...__ with operands exchanged
+    const char* node = "";  // PyTorch's name of the node
+    const char* operators =
+        "";  // "__mul__ __rmul__": Python's operators that mean this; __r...__ with operands exchanged
     std::uint32_t flags = kBoth;
     const char* outputs = "result";  // names, for _saved_<name>
-    const char* domain = "";      // where tests may sample: "real", "positive", "unit" ... (tests/ops)
+    const char* domain = "";         // where tests may sample: "real", "positive", "unit" ... (tests/ops)
     const char* doc = "";
 };
 
@@ -88,14 +90,15 @@ struct OpDef : NodeKind {
     Schema schema;
     void (*forward)(ForwardCall&) = nullptr;
     std::uint32_t output_count = 1;
-    std::vector<Saves> saved_by_rule;                               // rule by rule
+    std::vector<Saves> saved_by_rule;                                                             // rule by rule
     Saves (*joint_saves)(Tensors inputs, std::uint64_t needs, const void* attributes) = nullptr;  // or all at once
-    std::size_t (*count_outputs)(Tensors inputs, const void* attributes) = nullptr;  // where arguments decide; else output_count
+    std::size_t (*count_outputs)(Tensors inputs,
+                                 const void* attributes) = nullptr;  // where arguments decide; else output_count
     bool differentiable = false;
-    bool variadic = false;                 // a Tensor[] among the inputs
-    std::vector<Field> fields;             // in the order of the schema's arguments that are no tensors
+    bool variadic = false;      // a Tensor[] among the inputs
+    std::vector<Field> fields;  // in the order of the schema's arguments that are no tensors
     std::vector<std::string> output_names;
-    std::string in_place_name;             // "mul_": what errors and the write log say
+    std::string in_place_name;  // "mul_": what errors and the write log say
     bool is(OpFlag flag) const { return (text.flags & flag) != 0; }
 };
 
@@ -143,7 +146,8 @@ const Attrs& attributes_of(BackwardCall& call) {
     return *static_cast<const Attrs*>(call.node.attributes());
 }
 
-// ------------------------------------------------------------------------------------------------- from struct to OpDef
+// ------------------------------------------------------------------------------------------------- from struct to
+// OpDef
 namespace opdef_detail {
 
 template <class F>
@@ -203,7 +207,8 @@ decltype(auto) rule_argument(BackwardCall& call) {
     } else if constexpr (std::is_same_v<P, const Attrs&>) {
         return attributes_of<Attrs>(call);
     } else {
-        static_assert(std::is_same_v<P, const Tensor&>, "a rule takes const Tensor& (the gradient), In, Out, Shape or const Attrs&");
+        static_assert(std::is_same_v<P, const Tensor&>,
+                      "a rule takes const Tensor& (the gradient), In, Out, Shape or const Attrs&");
         return static_cast<const Tensor&>(call.incoming[0]);
     }
 }
@@ -219,7 +224,8 @@ void backward_by_rules(BackwardCall& call, std::index_sequence<I...>) {
         using Rule = std::tuple_element_t<K, std::remove_const_t<decltype(Op::rules)>>;
         if constexpr (!std::is_same_v<Rule, std::nullptr_t>)
             if (call.needs(K))
-                call.results[K] = call_rule<Attrs>(std::get<K>(Op::rules), call, static_cast<typename Signature<Rule>::Args*>(nullptr));
+                call.results[K] = call_rule<Attrs>(std::get<K>(Op::rules), call,
+                                                   static_cast<typename Signature<Rule>::Args*>(nullptr));
     };
     (one.template operator()<I>(), ...);
 }
@@ -247,7 +253,8 @@ struct Cursor {
         } else if constexpr (std::is_same_v<P, std::span<Tensor>>) {
             return call.outputs;
         } else {
-            static_assert(std::is_same_v<P, Tensor&>, "forward takes const Tensor&, Tensors, const Attrs& and Tensor& outputs");
+            static_assert(std::is_same_v<P, Tensor&>,
+                          "forward takes const Tensor&, Tensors, const Attrs& and Tensor& outputs");
             return static_cast<Tensor&>(call.outputs[output++]);
         }
     }
@@ -322,7 +329,8 @@ OpDef& definition() {
         made->text = Op::text;
         if constexpr (!std::is_same_v<Attrs, NoAttrs>) {
             made->attribute_bytes = sizeof(Attrs);
-            made->fields = make_fields<Op>(std::make_index_sequence<std::tuple_size_v<std::remove_const_t<decltype(Op::fields)>>>{});
+            made->fields = make_fields<Op>(
+                std::make_index_sequence<std::tuple_size_v<std::remove_const_t<decltype(Op::fields)>>>{});
         }
         made->forward = [](ForwardCall& call) { forward_with<Op>(call, static_cast<ForwardArgs*>(nullptr)); };
         made->output_count = count_outputs(static_cast<ForwardArgs*>(nullptr));
@@ -337,7 +345,8 @@ OpDef& definition() {
                         if constexpr (std::is_same_v<Rule, std::nullptr_t>)
                             made->saved_by_rule.push_back({});
                         else
-                            made->saved_by_rule.push_back(saves_of(static_cast<typename Signature<Rule>::Args*>(nullptr)));
+                            made->saved_by_rule.push_back(
+                                saves_of(static_cast<typename Signature<Rule>::Args*>(nullptr)));
                     };
                     (add(rule), ...);
                 },

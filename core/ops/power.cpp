@@ -66,7 +66,8 @@ struct PowNumber {
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {
         const double y = attrs.exponent.real;
         if (y == 0) return zeros_like(g);
-        // Under create_graph the last powers depend on x, too, though their derivative is 0: so that it can be asked for.
+        // Under create_graph the last powers depend on x, too, though their derivative is 0: so that it can be asked
+        // for.
         if (y == 1 && !grad_enabled()) return g;
         if (y == 2 && !grad_enabled()) return mul(g, conj(mul(x, 2)));
         return mul(g, conj(mul(pow(x, y - 1), y)));

@@ -51,7 +51,8 @@ Dims memory_order(const Layout& layout) {
 // A tensor (or another in its shape) with its axes in that order.
 Tensor reordered(const Tensor& x, const Dims& axes) {
     Dims sizes, strides;
-    for (const std::int64_t axis : axes) sizes.push_back(x.size(static_cast<int>(axis))), strides.push_back(x.stride(static_cast<int>(axis)));
+    for (const std::int64_t axis : axes)
+        sizes.push_back(x.size(static_cast<int>(axis))), strides.push_back(x.stride(static_cast<int>(axis)));
     return alias(x, Layout::make(sizes, strides), x->offset);
 }
 
@@ -74,7 +75,8 @@ void with_floating(const char* op, const Tensor& x, const Body& body) {
     else if (x.dtype() == DType::Float64)
         body(x.data_as<double>());
     else
-        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; draw floating numbers and cast them", op, dtype_name(x.dtype()));
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; draw floating numbers and cast them", op,
+             dtype_name(x.dtype()));
 }
 
 struct Uniform {
@@ -121,11 +123,16 @@ struct Exponential {
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
         if (!is_floating(self.dtype()))
-            fail(ErrorKind::Runtime, "exponential_: Exponential distribution is a continuous probability distribution. dtype must be a floating point "
-                                     "but you specified %s", dtype_name(self.dtype()));
-        if (!(attrs.lambd > 0)) fail(ErrorKind::Runtime, "exponential_ expects lambda > 0.0, but found lambda=%g", attrs.lambd);
+            fail(ErrorKind::Runtime,
+                 "exponential_: Exponential distribution is a continuous probability distribution. dtype must be a "
+                 "floating point "
+                 "but you specified %s",
+                 dtype_name(self.dtype()));
+        if (!(attrs.lambd > 0))
+            fail(ErrorKind::Runtime, "exponential_ expects lambda > 0.0, but found lambda=%g", attrs.lambd);
         fill_in_memory_order(self, [&](const Tensor& x) {
-            with_floating("exponential_", x, [&](auto* data) { fill_exponential(current_generator(), data, x.numel(), attrs.lambd); });
+            with_floating("exponential_", x,
+                          [&](auto* data) { fill_exponential(current_generator(), data, x.numel(), attrs.lambd); });
         });
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
@@ -137,12 +144,18 @@ struct Bounds {
 };
 Bounds integer_bounds(DType dtype) {
     switch (dtype) {
-        case DType::Bool: return {0, 1};
-        case DType::UInt8: return {0, 255};
-        case DType::Int32: return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-        case DType::Float32: return {-(std::int64_t{1} << 24), std::int64_t{1} << 24};
-        case DType::Float64: return {-(std::int64_t{1} << 53), std::int64_t{1} << 53};
-        default: return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+        case DType::Bool:
+            return {0, 1};
+        case DType::UInt8:
+            return {0, 255};
+        case DType::Int32:
+            return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+        case DType::Float32:
+            return {-(std::int64_t{1} << 24), std::int64_t{1} << 24};
+        case DType::Float64:
+            return {-(std::int64_t{1} << 53), std::int64_t{1} << 53};
+        default:
+            return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
     }
 }
 
@@ -152,19 +165,24 @@ void draw_integers_up_to(const char* op, const Tensor& self, std::int64_t low, s
     if (!is_floating(self.dtype()))
         for (const auto& [name, value] : {std::pair{"from", low}, std::pair{"to - 1", last}})
             if (value < bounds.least || value > bounds.greatest)
-                fail(ErrorKind::Runtime, "%s: %s is out of bounds for %s: got %lld", op, name, dtype_name(self.dtype()), static_cast<long long>(value));
+                fail(ErrorKind::Runtime, "%s: %s is out of bounds for %s: got %lld", op, name, dtype_name(self.dtype()),
+                     static_cast<long long>(value));
     const auto high = static_cast<std::int64_t>(static_cast<std::uint64_t>(last) + 1);
-    fill_in_memory_order(self, [&](const Tensor& x) { fill_integers(current_generator(), x.data(), x.dtype(), x.numel(), low, high); });
+    fill_in_memory_order(
+        self, [&](const Tensor& x) { fill_integers(current_generator(), x.data(), x.dtype(), x.numel(), low, high); });
 }
 
 struct RandomAll {
-    static constexpr OpText text{.schema = "random_(Tensor self)",
-                                 .node = "RandomBackward2",
-                                 .flags = kMethod | kWritesInput,
-                                 .doc = "Fills self with integers: in [from, to), in [0, to), or with all that its dtype holds exactly from 0 on."};
+    static constexpr OpText text{
+        .schema = "random_(Tensor self)",
+        .node = "RandomBackward2",
+        .flags = kMethod | kWritesInput,
+        .doc =
+            "Fills self with integers: in [from, to), in [0, to), or with all that its dtype holds exactly from 0 on."};
     static void forward(const Tensor& self, Tensor& out) {
         out = self;
-        if (self.dtype() != DType::Int32) return draw_integers_up_to("random_", self, 0, integer_bounds(self.dtype()).greatest);
+        if (self.dtype() != DType::Int32)
+            return draw_integers_up_to("random_", self, 0, integer_bounds(self.dtype()).greatest);
         // A range of 2^31 would take two words of the stream; here it takes one.
         fill_in_memory_order(self, [](const Tensor& x) {
             for (std::int64_t i = 0; i < x.numel(); ++i)
@@ -178,7 +196,8 @@ struct RandomTo {
         std::int64_t to;
     };
     static constexpr auto fields = std::tuple{&Attrs::to};
-    static constexpr OpText text{.schema = "random_.to(Tensor self, int to)", .node = "RandomBackward1", .flags = kMethod | kWritesInput};
+    static constexpr OpText text{
+        .schema = "random_.to(Tensor self, int to)", .node = "RandomBackward1", .flags = kMethod | kWritesInput};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
         draw_integers("random_", self, 0, attrs.to);
@@ -191,7 +210,9 @@ struct RandomFrom {
         std::optional<std::int64_t> to;
     };
     static constexpr auto fields = std::tuple{&Attrs::from, &Attrs::to};
-    static constexpr OpText text{.schema = "random_.from(Tensor self, int from, int? to)", .node = "RandomBackward0", .flags = kMethod | kWritesInput};
+    static constexpr OpText text{.schema = "random_.from(Tensor self, int from, int? to)",
+                                 .node = "RandomBackward0",
+                                 .flags = kMethod | kWritesInput};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
         if (attrs.to)
@@ -224,7 +245,8 @@ Tensor empty_like(const Tensor& x, DType dtype) {
 
 void draw_uniform(const char* op, const Tensor& self, double from, double to) {
     if (!(from <= to) || !std::isfinite(to - from))
-        fail(ErrorKind::Runtime, "%s: uniform_ expects to return a [from, to) range, but found from=%g > to=%g", op, from, to);
+        fail(ErrorKind::Runtime, "%s: uniform_ expects to return a [from, to) range, but found from=%g > to=%g", op,
+             from, to);
     fill_in_memory_order(self, [&](const Tensor& x) {
         with_floating(op, x, [&](auto* data) { fill_uniform(current_generator(), data, x.numel(), from, to); });
     });
@@ -235,20 +257,23 @@ void draw_normal(const char* op, const Tensor& self, double mean, double deviati
     fill_in_memory_order(self, [&](const Tensor& x) {
         with_floating(op, x, [&](auto* data) {
             const std::int64_t at_once = self.contiguous() ? std::max<std::int64_t>(x.numel(), 1) : 1;
-            for (std::int64_t i = 0; i < x.numel(); i += at_once) fill_normal(current_generator(), data + i, at_once, mean, deviation);
+            for (std::int64_t i = 0; i < x.numel(); i += at_once)
+                fill_normal(current_generator(), data + i, at_once, mean, deviation);
         });
     });
 }
 
 void draw_integers(const char* op, const Tensor& self, std::int64_t low, std::int64_t high) {
     if (low >= high)
-        fail(ErrorKind::Runtime, "%s: random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", op, static_cast<long long>(low),
-             static_cast<long long>(high));
+        fail(ErrorKind::Runtime, "%s: random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", op,
+             static_cast<long long>(low), static_cast<long long>(high));
     draw_integers_up_to(op, self, low, high - 1);
 }
 
 void draw_bernoulli(const Tensor& self, double probability) {
-    fill_in_memory_order(self, [&](const Tensor& x) { fill_bernoulli(current_generator(), x.data(), x.dtype(), x.numel(), probability); });
+    fill_in_memory_order(self, [&](const Tensor& x) {
+        fill_bernoulli(current_generator(), x.data(), x.dtype(), x.numel(), probability);
+    });
 }
 
 static const Register<Uniform, Normal, Exponential, RandomAll, RandomTo, RandomFrom> random_operations;

@@ -15,8 +15,8 @@ void draw_normal(const char* op, const Tensor& x, double mean, double deviation)
 void draw_integers(const char* op, const Tensor& x, std::int64_t low, std::int64_t high);
 void draw_bernoulli(const Tensor& x, double probability);
 
-// Fresh memory with the geometry of x: its strides if x is dense, else the same order of axes without gaps. PyTorch's *_like make
-// this, and random numbers lie in it as in memory.
+// Fresh memory with the geometry of x: its strides if x is dense, else the same order of axes without gaps. PyTorch's
+// *_like make this, and random numbers lie in it as in memory.
 Tensor empty_like(const Tensor& x, DType dtype);
 
 }  // namespace clew

@@ -55,7 +55,8 @@ void need_floating(const Tensor& x, const std::optional<DType>& dtype) {
     const DType result = dtype.value_or(x.dtype());
     if (!is_floating(result))
         fail(ErrorKind::Runtime,
-             "mean: could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: %s; cast it, or give "
+             "mean: could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+             "%s; cast it, or give "
              "dtype=",
              dtype_name(result));
 }
@@ -75,18 +76,19 @@ struct MeanAll {
         out = sum_as(x, attrs.dtype, all_axes(x), false);
         scale_in_place(out, static_cast<double>(x.numel()));
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Shape<0> x) { return expand(div(g, divisor(x.numel())), x); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Shape<0> x) { return expand(div(g, divisor(x.numel())), x); }};
 };
 
 struct MeanAxes {
     using Attrs = SumAxes::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
-    static constexpr OpText text{.schema = "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)",
-                                 .node = "MeanBackward1",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "The mean over the given axes; none given means all."};
+    static constexpr OpText text{
+        .schema = "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)",
+        .node = "MeanBackward1",
+        .flags = kBoth | kOutArgument,
+        .domain = "real",
+        .doc = "The mean over the given axes; none given means all."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_floating(x, attrs.dtype);
         const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "mean");

@@ -11,16 +11,21 @@ namespace {
 
 using kernels::ReduceKind;
 
-void need_elements(const char* op, const Tensor& x, const std::optional<Dims>& dims, ErrorKind kind = ErrorKind::Runtime) {
+void need_elements(const char* op, const Tensor& x, const std::optional<Dims>& dims,
+                   ErrorKind kind = ErrorKind::Runtime) {
     if (!dims || dims->empty()) {
         if (x.numel() == 0)
-            fail(kind, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", op);
+            fail(kind,
+                 "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                 "the 'dim' argument.",
+                 op);
         return;
     }
     for (const std::int64_t dim : *dims) {
         const int axis = wrap_axis(dim, x.ndim(), op);
         if (x.ndim() && x.size(axis) == 0)
-            fail(ErrorKind::Index, "%s(): Expected reduction dim %lld to have non-zero size.", op, static_cast<long long>(dim));
+            fail(ErrorKind::Index, "%s(): Expected reduction dim %lld to have non-zero size.", op,
+                 static_cast<long long>(dim));
     }
 }
 
@@ -37,13 +42,15 @@ constexpr const char* extremum_name = kind == ReduceKind::Max ? "max" : "min";
 template <ReduceKind kind>
 struct ExtremumAll {
     static constexpr bool largest = kind == ReduceKind::Max;
-    static constexpr OpText text{.schema = largest ? "max(Tensor self)" : "min(Tensor self)",
-                                 .node = largest ? "MaxBackward1" : "MinBackward1",
-                                 .domain = "real",
-                                 .doc = largest ? "The largest element (NaN wins; equals share the gradient evenly); with dim, the largest along "
-                                                  "an axis and their indices; of two tensors, the larger element by element."
-                                                : "The smallest element (NaN wins; equals share the gradient evenly); with dim, the smallest "
-                                                  "along an axis and their indices; of two tensors, the smaller element by element."};
+    static constexpr OpText text{
+        .schema = largest ? "max(Tensor self)" : "min(Tensor self)",
+        .node = largest ? "MaxBackward1" : "MinBackward1",
+        .domain = "real",
+        .doc = largest
+                   ? "The largest element (NaN wins; equals share the gradient evenly); with dim, the largest along "
+                     "an axis and their indices; of two tensors, the larger element by element."
+                   : "The smallest element (NaN wins; equals share the gradient evenly); with dim, the smallest "
+                     "along an axis and their indices; of two tensors, the smaller element by element."};
     static void forward(const Tensor& x, Tensor& out) {
         need_elements(extremum_name<kind>, x, std::nullopt);
         out = reduce_axes(kind, x, all_axes(x), false);
@@ -60,13 +67,15 @@ struct ExtremumAxis {
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
-    static constexpr OpText text{.schema = largest ? "max.dim(Tensor self, int dim, bool keepdim=False)"
-                                                   : "min.dim(Tensor self, int dim, bool keepdim=False)",
-                                 .node = largest ? "MaxBackward0" : "MinBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .outputs = "values indices",
-                                 .domain = "real",
-                                 .doc = "The extreme elements along an axis and their indices; the first of equals, to which the gradient goes."};
+    static constexpr OpText text{
+        .schema = largest ? "max.dim(Tensor self, int dim, bool keepdim=False)"
+                          : "min.dim(Tensor self, int dim, bool keepdim=False)",
+        .node = largest ? "MaxBackward0" : "MinBackward0",
+        .flags = kBoth | kOutArgument,
+        .outputs = "values indices",
+        .domain = "real",
+        .doc =
+            "The extreme elements along an axis and their indices; the first of equals, to which the gradient goes."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const char* op = extremum_name<kind>;
         need_elements(op, x, Dims{attrs.dim});
@@ -92,11 +101,14 @@ struct ExtremumAxis {
 template <ReduceKind kind>
 struct ExtremumOfTwo {
     static constexpr bool largest = kind == ReduceKind::Max;
-    static constexpr OpText text{.schema = largest ? "max.other(Tensor self, Tensor other)" : "min.other(Tensor self, Tensor other)",
-                                 .flags = kBoth | kComposite | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "Element by element, as maximum and minimum."};
-    static void forward(const Tensor& a, const Tensor& b, Tensor& out) { out = largest ? maximum(a, b) : minimum(a, b); }
+    static constexpr OpText text{
+        .schema = largest ? "max.other(Tensor self, Tensor other)" : "min.other(Tensor self, Tensor other)",
+        .flags = kBoth | kComposite | kOutArgument,
+        .domain = "real",
+        .doc = "Element by element, as maximum and minimum."};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        out = largest ? maximum(a, b) : minimum(a, b);
+    }
 };
 
 template <ReduceKind kind>
@@ -108,20 +120,22 @@ struct ExtremumAxes {
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
     static constexpr const char* name = largest ? "amax" : "amin";
-    static constexpr OpText text{.schema = largest ? "amax(Tensor self, int[] dim=[], bool keepdim=False)"
-                                                   : "amin(Tensor self, int[] dim=[], bool keepdim=False)",
-                                 .node = largest ? "AmaxBackward0" : "AminBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
-                                 .doc = largest ? "The largest elements over the given axes, none given means all; equals share the gradient."
-                                                : "The smallest elements over the given axes, none given means all; equals share the gradient."};
+    static constexpr OpText text{
+        .schema = largest ? "amax(Tensor self, int[] dim=[], bool keepdim=False)"
+                          : "amin(Tensor self, int[] dim=[], bool keepdim=False)",
+        .node = largest ? "AmaxBackward0" : "AminBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real",
+        .doc = largest ? "The largest elements over the given axes, none given means all; equals share the gradient."
+                       : "The smallest elements over the given axes, none given means all; equals share the gradient."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_elements(name, x, attrs.dim);
         out = reduce_axes(kind, x, axes_mask(attrs.dim, x.ndim(), name), attrs.keepdim);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), name);
-        return share_among_equals(restore_axes(g, mask, x->ndim(), attrs.keepdim), x, restore_axes(result, mask, x->ndim(), attrs.keepdim), mask);
+        return share_among_equals(restore_axes(g, mask, x->ndim(), attrs.keepdim), x,
+                                  restore_axes(result, mask, x->ndim(), attrs.keepdim), mask);
     }};
 };
 
@@ -134,14 +148,17 @@ struct ArgExtremum {
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
     static constexpr const char* name = largest ? "argmax" : "argmin";
-    static constexpr OpText text{.schema = largest ? "argmax(Tensor self, int? dim=None, bool keepdim=False)"
-                                                   : "argmin(Tensor self, int? dim=None, bool keepdim=False)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument,
-                                 .domain = "real",
-                                 .doc = largest ? "Where the largest element is, the first of equals; along an axis, or in the flattened tensor."
-                                                : "Where the smallest element is, the first of equals; along an axis, or in the flattened tensor."};
+    static constexpr OpText text{
+        .schema = largest ? "argmax(Tensor self, int? dim=None, bool keepdim=False)"
+                          : "argmin(Tensor self, int? dim=None, bool keepdim=False)",
+        .flags = kBoth | kNonDifferentiable | kOutArgument,
+        .domain = "real",
+        .doc = largest
+                   ? "Where the largest element is, the first of equals; along an axis, or in the flattened tensor."
+                   : "Where the smallest element is, the first of equals; along an axis, or in the flattened tensor."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (x.dtype() == DType::Bool) fail(ErrorKind::Runtime, "%s(): does not support bool input; cast it to uint8", name);
+        if (x.dtype() == DType::Bool)
+            fail(ErrorKind::Runtime, "%s(): does not support bool input; cast it to uint8", name);
         need_elements(name, x, attrs.dim ? std::optional(Dims{*attrs.dim}) : std::nullopt, ErrorKind::Index);
         const std::uint32_t mask = attrs.dim && x.ndim() ? 1u << wrap_axis(*attrs.dim, x.ndim(), name) : all_axes(x);
         out = empty(reduced_sizes(x.sizes(), mask, false), DType::Int64);
@@ -157,9 +174,10 @@ struct ArgExtremum {
 
 }  // namespace
 
-static const Register<ExtremumAll<ReduceKind::Max>, ExtremumAxis<ReduceKind::Max>, ExtremumOfTwo<ReduceKind::Max>, ExtremumAll<ReduceKind::Min>,
-                      ExtremumAxis<ReduceKind::Min>, ExtremumOfTwo<ReduceKind::Min>, ExtremumAxes<ReduceKind::Max>, ExtremumAxes<ReduceKind::Min>,
-                      ArgExtremum<ReduceKind::Max>, ArgExtremum<ReduceKind::Min>>
+static const Register<ExtremumAll<ReduceKind::Max>, ExtremumAxis<ReduceKind::Max>, ExtremumOfTwo<ReduceKind::Max>,
+                      ExtremumAll<ReduceKind::Min>, ExtremumAxis<ReduceKind::Min>, ExtremumOfTwo<ReduceKind::Min>,
+                      ExtremumAxes<ReduceKind::Max>, ExtremumAxes<ReduceKind::Min>, ArgExtremum<ReduceKind::Max>,
+                      ArgExtremum<ReduceKind::Min>>
     extremum_reductions;
 
 }  // namespace clew

@@ -32,13 +32,15 @@ struct TruthAxes {
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
-    static constexpr OpText text{.schema = any ? "any.dims(Tensor self, int[]? dim=None, bool keepdim=False)"
-                                               : "all.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument,
-                                 .doc = any ? "Whether any element along the axes is not zero." : "Whether no element along the axes is zero."};
+    static constexpr OpText text{
+        .schema = any ? "any.dims(Tensor self, int[]? dim=None, bool keepdim=False)"
+                      : "all.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
+        .flags = kBoth | kNonDifferentiable | kOutArgument,
+        .doc = any ? "Whether any element along the axes is not zero." : "Whether no element along the axes is zero."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         // Unlike for sums, an empty list of axes means none of them.
-        const std::uint32_t mask = attrs.dim && attrs.dim->empty() ? 0 : axes_mask(attrs.dim, x.ndim(), any ? "any" : "all");
+        const std::uint32_t mask =
+            attrs.dim && attrs.dim->empty() ? 0 : axes_mask(attrs.dim, x.ndim(), any ? "any" : "all");
         reduce_truth(kind, x, mask, attrs.keepdim, out);
     }
 };
@@ -58,7 +60,8 @@ struct CountNonzero {
 
 }  // namespace
 
-static const Register<TruthAll<ReduceKind::Any>, TruthAxes<ReduceKind::Any>, TruthAll<ReduceKind::All>, TruthAxes<ReduceKind::All>, CountNonzero>
+static const Register<TruthAll<ReduceKind::Any>, TruthAxes<ReduceKind::Any>, TruthAll<ReduceKind::All>,
+                      TruthAxes<ReduceKind::All>, CountNonzero>
     logical_reductions;
 
 }  // namespace clew

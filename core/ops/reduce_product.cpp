@@ -69,7 +69,8 @@ struct ProdAxis {
         if (x->ndim() == 0) return g;
         const int axis = wrap_axis(attrs.dim, x->ndim(), "prod");
         const std::uint32_t mask = 1u << axis;
-        return product_gradient(restore_axes(g, mask, x->ndim(), attrs.keepdim), x, restore_axes(result, mask, x->ndim(), attrs.keepdim), axis);
+        return product_gradient(restore_axes(g, mask, x->ndim(), attrs.keepdim), x,
+                                restore_axes(result, mask, x->ndim(), attrs.keepdim), axis);
     }};
 };
 

@@ -18,8 +18,8 @@ Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim);
 Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim);
 // x with axes of size 1 where the reduced ones were (differentiable).
 Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim);
-Tensor not_zero(const Tensor& x);   // bool, without history
-bool has_zero(const Tensor& x);  // read now, outside the graph
+Tensor not_zero(const Tensor& x);  // bool, without history
+bool has_zero(const Tensor& x);    // read now, outside the graph
 // x /= divisor, on a fresh tensor.
 void scale_in_place(const Tensor& x, double divisor);
 

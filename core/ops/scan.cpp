@@ -38,18 +38,21 @@ Tensor cumsum_from_the_end(const Tensor& x, int axis) { return reversed(cumsum(r
 struct Cumsum {
     using Attrs = ScanAttrs;
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::dtype};
-    static constexpr OpText text{.schema = "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
-                                 .node = "CumsumBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "At each place along an axis, the sum of all elements up to it; integers are summed as int64."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { scan("cumsum", kernels::cumsum, x, attrs, out); }
+    static constexpr OpText text{
+        .schema = "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
+        .node = "CumsumBackward0",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .domain = "real",
+        .doc = "At each place along an axis, the sum of all elements up to it; integers are summed as int64."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        scan("cumsum", kernels::cumsum, x, attrs, out);
+    }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, const Attrs& attrs) { return cumsum_from_the_end(g, static_cast<int>(attrs.dim)); }};
 };
 
-// The gradient of element k is the sum over i >= k of g_i y_i / x_k. Where an x_k is zero that is 0 / 0, and the products are
-// made without it: only the first zero of a row can have a gradient, and what comes after it has none.
+// The gradient of element k is the sum over i >= k of g_i y_i / x_k. Where an x_k is zero that is 0 / 0, and the
+// products are made without it: only the first zero of a row can have a gradient, and what comes after it has none.
 Tensor cumprod_gradient_beside_zeros(const Tensor& g, const Tensor& x, const Tensor& result, int axis) {
     const Tensor is_zero = compare("eq", x, 0.0);
     const Tensor zeros_so_far = cumsum(cast(is_zero, DType::Int64), axis);
@@ -60,7 +63,8 @@ Tensor cumprod_gradient_beside_zeros(const Tensor& g, const Tensor& x, const Ten
     return where(compare("eq", zeros_so_far, 0.0), before, where(first_zero, at_the_zero, none));
 }
 
-// The same with every product written out, n^2 of them, because the formula above can't be differentiated again at the zeros.
+// The same with every product written out, n^2 of them, because the formula above can't be differentiated again at the
+// zeros.
 Tensor cumprod_gradient_in_full(const Tensor& g, const Tensor& x, int axis) {
     const std::int64_t size = x.size(axis);
     std::vector<Tensor> gradients;
@@ -86,13 +90,16 @@ struct Cumprod {
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "real",
                                  .doc = "At each place along an axis, the product of all elements up to it."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { scan("cumprod", kernels::cumprod, x, attrs, out); }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        scan("cumprod", kernels::cumprod, x, attrs, out);
+    }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         if (x->ndim() == 0 || x->numel() == 0) return g;
         const Tensor given = cast(x, g.dtype());
         const int axis = wrap_axis(attrs.dim, given.ndim(), "cumprod");
         if (!has_zero(given)) return div(cumsum_from_the_end(mul(g, result), axis), given);
-        return grad_enabled() ? cumprod_gradient_in_full(g, given, axis) : cumprod_gradient_beside_zeros(g, given, result, axis);
+        return grad_enabled() ? cumprod_gradient_in_full(g, given, axis)
+                              : cumprod_gradient_beside_zeros(g, given, result, axis);
     }};
 };
 

@@ -9,16 +9,19 @@
 namespace clew {
 
 Text::Text(std::string_view text) {
-    if (text.size() >= sizeof(data)) fail(ErrorKind::Value, "argument: text '%.20s...' is too long", std::string(text).c_str());
+    if (text.size() >= sizeof(data))
+        fail(ErrorKind::Value, "argument: text '%.20s...' is too long", std::string(text).c_str());
     std::memcpy(data, text.data(), text.size());
 }
 
 namespace {
 
 constexpr std::pair<std::string_view, ArgType> kTypes[] = {
-    {"Tensor", ArgType::Tensor}, {"Tensor[]", ArgType::TensorList}, {"Operand", ArgType::Operand}, {"bool", ArgType::Bool},
-    {"int", ArgType::Int},       {"float", ArgType::Float},         {"Scalar", ArgType::Scalar},   {"int[]", ArgType::IntList},
-    {"str", ArgType::Text},      {"dtype", ArgType::DType},
+    {"Tensor", ArgType::Tensor},   {"Tensor[]", ArgType::TensorList},
+    {"Operand", ArgType::Operand}, {"bool", ArgType::Bool},
+    {"int", ArgType::Int},         {"float", ArgType::Float},
+    {"Scalar", ArgType::Scalar},   {"int[]", ArgType::IntList},
+    {"str", ArgType::Text},        {"dtype", ArgType::DType},
 };
 
 std::string_view trim(std::string_view text) {

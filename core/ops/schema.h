@@ -2,8 +2,8 @@
 //
 //     sum.dim(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)
 //
-// Types: Tensor, Tensor? (may be None), Tensor[] , Operand (a tensor or a number), bool, int, float, Scalar, int[], str, dtype;
-// a ? after any of them admits None. An overload's name follows a dot.
+// Types: Tensor, Tensor? (may be None), Tensor[] , Operand (a tensor or a number), bool, int, float, Scalar, int[],
+// str, dtype; a ? after any of them admits None. An overload's name follows a dot.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -51,7 +51,7 @@ struct Value {
 struct Argument {
     std::string name;
     ArgType type;
-    bool optional = false;      // None is fine
+    bool optional = false;  // None is fine
     bool keyword_only = false;
     bool has_default = false;
     Value default_value;

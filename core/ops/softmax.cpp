@@ -15,17 +15,20 @@ struct AxisAttrs {
 };
 
 using Kernel = void (*)(const kernels::View& out, const kernels::View& in, int axis);
-using BackwardKernel = void (*)(const kernels::View& out, const kernels::View& grad, const kernels::View& result, int axis);
+using BackwardKernel = void (*)(const kernels::View& out, const kernels::View& grad, const kernels::View& result,
+                                int axis);
 
 void forward_by(const char* op, Kernel kernel, const Tensor& x, const AxisAttrs& attrs, Tensor& out) {
     if (!is_floating(x.dtype()))
-        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast it first, or give dtype=", op, dtype_name(x.dtype()));
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast it first, or give dtype=", op,
+             dtype_name(x.dtype()));
     const int axis = wrap_axis(attrs.dim, x.ndim(), op);
     out = empty(x.sizes(), x.dtype());
     kernel(*AtLeast1(out), *AtLeast1(x), axis);
 }
 
-void backward_by(const char* op, BackwardKernel kernel, const Tensor& g, const Tensor& result, const AxisAttrs& attrs, Tensor& out) {
+void backward_by(const char* op, BackwardKernel kernel, const Tensor& g, const Tensor& result, const AxisAttrs& attrs,
+                 Tensor& out) {
     out = empty(result.sizes(), result.dtype());
     const Tensor grad = converted(g, result.dtype());
     kernel(*AtLeast1(out), *AtLeast1(grad), *AtLeast1(result), wrap_axis(attrs.dim, result.ndim(), op));
@@ -61,9 +64,11 @@ struct Softmax {
                                  .flags = kBoth | kOutArgument,
                                  .domain = "real",
                                  .doc = "exp(self) divided by its sum along an axis, also where exp would overflow."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { forward_by("softmax", kernels::softmax, x, attrs, out); }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Out<> y, const Attrs& attrs) { return run<SoftmaxBackward>(attrs, g, y); }};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        forward_by("softmax", kernels::softmax, x, attrs, out);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Out<> y, const Attrs& attrs) { return run<SoftmaxBackward>(attrs, g, y); }};
 };
 
 // g - exp(y) sum(g)
@@ -79,7 +84,9 @@ struct LogSoftmaxBackward {
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& gg, In<1> y, const Attrs& attrs) { return sub(gg, total(mul(gg, exp(y)), attrs)); },
-        [](const Tensor& gg, In<0> g, In<1> y, const Attrs& attrs) { return neg(mul(mul(gg, exp(y)), total(g, attrs))); },
+        [](const Tensor& gg, In<0> g, In<1> y, const Attrs& attrs) {
+            return neg(mul(mul(gg, exp(y)), total(g, attrs)));
+        },
     };
 };
 
@@ -91,9 +98,11 @@ struct LogSoftmax {
                                  .flags = kBoth | kOutArgument,
                                  .domain = "real",
                                  .doc = "log(softmax(self)) along an axis, exact where softmax would be 0."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { forward_by("log_softmax", kernels::log_softmax, x, attrs, out); }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, Out<> y, const Attrs& attrs) { return run<LogSoftmaxBackward>(attrs, g, y); }};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        forward_by("log_softmax", kernels::log_softmax, x, attrs, out);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Out<> y, const Attrs& attrs) { return run<LogSoftmaxBackward>(attrs, g, y); }};
 };
 
 // With a dtype: a cast first, which is a node of its own.
@@ -120,6 +129,8 @@ struct WithDType {
 Tensor softmax(const Tensor& x, int axis) { return run<Softmax>({axis}, x); }
 Tensor log_softmax(const Tensor& x, int axis) { return run<LogSoftmax>({axis}, x); }
 
-static const Register<SoftmaxBackward, Softmax, WithDType<Softmax>, LogSoftmaxBackward, LogSoftmax, WithDType<LogSoftmax>> softmax_operations;
+static const Register<SoftmaxBackward, Softmax, WithDType<Softmax>, LogSoftmaxBackward, LogSoftmax,
+                      WithDType<LogSoftmax>>
+    softmax_operations;
 
 }  // namespace clew

@@ -11,8 +11,8 @@
 namespace clew {
 namespace {
 
-// The three ways to call each: (unbiased), (dim, unbiased, keepdim), (dim, *, correction, keepdim). The last says it all; the
-// others are the schemas `ways` of its struct.
+// The three ways to call each: (unbiased), (dim, unbiased, keepdim), (dim, *, correction, keepdim). The last says it
+// all; the others are the schemas `ways` of its struct.
 struct UnbiasedAttrs {
     bool unbiased;
     static constexpr int way = 0;
@@ -28,13 +28,19 @@ struct CorrectionAttrs {
     std::optional<Dims> dim;
     std::optional<Scalar> correction;
     bool keepdim;
-    static constexpr auto fields = std::tuple{&CorrectionAttrs::dim, &CorrectionAttrs::correction, &CorrectionAttrs::keepdim};
+    static constexpr auto fields =
+        std::tuple{&CorrectionAttrs::dim, &CorrectionAttrs::correction, &CorrectionAttrs::keepdim};
 };
-#define CLEW_WAYS(name) \
-    static constexpr const char* ways[] = {name "(Tensor self, bool unbiased=True)", name ".dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"}
+#define CLEW_WAYS(name)                                                                   \
+    static constexpr const char* ways[] = {name "(Tensor self, bool unbiased=True)", name \
+                                           ".dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"}
 
-CorrectionAttrs in_full(const UnbiasedAttrs& attrs) { return {std::nullopt, Scalar::of(std::int64_t{attrs.unbiased}), false}; }
-CorrectionAttrs in_full(const DimAttrs& attrs) { return {attrs.dim, Scalar::of(std::int64_t{attrs.unbiased}), attrs.keepdim}; }
+CorrectionAttrs in_full(const UnbiasedAttrs& attrs) {
+    return {std::nullopt, Scalar::of(std::int64_t{attrs.unbiased}), false};
+}
+CorrectionAttrs in_full(const DimAttrs& attrs) {
+    return {attrs.dim, Scalar::of(std::int64_t{attrs.unbiased}), attrs.keepdim};
+}
 
 // What the sum of squares is divided by; never negative: with too few elements the result is NaN or infinite.
 double degrees_of_freedom(Sizes sizes, std::uint32_t mask, const CorrectionAttrs& attrs) {
@@ -44,7 +50,9 @@ double degrees_of_freedom(Sizes sizes, std::uint32_t mask, const CorrectionAttrs
 
 void variance(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& squares, Tensor& mean_of_x) {
     if (!is_floating(x.dtype()))
-        fail(ErrorKind::Runtime, "%s: std and var only support floating point and complex dtypes, got %s; cast it first", op, dtype_name(x.dtype()));
+        fail(ErrorKind::Runtime,
+             "%s: std and var only support floating point and complex dtypes, got %s; cast it first", op,
+             dtype_name(x.dtype()));
     const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), op);
     const Dims without = reduced_sizes(x.sizes(), mask, false);
     squares = empty(without, x.dtype());
@@ -54,12 +62,15 @@ void variance(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Ten
     scale_in_place(squares, degrees_of_freedom(x.sizes(), mask, attrs));
 }
 
-void root_in_place(const Tensor& x) { kernels::elementwise(kernels::unary().sqrt[static_cast<int>(x.dtype())], x.view(), {x.view()}); }
+void root_in_place(const Tensor& x) {
+    kernels::elementwise(kernels::unary().sqrt[static_cast<int>(x.dtype())], x.view(), {x.view()});
+}
 
 Tensor variance_gradient(const Tensor& g, const Tensor& x, const CorrectionAttrs& attrs) {
     const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "var");
     const Tensor centred = sub(x, mean(x, axes_of(mask), true));
-    return mul(centred, mul(restore_axes(g, mask, x.ndim(), attrs.keepdim), 2 / degrees_of_freedom(x.sizes(), mask, attrs)));
+    return mul(centred,
+               mul(restore_axes(g, mask, x.ndim(), attrs.keepdim), 2 / degrees_of_freedom(x.sizes(), mask, attrs)));
 }
 // Where all elements are equal the deviation has a corner; its gradient there is 0.
 Tensor deviation_gradient(const Tensor& g, const Tensor& x, const Tensor& deviation, const CorrectionAttrs& attrs) {
@@ -70,55 +81,62 @@ Tensor deviation_gradient(const Tensor& g, const Tensor& x, const Tensor& deviat
 Tensor mean_gradient(const Tensor& g, Sizes sizes, const CorrectionAttrs& attrs) {
     const int ndim = static_cast<int>(sizes.size());
     const std::uint32_t mask = axes_mask(attrs.dim, ndim, "mean");
-    return expand(div(restore_axes(g, mask, ndim, attrs.keepdim), static_cast<double>(reduced_count(sizes, mask))), sizes);
+    return expand(div(restore_axes(g, mask, ndim, attrs.keepdim), static_cast<double>(reduced_count(sizes, mask))),
+                  sizes);
 }
 
 struct Var {
     CLEW_WAYS("var");
     using Attrs = CorrectionAttrs;
     static constexpr auto fields = Attrs::fields;
-    static constexpr OpText text{.schema = "var.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-                                 .node = "VarBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "The mean square deviation from the mean, divided by n - correction (by default 1)."};
+    static constexpr OpText text{
+        .schema = "var.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = "VarBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real",
+        .doc = "The mean square deviation from the mean, divided by n - correction (by default 1)."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor mean_of_x;
         variance("var", x, attrs, out, mean_of_x);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x, const Attrs& attrs) { return variance_gradient(g, x, attrs); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return variance_gradient(g, x, attrs); }};
 };
 
 struct Std {
     CLEW_WAYS("std");
     using Attrs = CorrectionAttrs;
     static constexpr auto fields = Attrs::fields;
-    static constexpr OpText text{.schema = "std.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-                                 .node = "StdBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
-                                 .doc = "The root of the variance; its gradient is 0 where all elements are equal."};
+    static constexpr OpText text{
+        .schema = "std.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = "StdBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real",
+        .doc = "The root of the variance; its gradient is 0 where all elements are equal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor mean_of_x;
         variance("std", x, attrs, out, mean_of_x);
         root_in_place(out);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) { return deviation_gradient(g, x, result, attrs); }};
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
+        return deviation_gradient(g, x, result, attrs);
+    }};
 };
 
 struct VarMean {
     CLEW_WAYS("var_mean");
     using Attrs = CorrectionAttrs;
     static constexpr auto fields = Attrs::fields;
-    static constexpr OpText text{.schema = "var_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-                                 .node = "VarMeanBackward0",
-                                 .flags = kFunction,
-                                 .outputs = "result0 result1",
-                                 .domain = "real",
-                                 .doc = "The variance and the mean."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& var, Tensor& mean_of_x) { variance("var_mean", x, attrs, var, mean_of_x); }
+    static constexpr OpText text{
+        .schema = "var_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = "VarMeanBackward0",
+        .flags = kFunction,
+        .outputs = "result0 result1",
+        .domain = "real",
+        .doc = "The variance and the mean."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& var, Tensor& mean_of_x) {
+        variance("var_mean", x, attrs, var, mean_of_x);
+    }
     static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 1}; }
     static void backward(BackwardCall& call) {
         const Attrs& attrs = attributes_of<Attrs>(call);
@@ -133,12 +151,13 @@ struct StdMean {
     CLEW_WAYS("std_mean");
     using Attrs = CorrectionAttrs;
     static constexpr auto fields = Attrs::fields;
-    static constexpr OpText text{.schema = "std_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-                                 .node = "StdMeanBackward0",
-                                 .flags = kFunction,
-                                 .outputs = "result0 result1",
-                                 .domain = "real",
-                                 .doc = "The standard deviation and the mean."};
+    static constexpr OpText text{
+        .schema = "std_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = "StdMeanBackward0",
+        .flags = kFunction,
+        .outputs = "result0 result1",
+        .domain = "real",
+        .doc = "The standard deviation and the mean."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& deviation, Tensor& mean_of_x) {
         variance("std_mean", x, attrs, deviation, mean_of_x);
         root_in_place(deviation);
@@ -146,7 +165,8 @@ struct StdMean {
     static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 1, .outputs = 1}; }
     static void backward(BackwardCall& call) {
         const Attrs& attrs = attributes_of<Attrs>(call);
-        if (call.incoming[0]) call.results[0] = deviation_gradient(call.incoming[0], saved_input(call, 0), saved_output(call, 0), attrs);
+        if (call.incoming[0])
+            call.results[0] = deviation_gradient(call.incoming[0], saved_input(call, 0), saved_output(call, 0), attrs);
         if (!call.incoming[1]) return;
         const Tensor rest = mean_gradient(call.incoming[1], input_layout(call, 0).shape(), attrs);
         call.results[0] = call.results[0] ? add(call.results[0], rest) : rest;
@@ -180,8 +200,9 @@ struct Two {
 
 }  // namespace
 
-static const Register<One<Var, UnbiasedAttrs>, One<Var, DimAttrs>, Var, One<Std, UnbiasedAttrs>, One<Std, DimAttrs>, Std,
-                      Two<VarMean, UnbiasedAttrs>, Two<VarMean, DimAttrs>, VarMean, Two<StdMean, UnbiasedAttrs>, Two<StdMean, DimAttrs>, StdMean>
+static const Register<One<Var, UnbiasedAttrs>, One<Var, DimAttrs>, Var, One<Std, UnbiasedAttrs>, One<Std, DimAttrs>,
+                      Std, Two<VarMean, UnbiasedAttrs>, Two<VarMean, DimAttrs>, VarMean, Two<StdMean, UnbiasedAttrs>,
+                      Two<StdMean, DimAttrs>, StdMean>
     statistics_operations;
 
 }  // namespace clew

@@ -16,8 +16,8 @@ void check_inside(const Tensor& x, const Part& part, const char* op) {
         fail(ErrorKind::Runtime, "%s: mismatch in length of strides and shape", op);
     for (int i = 0; i < part.sizes.size(); ++i)
         if (part.strides[i] < 0 || part.sizes[i] < 0)
-            fail(ErrorKind::Runtime, "%s: negative sizes and strides are not supported, got sizes %s and strides %s", op,
-                 shape_text(part.sizes).c_str(), shape_text(part.strides).c_str());
+            fail(ErrorKind::Runtime, "%s: negative sizes and strides are not supported, got sizes %s and strides %s",
+                 op, shape_text(part.sizes).c_str(), shape_text(part.strides).c_str());
     const LayoutRef layout = Layout::make(part.sizes, part.strides);
     const std::int64_t start = x->offset + part.offset;
     const std::int64_t end = (start + extent(*layout).high + 1) * static_cast<std::int64_t>(item_size(x.dtype()));
@@ -47,7 +47,8 @@ void add_into(Number* out, const Part& part, const Number* values, int axis, std
         *out += values[next++];
         return;
     }
-    for (std::int64_t i = 0; i < part.sizes[axis]; ++i) add_into(out + i * part.strides[axis], part, values, axis + 1, next);
+    for (std::int64_t i = 0; i < part.sizes[axis]; ++i)
+        add_into(out + i * part.strides[axis], part, values, axis + 1, next);
 }
 
 struct PartAttrs {
@@ -70,7 +71,8 @@ struct AsStrided {
         // The gradient is laid out as x's memory was, then seen through x's own geometry.
         const Extent reach = extent(x.layout);
         const LayoutRef part = Layout::make(attrs.size, attrs.stride);
-        const std::int64_t low = std::min(reach.low, attrs.offset), high = std::max(reach.high, attrs.offset + extent(*part).high);
+        const std::int64_t low = std::min(reach.low, attrs.offset),
+                           high = std::max(reach.high, attrs.offset + extent(*part).high);
         Part place = attrs.part();
         place.offset -= low;
         const Tensor flat = embed(g, Dims{high - low + 1}, place);
@@ -85,9 +87,10 @@ struct Embed {
         Part part() const { return {part_sizes, part_strides, offset}; }
     };
     static constexpr auto fields = std::tuple{&Attrs::sizes, &Attrs::part_sizes, &Attrs::part_strides, &Attrs::offset};
-    static constexpr OpText text{.schema = "_embed(Tensor self, int[] sizes, int[] part_sizes, int[] part_strides, int offset)",
-                                 .node = "EmbedBackward0",
-                                 .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_embed(Tensor self, int[] sizes, int[] part_sizes, int[] part_strides, int offset)",
+        .node = "EmbedBackward0",
+        .flags = kHidden};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = zeros(attrs.sizes, x.dtype());
         const Part part = attrs.part();
@@ -112,9 +115,10 @@ struct Embed {
 struct AsStridedScatter {
     using Attrs = PartAttrs;
     static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::offset};
-    static constexpr OpText text{.schema = "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset)",
-                                 .node = "AsStridedScatterBackward0",
-                                 .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset)",
+        .node = "AsStridedScatterBackward0",
+        .flags = kHidden};
     static void forward(const Tensor& base, const Tensor& value, const Attrs& attrs, Tensor& out) {
         out = empty(Layout::make(base.sizes()), base.dtype());
         kernels::copy(out.view(), base.view());
@@ -125,13 +129,17 @@ struct AsStridedScatter {
         [](const Tensor& g, const Attrs& attrs) {
             return as_strided_scatter(g, zeros(attrs.size, g.dtype()), attrs.size, attrs.stride, attrs.offset);
         },
-        [](const Tensor& g, const Attrs& attrs) { return as_strided(contiguous(g), attrs.size, attrs.stride, attrs.offset); },
+        [](const Tensor& g, const Attrs& attrs) {
+            return as_strided(contiguous(g), attrs.size, attrs.stride, attrs.offset);
+        },
     };
 };
 
 }  // namespace
 
-Tensor embed(const Tensor& x, Sizes sizes, const Part& part) { return run<Embed>({Dims(sizes), part.sizes, part.strides, part.offset}, x); }
+Tensor embed(const Tensor& x, Sizes sizes, const Part& part) {
+    return run<Embed>({Dims(sizes), part.sizes, part.strides, part.offset}, x);
+}
 Tensor as_strided(const Tensor& x, Sizes sizes, Sizes strides, std::int64_t offset) {
     return run<AsStrided>({Dims(sizes), Dims(strides), offset}, x);
 }

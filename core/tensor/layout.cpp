@@ -8,7 +8,8 @@
 namespace clew {
 
 void Dims::push_back(std::int64_t value) {
-    if (count == kMaxDims) fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got more", kMaxDims);
+    if (count == kMaxDims)
+        fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got more", kMaxDims);
     values[count++] = value;
 }
 void Dims::insert(int position, std::int64_t value) {
@@ -116,10 +117,12 @@ Dims broadcast_sizes(Sizes a, Sizes b, const char* op) {
         const std::int64_t sa = ia < 0 ? 1 : a[static_cast<std::size_t>(ia)];
         const std::int64_t sb = ib < 0 ? 1 : b[static_cast<std::size_t>(ib)];
         if (sa != sb && sa != 1 && sb != 1)
-            fail(ErrorKind::Runtime,
-                 "%s: The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d; "
-                 "got shapes %s and %s, reshape or expand one of them",
-                 op, static_cast<long long>(sa), static_cast<long long>(sb), i, shape_text(a).c_str(), shape_text(b).c_str());
+            fail(
+                ErrorKind::Runtime,
+                "%s: The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d; "
+                "got shapes %s and %s, reshape or expand one of them",
+                op, static_cast<long long>(sa), static_cast<long long>(sb), i, shape_text(a).c_str(),
+                shape_text(b).c_str());
         result[i] = sa == 1 ? sb : sa;
     }
     return result;
@@ -137,8 +140,8 @@ bool can_expand(Sizes from, Sizes to) {
 int wrap_axis(std::int64_t axis, int ndim, const char* op) {
     const int bound = std::max(ndim, 1);
     if (axis < -bound || axis >= bound)
-        fail(ErrorKind::Index, "%s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", op, -bound,
-             bound - 1, static_cast<long long>(axis));
+        fail(ErrorKind::Index, "%s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", op,
+             -bound, bound - 1, static_cast<long long>(axis));
     return static_cast<int>(axis < 0 ? axis + bound : axis);
 }
 

@@ -1,4 +1,5 @@
-// Sizes and strides, immutable and shared: the result of `x * y` has the very Layout of x, and so has what the graph saves.
+// Sizes and strides, immutable and shared: the result of `x * y` has the very Layout of x, and so has what the graph
+// saves.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -69,7 +70,8 @@ inline void release(Layout* layout) {
 
 bool same_shape(const Layout& a, const Layout& b);
 bool same_sizes(Sizes a, Sizes b);
-// The elements between the first and the last that a view can touch: [low, high] relative to its offset; empty if numel is 0.
+// The elements between the first and the last that a view can touch: [low, high] relative to its offset; empty if numel
+// is 0.
 struct Extent {
     std::int64_t low, high;
 };

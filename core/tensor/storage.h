@@ -1,4 +1,5 @@
-// The memory of one or more tensors, with what the graph has to know of it: how often it was written, by whom, who saved it.
+// The memory of one or more tensors, with what the graph has to know of it: how often it was written, by whom, who
+// saved it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,10 +13,11 @@ struct Tensor;
 struct TensorObject;
 
 // Note [Versions and writes]
-// A version counter counts in-place writes as PyTorch does: views, detach() and their base share it. Nearly every storage has
-// just one, kept in the storage; `.data` and `from_numpy` of known memory make another (VersionCounter). A write through one
-// counter is not seen by those who saved through the other; so while some node holds a storage saved, every write to it is
-// also logged with its byte range, and unpacking looks for a later, overlapping write that came through another counter.
+// A version counter counts in-place writes as PyTorch does: views, detach() and their base share it. Nearly every
+// storage has just one, kept in the storage; `.data` and `from_numpy` of known memory make another (VersionCounter). A
+// write through one counter is not seen by those who saved through the other; so while some node holds a storage saved,
+// every write to it is also logged with its byte range, and unpacking looks for a later, overlapping write that came
+// through another counter.
 struct VersionCounter {
     std::uint32_t references = 1;
     std::uint32_t value = 0;
@@ -26,8 +28,8 @@ void release(VersionCounter* counter);
 // One in-place write: who did it and where.
 struct Write {
     const char* op = nullptr;
-    Site site{};                // the code is owned by the log that keeps the write
-    std::uint64_t serial = 0;   // of the same clock that numbers nodes
+    Site site{};               // the code is owned by the log that keeps the write
+    std::uint64_t serial = 0;  // of the same clock that numbers nodes
     const void* counter = nullptr;
     std::int64_t begin = 0, end = 0;  // bytes
     Ref<Layout> layout{};             // which of them, exactly
@@ -46,9 +48,9 @@ struct Storage {
     std::uint32_t version = 0;
     char* data = nullptr;
     std::int64_t bytes = 0;
-    std::uint32_t saved = 0;  // slots that hold it
-    bool foreign = false;     // memory that is not ours: NumPy, DLPack
-    bool in_place = false;    // the data follows this head
+    std::uint32_t saved = 0;        // slots that hold it
+    bool foreign = false;           // memory that is not ours: NumPy, DLPack
+    bool in_place = false;          // the data follows this head
     TensorObject* owner = nullptr;  // weak: the first tensor made on it, while it lives
     WriteLog* log = nullptr;
     void (*free_foreign)(void*) = nullptr;

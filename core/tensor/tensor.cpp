@@ -71,7 +71,8 @@ Tensor empty(Sizes sizes, DType dtype) {
     std::int64_t numel = 1;
     for (auto size : sizes) {
         if (size < 0)
-            fail(ErrorKind::Runtime, "empty: Trying to create tensor with negative dimension %lld: %s; sizes must be 0 or more",
+            fail(ErrorKind::Runtime,
+                 "empty: Trying to create tensor with negative dimension %lld: %s; sizes must be 0 or more",
                  static_cast<long long>(size), shape_text(sizes).c_str());
         if (__builtin_mul_overflow(numel, size, &numel) || numel > (std::int64_t{1} << 58))
             fail(ErrorKind::Runtime, "empty: a tensor of shape %s is too large for memory", shape_text(sizes).c_str());
@@ -92,12 +93,18 @@ namespace {
 template <class F>
 auto with_type(DType dtype, F&& f) {
     switch (dtype) {
-        case DType::Bool: return f(bool{});
-        case DType::UInt8: return f(std::uint8_t{});
-        case DType::Int32: return f(std::int32_t{});
-        case DType::Int64: return f(std::int64_t{});
-        case DType::Float32: return f(float{});
-        default: return f(double{});
+        case DType::Bool:
+            return f(bool{});
+        case DType::UInt8:
+            return f(std::uint8_t{});
+        case DType::Int32:
+            return f(std::int32_t{});
+        case DType::Int64:
+            return f(std::int64_t{});
+        case DType::Float32:
+            return f(float{});
+        default:
+            return f(double{});
     }
 }
 }  // namespace

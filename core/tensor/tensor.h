@@ -10,9 +10,9 @@
 
 namespace clew {
 
-struct Node;       // core/autograd/node.h
-struct Lost;       // core/autograd/ledger.h: where history was lost
-struct Extras;     // core/autograd/leaf.h: gradient, accumulator, hooks; most tensors have none
+struct Node;    // core/autograd/node.h
+struct Lost;    // core/autograd/ledger.h: where history was lost
+struct Extras;  // core/autograd/leaf.h: gradient, accumulator, hooks; most tensors have none
 void retain(Lost*);
 void release(Lost*);
 void destroy(Extras*);
@@ -25,13 +25,13 @@ enum class ViewKind : std::uint8_t { Default, MultiOutput, CustomFunction, NoGra
 
 struct TensorObject : Object {
     enum Flag : std::uint8_t {
-        kRequiresGrad = 1,      // a leaf that asked for a gradient
-        kWrappedNumber = 2,     // stands for a Python number in type promotion
-        kInference = 4,         // made under inference_mode: outside autograd for good
+        kRequiresGrad = 1,   // a leaf that asked for a gradient
+        kWrappedNumber = 2,  // stands for a Python number in type promotion
+        kInference = 4,      // made under inference_mode: outside autograd for good
         kRetainsGrad = 8,
-        kAliasCounter = 16,     // the version counter is in extras, not in the storage
-        kSubclass = 32,         // not exactly Tensor
-        kTracked = 64,          // the garbage collector sees it
+        kAliasCounter = 16,  // the version counter is in extras, not in the storage
+        kSubclass = 32,      // not exactly Tensor
+        kTracked = 64,       // the garbage collector sees it
     };
     StorageRef storage;
     LayoutRef layout;
@@ -39,8 +39,8 @@ struct TensorObject : Object {
     DType dtype : 4;
     ViewKind view_kind : 4;
     std::uint8_t flags;
-    std::uint16_t output_index;        // of grad_fn
-    std::uint32_t history_version;     // a view: the version at which grad_fn was made (see view.h)
+    std::uint16_t output_index;     // of grad_fn
+    std::uint32_t history_version;  // a view: the version at which grad_fn was made (see view.h)
     NodeRef grad_fn;
     Ref<Lost> lost;
     Ref<TensorObject> base;  // a view: the tensor it looks at, never a view itself
@@ -60,10 +60,11 @@ inline void release(TensorObject* t) { release(static_cast<Object*>(t)); }
 // The list of all living tensors starts here.
 extern TensorObject* living_tensors;
 
-// Makes the C++ part of an object whose memory bind/ has allocated (or `new_tensor_object` has), and takes it down again.
+// Makes the C++ part of an object whose memory bind/ has allocated (or `new_tensor_object` has), and takes it down
+// again.
 void construct(TensorObject* self);
 void destruct(TensorObject* self);
-TensorObject* new_tensor_object();                // exactly Tensor, from the pool, with room for the collector's head before it
+TensorObject* new_tensor_object();  // exactly Tensor, from the pool, with room for the collector's head before it
 void free_tensor_object(TensorObject* self);
 
 inline constexpr std::size_t kGcHead = 16;  // what CPython keeps before an object that its collector may see
@@ -125,8 +126,8 @@ Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset);
 // Numbers as tensors without axes.
 Tensor scalar(double value, DType dtype);
 Tensor scalar_int(std::int64_t value, DType dtype);
-double read_number(const Tensor& one_element);             // as double
-std::int64_t read_integer(const Tensor& one_element);      // exact for integers
+double read_number(const Tensor& one_element);         // as double
+std::int64_t read_integer(const Tensor& one_element);  // exact for integers
 inline std::int64_t bytes_of(const Tensor& t) { return t.numel() * static_cast<std::int64_t>(item_size(t.dtype())); }
 
 }  // namespace clew
