@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bind/dtype.h"
@@ -30,6 +31,16 @@ const char* format_of(DType dtype) {
 
 DType dtype_of_format(const Py_buffer& buffer) {
     const char* format = buffer.format ? buffer.format : "B";
+    constexpr std::pair<const char*, const char*> kNotYet[] = {
+        {"e", "float16"}, {"b", "int8"},   {"h", "int16"},    {"H", "uint16"},     {"I", "uint32"},
+        {"L", "uint64"},  {"Q", "uint64"}, {"g", "float128"}, {"Zf", "complex64"}, {"Zd", "complex128"},
+    };
+    for (const auto& [known, name] : kNotYet)
+        if (std::strcmp(format, known) == 0)
+            fail(ErrorKind::NotImplemented,
+                 "from_numpy: arrays of dtype %s are not supported yet; cast to float32, float64, int64, int32, uint8 "
+                 "or bool",
+                 name);
     if (*format == '@' || *format == '=' || *format == '<') ++format;
     if (format[0] && !format[1]) {
         switch (*format) {
@@ -50,11 +61,6 @@ DType dtype_of_format(const Py_buffer& buffer) {
             default:
                 break;
         }
-        if (std::strchr("behHeILQgZ", *format))
-            fail(ErrorKind::NotImplemented,
-                 "from_numpy: arrays of format '%s' (%zd bytes an element) are not supported yet; cast to float32, "
-                 "float64, int64, int32, uint8 or bool",
-                 format, buffer.itemsize);
     }
     fail(ErrorKind::Type,
          "can't convert np.ndarray of format '%s'. The only supported types are: float64, float32, int64, int32, "
@@ -250,7 +256,7 @@ PyObject* sequence_of(PyObject* object) { return checked(PySequence_Fast(object,
 
 [[noreturn]] void bad_element(PyObject* object) {
     if (PyUnicode_Check(object))
-        fail(ErrorKind::Value, "tensor: too many dimensions 'str'; expected numbers, got a string");
+        fail(ErrorKind::Type, "tensor: invalid data type 'str'; expected numbers or nested sequences of them");
     fail(ErrorKind::Type, "tensor: could not infer dtype of %s; expected numbers or nested sequences of them",
          Py_TYPE(object)->tp_name);
 }

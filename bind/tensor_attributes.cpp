@@ -33,10 +33,10 @@ PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(tens
 int set_requires_grad_flag(PyObject* self, PyObject* value, void*) {
     return guarded(
         [&] {
-            if (value == nullptr) fail(ErrorKind::Runtime, "requires_grad: it can't be deleted");
-            const int on = PyObject_IsTrue(value);
-            checked(on);
-            set_requires_grad(tensor_of(self), on != 0);
+            if (value == nullptr || !PyBool_Check(value))
+                fail(ErrorKind::Type, "requires_grad: expected a bool, got %s",
+                     value ? Py_TYPE(value)->tp_name : "a deletion");
+            set_requires_grad(tensor_of(self), value == Py_True);
             return 0;
         },
         -1);

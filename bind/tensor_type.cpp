@@ -123,9 +123,8 @@ int bool_slot(PyObject* object) {
         [&] {
             const Tensor self(self_of(object));
             if (self.numel() != 1)
-                fail(ErrorKind::Runtime,
-                     "bool: Boolean value of Tensor with %s value%s is ambiguous; use .any() or .all()",
-                     self.numel() == 0 ? "no" : "more than one", self.numel() == 0 ? "" : "s");
+                fail(ErrorKind::Runtime, "bool: Boolean value of Tensor with %s is ambiguous; use .any() or .all()",
+                     self.numel() == 0 ? "no values" : "more than one value");
             escape(self, "bool");
             return read_number(self) != 0 ? 1 : 0;
         },

@@ -65,8 +65,12 @@ def on_oracle():
 
 @pytest.fixture(scope="session")
 def oracle():
-    """PyTorch itself, to compute what is expected. Its many objects are kept out of each later garbage collection."""
+    """PyTorch itself, to compute what is expected.
+
+    One thread, as its idle ones spin on a busy machine; its many objects are kept out of later garbage collections.
+    """
     module = importlib.import_module("torch")
+    module.set_num_threads(1)
     gc.collect()
     gc.freeze()
     return module

@@ -89,8 +89,8 @@ class Function:
         """Run `forward` and record a node with `backward` as its rule.
 
         Args:
-            args: anything; tensors among them are the inputs of the node. Keyword arguments are taken if there is a
-                `setup_context`.
+            args: anything; tensors among them are the inputs of the node. Arguments by name count as in the order of
+                `forward`.
 
         Returns:
             What `forward` returned. An input that it returned unchanged comes back as a new tensor.
@@ -133,13 +133,14 @@ def _make_context_class(cls: type[Function]) -> type[FunctionCtx]:
 
 
 def _positional(cls: type[Function], args: Any, kwargs: Any, separate: bool) -> tuple[Any, ...]:
-    if not separate:
-        raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments unless there is a setup_context")
+    """The arguments in the order of `forward`."""
     import inspect
 
-    bound = inspect.signature(cls.forward).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args
+    context = () if separate else (None,)
+    bound = inspect.signature(cls.forward).bind(*context, *args, **kwargs)
+    if separate or bound.kwargs:
+        bound.apply_defaults()
+    return bound.args[len(context) :]
 
 
 def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, records: bool) -> Any:

@@ -172,8 +172,19 @@ def test_a_returned_view_is_not_written_in_place(torch):
 
 
 def test_keywords_without_setup_context(torch):
-    with pytest.raises(TypeError, match="keyword"):
-        function(torch, lambda ctx, x: x).apply(x=leaf(torch))
+    needs = []
+
+    def forward(ctx, x, factor, w=None):
+        needs.append(ctx.needs_input_grad)
+        return x * factor
+
+    x = leaf(torch)
+    y = function(torch, forward, lambda ctx, g: (g * 3, None, None)).apply(x, w=torch.ones(1), factor=3)
+    y.sum().backward()
+    assert needs == [(True, False, False)]
+    assert x.grad.tolist() == [3.0, 3.0]
+    with pytest.raises(TypeError, match="bananas"):
+        function(torch, forward).apply(x, 3, bananas=1)
 
 
 def test_what_backward_returns_for_no_gradient_wanted(torch):

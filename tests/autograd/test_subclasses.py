@@ -113,9 +113,9 @@ def test_attributes_and_methods_of_ones_own(torch):
             return self * 2
 
     x = torch.ones(2).as_subclass(Named)
-    x.name = "x"
-    assert (x.name, x.kind, x.twice().tolist()) == ("x", "named", [2.0, 2.0])
-    assert not hasattr(x * 2, "name")
+    x.label = "x"
+    assert (x.label, x.kind, x.twice().tolist()) == ("x", "named", [2.0, 2.0])
+    assert not hasattr(x * 2, "label")
 
 
 def test_overrides(torch):

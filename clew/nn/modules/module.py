@@ -136,6 +136,10 @@ class Module(hooks.HookRegistration, State):
         """Convert parameters and floating buffers to float64."""
         return self.to(clew.float64)
 
+    def half(self: _M) -> _M:
+        """Not supported yet: raises NotImplementedError, which names float16."""
+        raise NotImplementedError("Module.half: float16 has no native kernels yet; use float() or double()")
+
     def cpu(self: _M) -> _M:
         """Move to the CPU."""
         return self.to("cpu")
