@@ -34,7 +34,7 @@ int set_requires_grad_flag(PyObject* self, PyObject* value, void*) {
     return guarded(
         [&] {
             if (value == nullptr || !PyBool_Check(value))
-                fail(ErrorKind::Type, "requires_grad: expected a bool, got %s",
+                fail(ErrorKind::Runtime, "requires_grad: it must be a bool, got %s",
                      value ? Py_TYPE(value)->tp_name : "a deletion");
             set_requires_grad(tensor_of(self), value == Py_True);
             return 0;

@@ -50,7 +50,6 @@ from ._numeric import set_default_dtype as set_default_dtype
 from ._numeric import typename as typename
 from ._size import Size as Size
 from ._tensor_protocols import from_dlpack as from_dlpack
-from ._tensor_str import set_printoptions as set_printoptions
 from ._unsupported import PYTORCHS as _PYTORCHS
 from ._unsupported import unsupported as _unsupported
 from .autograd import enable_grad as enable_grad
@@ -79,17 +78,15 @@ _MODULES = {
     "cli",
     "cuda",
     "graph",
-    "linalg",
     "nn",
     "optim",
     "overrides",
     "random",
     "serialization",
-    "special",
     "testing",
     "utils",
 }
-_FUNCTIONS = {"explain": "graph", "load": "serialization", "save": "serialization"}
+_FUNCTIONS = {"explain": "graph", "load": "serialization", "save": "serialization", "set_printoptions": "_tensor_str"}
 
 
 def __getattr__(name: str) -> _Any:

@@ -31,7 +31,6 @@ from ._numeric import set_default_dtype as set_default_dtype
 from ._numeric import typename as typename
 from ._size import Size as Size
 from ._tensor_protocols import from_dlpack as from_dlpack
-from ._tensor_str import set_printoptions as set_printoptions
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -53,6 +52,7 @@ from . import utils as utils
 from clew.graph.explain import explain as explain
 from clew.serialization import load as load
 from clew.serialization import save as save
+from clew._tensor_str import set_printoptions as set_printoptions
 from ._functions import abs as abs
 from ._functions import abs_ as abs_
 from ._functions import absolute as absolute
@@ -274,6 +274,7 @@ from ._functions import round as round
 from ._functions import round_ as round_
 from ._functions import rsqrt as rsqrt
 from ._functions import rsqrt_ as rsqrt_
+from ._functions import rsub as rsub
 from ._functions import scatter as scatter
 from ._functions import scatter_ as scatter_
 from ._functions import scatter_add as scatter_add

@@ -87,6 +87,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     >>> clew.tensor([1.5, 2.5]).to(clew.int64)
     tensor([1, 2])
     """
+    if len(args) == 1 and isinstance(args[0], dtype) and not kwargs:
+        return _converted(self, args[0])
     kind, copy = _read_to(args, kwargs)
     return _converted(self, self.dtype if kind is None else kind, copy)
 

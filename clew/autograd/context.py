@@ -17,7 +17,7 @@ class FunctionCtx(Node):
 
     _function: Any  # the Function class
     _kind: int  # what the core knows of it
-    _is_tensor: tuple[bool, ...]  # for each argument of apply
+    _is_tensor: tuple[bool, ...] | None = None  # for each argument of apply; None: all are
     needs_input_grad: tuple[bool, ...] = ()
     """For each argument of `apply`, whether it needs a gradient."""
     to_save: tuple[Tensor | None, ...] = ()
@@ -68,7 +68,7 @@ class FunctionCtx(Node):
         results: tuple[Any, ...] = self._function._rule()(self, *gradients)
         if not isinstance(results, tuple):
             results = (results,)
-        expected = len(self._is_tensor)
+        expected = len(self.needs_input_grad)
         if len(results) > expected and all(result is None for result in results[expected:]):
             results = results[:expected]
         if len(results) != expected:
@@ -76,12 +76,13 @@ class FunctionCtx(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
                 f"{len(results)}): return one for each argument of forward, None where there is none"
             )
-        if all(self._is_tensor):
+        kinds = self._is_tensor
+        if kinds is None:
             return results
-        for position, (result, is_tensor) in enumerate(zip(results, self._is_tensor, strict=True), 1):
+        for position, (result, is_tensor) in enumerate(zip(results, kinds, strict=True), 1):
             if result is not None and not is_tensor:
                 raise RuntimeError(
                     f"function {self.name()} returned a gradient different than None at position {position}, but the "
                     "corresponding forward input was not a Variable"
                 )
-        return tuple(result for result, is_tensor in zip(results, self._is_tensor, strict=True) if is_tensor)
+        return tuple(result for result, is_tensor in zip(results, kinds, strict=True) if is_tensor)

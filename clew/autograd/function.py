@@ -12,6 +12,8 @@ from .context import FunctionCtx
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
+_set_grad_enabled = _core.set_grad_enabled
+
 
 class Function:
     """Base class of operations with a derivative of one's own. Call them by `apply`.
@@ -98,11 +100,19 @@ class Function:
         separate = cls.setup_context is not Function.setup_context
         if kwargs:
             args = _positional(cls, args, kwargs, separate)
-        is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
-        needs = tuple(is_one and arg.requires_grad for arg, is_one in zip(args, is_tensor, strict=True))
+        inputs: list[Tensor] = []
+        needs: list[bool] = []
+        for arg in args:
+            if isinstance(arg, Tensor):
+                inputs.append(arg)
+                needs.append(arg.requires_grad)
+            else:
+                needs.append(False)
         ctx = (cls.__dict__.get("_backward_cls") or _make_context_class(cls))()
-        ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
-        recording = _core.set_grad_enabled(False)
+        ctx.needs_input_grad = tuple(needs)
+        if len(inputs) != len(needs):
+            ctx._is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
+        recording = _set_grad_enabled(False)
         try:
             if separate:
                 result = cls.forward(*args)
@@ -110,8 +120,8 @@ class Function:
             else:
                 result = cls.forward(ctx, *args)
         finally:
-            _core.set_grad_enabled(recording)
-        return _record(ctx, args, result, recording and any(needs))
+            _set_grad_enabled(recording)
+        return _record(ctx, tuple(inputs), result, recording and True in needs)
 
     @classmethod
     def _rule(cls) -> Callable[..., Any]:
@@ -143,39 +153,38 @@ def _positional(cls: type[Function], args: Any, kwargs: Any, separate: bool) -> 
     return bound.args[len(context) :]
 
 
-def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, records: bool) -> Any:
-    outputs = result if isinstance(result, tuple) else (result,)
-    dirty, constant, saved = ctx.dirty_tensors, ctx.non_differentiable, ctx.to_save
-    _check_marks(outputs, dirty, constant, saved)
-    made = _core.function_record(
-        ctx,
-        tuple(arg for arg in args if isinstance(arg, Tensor)),
-        tuple(output if isinstance(output, Tensor) else None for output in outputs),
-        saved,
-        dirty,
-        constant,
-        records,
-    )
-    # The node's slots hold them from now on.
-    for name in ("to_save", "dirty_tensors", "non_differentiable"):
-        ctx.__dict__.pop(name, None)
-    outputs = tuple(old if new is None else new for new, old in zip(made, outputs, strict=True))
-    return outputs if isinstance(result, tuple) else outputs[0]
+def _record(ctx: FunctionCtx, inputs: tuple[Tensor, ...], result: Any, records: bool) -> Any:
+    several = isinstance(result, tuple)
+    outputs = tuple(result) if several else (result,)
+    # The node's slots hold them from now on, so the context lets go.
+    attributes = ctx.__dict__
+    saved = attributes.pop("to_save", ())
+    dirty, constant = attributes.pop("dirty_tensors", ()), attributes.pop("non_differentiable", ())
+    tensors = tuple([output if isinstance(output, Tensor) else None for output in outputs])
+    if dirty:
+        _check_dirty(outputs, dirty)
+    try:
+        made = _core.function_record(ctx, inputs, tensors, saved, dirty, constant, records)
+    except TypeError:
+        _check_types("save_for_backward can only save", saved)
+        _check_types("mark_non_differentiable can only accept", constant)
+        raise
+    if not several:
+        return result if made[0] is None else made[0]
+    return tuple([old if new is None else new for new, old in zip(made, outputs, strict=True)])
 
 
-def _check_marks(outputs: Any, dirty: Any, constant: Any, saved: Any) -> None:
-    for position, value in enumerate(saved):
+def _check_types(rule: str, values: tuple[Any, ...]) -> None:
+    for position, value in enumerate(values):
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
-                f"save_for_backward can only save variables, but argument {position} is of type "
-                f"{type(value).__name__}; keep other things as attributes of ctx"
+                f"{rule} variables, but argument {position} is of type {type(value).__name__}; keep other things as "
+                "attributes of ctx"
             )
-    for name, marked in (("mark_dirty", dirty), ("mark_non_differentiable", constant)):
-        for position, value in enumerate(marked):
-            if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"{name} can only accept variables, but argument {position} is of type {type(value).__name__}"
-                )
+
+
+def _check_dirty(outputs: tuple[Any, ...], dirty: tuple[Any, ...]) -> None:
+    _check_types("mark_dirty can only accept", dirty)
     if not all(any(value is output for output in outputs) for value in dirty):
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
@@ -220,11 +229,11 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fn)
     def wrapper(ctx: Any, *gradients: Any) -> Any:
-        recording = _core.set_grad_enabled(False)
+        recording = _set_grad_enabled(False)
         try:
             results = fn(ctx, *gradients)
         finally:
-            _core.set_grad_enabled(recording)
+            _set_grad_enabled(recording)
         if not recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
             return results
         several = results if isinstance(results, tuple) else (results,)

@@ -142,7 +142,10 @@ def test_what_was_saved_is_copied_before_it_is_written(torch):
     assert h.item() == 100
 
 
-@pytest.mark.parametrize("write", [pytest.param("view", marks=pytest.mark.beyond), "base", "output", "out", "copy", "index", "data", "no_grad"])
+@pytest.mark.parametrize(
+    "write",
+    [pytest.param("view", marks=pytest.mark.beyond), "base", "output", "out", "copy", "index", "data", "no_grad"],
+)
 def test_every_way_to_write(torch, write):
     x = leaf(torch, 1.0, 2.0, 3.0)
     with allowed(torch):
@@ -188,7 +191,9 @@ def test_copies_are_made_only_when_needed(torch):
         for _ in range(2):
             with torch.no_grad():
                 h.mul_(2)
-            assert torch.memory.stats().live == before + 4000, "one copy, though it was saved twice and is written twice"
+            assert torch.memory.stats().live == before + 4000, (
+                "one copy, though it was saved twice and is written twice"
+            )
         y.backward()
 
 

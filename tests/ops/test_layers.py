@@ -70,10 +70,11 @@ def test_layer_norm_refuses():
 def test_embedding(index_shape):
     indices = numpy.random.default_rng(0).integers(0, 5, index_shape)
     for table in (sample((5, 3)), strided(sample((5, 3))), sample((5, 3), dtype="float32")):
-        check(F + "embedding", indices, table)
-        check(F + "embedding", indices.astype("int32"), table)
+        some = indices.size > 0  # of nothing PyTorch has no second derivative
+        check(F + "embedding", indices, table, second=some)
+        check(F + "embedding", indices.astype("int32"), table, second=some)
         for padding in (0, 2, -1):
-            check(F + "embedding", indices, table, padding)
+            check(F + "embedding", indices, table, padding, second=some)
 
 
 def test_embedding_adds_up_what_is_looked_up_twice():
