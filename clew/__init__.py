@@ -49,6 +49,10 @@ from ._numeric import result_type as result_type
 from ._numeric import set_default_dtype as set_default_dtype
 from ._numeric import typename as typename
 from ._size import Size as Size
+from ._switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from ._switches import get_float32_matmul_precision as get_float32_matmul_precision
+from ._switches import set_float32_matmul_precision as set_float32_matmul_precision
+from ._switches import use_deterministic_algorithms as use_deterministic_algorithms
 from ._tensor_protocols import from_dlpack as from_dlpack
 from ._unsupported import PYTORCHS as _PYTORCHS
 from ._unsupported import unsupported as _unsupported
@@ -75,6 +79,7 @@ newaxis = None
 
 # Loaded when they are first asked for: they are large, or few programs need them.
 _MODULES = {
+    "backends",
     "cli",
     "cuda",
     "graph",

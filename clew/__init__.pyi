@@ -30,6 +30,10 @@ from ._numeric import result_type as result_type
 from ._numeric import set_default_dtype as set_default_dtype
 from ._numeric import typename as typename
 from ._size import Size as Size
+from ._switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from ._switches import get_float32_matmul_precision as get_float32_matmul_precision
+from ._switches import set_float32_matmul_precision as set_float32_matmul_precision
+from ._switches import use_deterministic_algorithms as use_deterministic_algorithms
 from ._tensor_protocols import from_dlpack as from_dlpack
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
@@ -39,6 +43,7 @@ from .autograd import is_grad_enabled as is_grad_enabled
 from .autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
+from . import backends as backends
 from . import cli as cli
 from . import cuda as cuda
 from . import graph as graph

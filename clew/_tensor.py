@@ -216,6 +216,39 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 
 @method
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether the other tensor looks at the same elements in the same order."""
+    mine, other = (
+        (one._storage_id, one.storage_offset(), tuple(one.shape), one.stride(), one.dtype) for one in (self, tensor)
+    )
+    return mine == other
+
+
+@method
+def is_conj(self: Tensor) -> bool:
+    """False: there are no complex tensors yet, and so no lazy conjugates."""
+    return False
+
+
+@method
+def is_neg(self: Tensor) -> bool:
+    """False: negation is never lazy."""
+    return False
+
+
+@method
+def resolve_conj(self: Tensor) -> Tensor:
+    """Itself."""
+    return self
+
+
+@method
+def resolve_neg(self: Tensor) -> Tensor:
+    """Itself."""
+    return self
+
+
+@method
 def is_pinned(self: Tensor) -> bool:
     """False: memory is pinned for accelerators only."""
     return False

@@ -110,6 +110,26 @@ def test_devices(torch):
         assert torch.ones(1).device == device
 
 
+def test_switches_that_scripts_set(torch):
+    torch.use_deterministic_algorithms(True)
+    assert torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(False)
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.set_float32_matmul_precision(before)
+    assert not torch.backends.mps.is_available()
+    torch.backends.cudnn.deterministic = True
+    assert torch.backends.cudnn.deterministic
+    torch.backends.cudnn.deterministic = False
+
+
+@pytest.mark.beyond
+def test_an_unknown_precision_is_refused(torch):
+    with pytest.raises(ValueError, match="bananas"):
+        torch.set_float32_matmul_precision("bananas")
+
+
 @pytest.mark.beyond
 def test_names_that_pytorch_has_and_clew_not_yet(torch):
     for name in ("compile", "vmap", "jit", "sparse_coo_tensor", "distributed"):

@@ -70,7 +70,12 @@ def test_where_and_how_it_lies(torch):
     assert not torch.ones(1, dtype=torch.uint8).is_signed()
     assert x.is_same_size(torch.zeros(2, 3))
     assert not x.is_same_size(torch.zeros(3, 2))
-    assert (x.is_pinned(), x.is_shared()) == (False, False)
+    assert (x.is_pinned(), x.is_shared(), x.is_conj(), x.is_neg()) == (False, False, False, False)
+    assert x.is_set_to(x.view(2, 3))
+    assert not x.is_set_to(x.clone())
+    assert not x.is_set_to(x[:1])
+    assert x.resolve_conj() is x
+    assert x.resolve_neg() is x
 
 
 def test_in(torch):
