@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def test_stubs_are_up_to_date_and_complete() -> None:
     """Fails where a name of the core, of Tensor or of Node is in no stub: run tools/make_stubs.py."""
-    environment = {"PYTHONPATH": str(Path(clew.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(clew.__file__).parent.parent)}
     command = [sys.executable, str(ROOT / "tools" / "make_stubs.py"), "--check"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -47,7 +48,8 @@ def test_a_program_is_checked(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     folder = Path(clew.__file__).parent.parent
-    environment = {} if folder.name == "site-packages" else {"MYPYPATH": str(folder)}  # mypy finds what is installed
+    installed = folder.name == "site-packages"  # where mypy finds it itself
+    environment = {**os.environ, **({} if installed else {"MYPYPATH": str(folder)})}
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", str(program)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
     errors = [line for line in done.stdout.splitlines() if ": error:" in line]

@@ -3,9 +3,9 @@
 #
 #     tools/sanitize.sh [pytest arguments]
 #
-# CPython itself is not leak-clean, so leaks are watched by our own counters (tests/conftest.py), not by LeakSanitizer. Tests that
-# need PyTorch are left out: it was not built for a sanitizer. Needs the packages of `pip install ".[test]"` in the Python that
-# runs it (PYTHON says which; python3 by default).
+# CPython itself is not leak-clean, so leaks are watched by our own counters (tests/conftest.py), not by LeakSanitizer. Left out are
+# the tests that take seconds and those of the benchmarks. Needs `pip install ".[test,build]"` in the Python that runs it
+# (PYTHON says which; python3 by default).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -23,12 +23,19 @@ mkdir -p "$package"
 cp -r clew "$package/clew"
 rm -f "$package"/clew/_core*.so
 cp "$build"/_core*.so "$package/clew/"
+# An editable install would be found before it.
+cat > "$package/sitecustomize.py" <<'EOF'
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirecting" not in type(finder).__name__]
+EOF
 
 export LD_PRELOAD="$(g++ -print-file-name=libasan.so):$(g++ -print-file-name=libubsan.so)"
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:halt_on_error=1:detect_stack_use_after_return=0
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export PYTHONMALLOC=malloc
 export PYTHONPATH="$PWD/$package"
-export CLEW_SANITIZED=1
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
-exec "$python" -m pytest -p no:cacheprovider -m "not oracle and not slow" "$@"
+"$python" -P -c "
+import clew._core
+assert clew._core.__file__.startswith('$PWD/$package'), f'expected the sanitized core, got {clew._core.__file__}'"
+exec "$python" -P -m pytest -p no:cacheprovider -m "not slow" --ignore tests/bench "$@"

@@ -164,7 +164,7 @@ def test_importing_loads_little(script_environment):
         " if name in sys.modules])"
     )
     run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=script_environment, check=True
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, env=script_environment, check=True
     )
     assert run.stdout.splitlines() == ["[]"]
 
