@@ -1,4 +1,6 @@
-"""Checks by disassembly that nothing outside a kernel family uses more than the lowest instruction set (Note [Kernel families]).
+"""Checks by disassembly that nothing outside a kernel family uses more than the lowest instruction set.
+
+The rule is in core/kernels/isa.h, Note [Kernel families].
 
     python tools/check_isa.py BUILD_FOLDER
 
