@@ -36,7 +36,16 @@ def test_2_8_node_tells_its_outputs_and_its_own_bytes(torch):
     x = torch.ones(2, 3, requires_grad=True)
     assert x.sum(1).grad_fn.outputs == (((2,), torch.float32),)
     assert x.unbind()[0].grad_fn.outputs == (((3,), torch.float32),) * 2
-    assert 0 < (x * x).grad_fn.nbytes <= 200
+
+
+def test_2_8_all_that_a_recorded_operation_allocates_is_200_bytes(torch):
+    x, y = torch.ones(4, requires_grad=True), torch.ones(4, requires_grad=True)
+    nodes = [(x * y).grad_fn for _ in range(10)]
+    before = torch.memory.stats().objects
+    nodes += [(x * y).grad_fn for _ in range(1000)]
+    allocated = torch.memory.stats().objects - before
+    assert allocated / 1000 == nodes[-1].nbytes
+    assert 0 < allocated / 1000 <= 200
 
 
 def test_2_8_shared_memory_has_one_number(torch):
