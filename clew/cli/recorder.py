@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from .. import _core
+from ..graph import events
 from ..graph.explain import explain_nodes
 from ..graph.explanation import Explanation, Place
 from ..graph.frames import user_frames
@@ -72,12 +73,12 @@ class Recorder:
 
     def start(self) -> None:
         _core.timing(True)
-        _core.on_backward(self._after_backward)
+        events.listen(self._after_backward)
         self._start = perf_counter_ns(), _core.timings()
         self._backward_ns = self._start[1]["backward"]
 
     def stop(self) -> None:
-        _core.on_backward(None)
+        events.stop_listening(self._after_backward)
         _core.timing(False)
 
     def _after_backward(self, roots: tuple[Node, ...], _: Release | None) -> None:

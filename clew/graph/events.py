@@ -1,0 +1,33 @@
+"""What happens to graphs, for those who want to be told: any number of listeners, and no cost without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from .protocol import Node
+from .records import Release
+
+BackwardListener = Callable[[tuple[Node, ...], Release | None], Any]
+"""Called with the roots of a backward that has ended, and the record of what it freed (None: it kept the graph)."""
+
+_listeners: list[BackwardListener] = []
+
+
+def listen(listener: BackwardListener) -> None:
+    """Call ``listener`` after each backward, nested ones included, until :func:`stop_listening`."""
+    _listeners.append(listener)
+    _core.on_backward(_tell)
+
+
+def stop_listening(listener: BackwardListener) -> None:
+    """Undo :func:`listen`."""
+    _listeners.remove(listener)
+    if not _listeners:
+        _core.on_backward(None)
+
+
+def _tell(roots: tuple[Node, ...], release: Release | None) -> None:
+    for listener in list(_listeners):
+        listener(roots, release)
