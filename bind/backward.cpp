@@ -117,6 +117,17 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
     }
 }
 
+// One gradient for each root (or an empty handle), checked and of its dtype.
+void fit_to_roots(const std::vector<Tensor>& roots, std::vector<Tensor>& gradients) {
+    if (gradients.empty()) gradients.resize(roots.size());
+    if (gradients.size() != roots.size())
+        fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
+    check_roots(roots, gradients);
+    for (std::size_t i = 0; i < roots.size(); ++i)
+        if (gradients[i] && gradients[i].dtype() != roots[i].dtype())
+            gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
+}
+
 void notify(const std::vector<Tensor>& roots, const BackwardResult& result);
 
 struct Options {
@@ -133,20 +144,14 @@ Options read_options(PyObject* retain_graph, PyObject* create_graph) {
 
 std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gradients, PyObject* retain_graph,
                         PyObject* create_graph, const std::vector<Tensor>& inputs, bool accumulate, const char* kind) {
-    if (gradients.empty()) gradients.resize(roots.size());
-    if (gradients.size() != roots.size())
-        fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (!inputs[i].requires_grad())
             fail(ErrorKind::Runtime,
                  "One of the differentiated Tensors does not require grad: input %zu; set requires_grad=True before it "
                  "is used",
                  i);
-    check_roots(roots, gradients);
+    fit_to_roots(roots, gradients);
     const Options options = read_options(retain_graph, create_graph);
-    for (std::size_t i = 0; i < roots.size(); ++i)
-        if (gradients[i] && gradients[i].dtype() != roots[i].dtype())
-            gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
     BackwardRequest request{.roots = roots,
                             .gradients = gradients,
                             .keep_graph = options.keep_graph,
@@ -179,6 +184,16 @@ void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_gr
     if (gradient && gradient != Py_None && as_tensor(gradient) == nullptr)
         fail(ErrorKind::Type, "gradients can be either Tensors or None, but got %s", Py_TYPE(gradient)->tp_name);
     run(roots, read_tensors(gradient, "backward", true), retain_graph, create_graph, wanted, true, "backward");
+}
+
+std::unique_ptr<SteppedBackward> stepped_backward(PyObject* tensors, PyObject* gradients, PyObject* retain_graph,
+                                                  PyObject* create_graph) {
+    std::vector<Tensor> roots = read_tensors(tensors, "step", false);
+    std::vector<Tensor> given = read_tensors(gradients, "step", true);
+    fit_to_roots(roots, given);
+    const Options options = read_options(retain_graph, create_graph);
+    return std::make_unique<SteppedBackward>(std::move(roots), std::move(given), options.keep_graph,
+                                             options.create_graph);
 }
 
 namespace {

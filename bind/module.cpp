@@ -13,6 +13,7 @@
 #include "bind/random.h"
 #include "bind/site.h"
 #include "bind/tensor_attributes.h"
+#include "bind/watching.h"
 #include "core/base/error.h"
 
 NB_MODULE(_core, m) {
@@ -41,6 +42,7 @@ NB_MODULE(_core, m) {
         init_interop(module);
         init_fused(module);
         init_modes(m);
+        init_watching(m);
         init_random(module);
         init_collector();
     } catch (const clew::PythonError&) {
