@@ -6,6 +6,9 @@ the node saved and which call freed it, and these functions read that.
 
 from .explain import explain
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .modules import ModuleDiary, module_of, record_modules
+from .step import Step, step
+from .timeline import Series, Share, Timeline
 from .walk import nearest, walk
 from .why_alive import Holder, Holders, why_alive
 
@@ -14,13 +17,21 @@ __all__ = [
     "Holder",
     "Holders",
     "LeafRecord",
+    "ModuleDiary",
     "NodeRecord",
     "Place",
     "ReleaseRecord",
     "SavedRecord",
+    "Series",
+    "Share",
+    "Step",
+    "Timeline",
     "Totals",
     "explain",
+    "module_of",
     "nearest",
+    "record_modules",
+    "step",
     "walk",
     "why_alive",
 ]
