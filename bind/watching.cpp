@@ -62,6 +62,19 @@ nb::object next_step(SteppedBackward& steps) {
                           gradients_of(step.results));
 }
 
+// `gradients` loses its elements: the rule is alone with them, as in a backward.
+nb::tuple rule_of(nb::handle object, const nb::list& gradients) {
+    Node* node = as_node(object.ptr());
+    if (node == nullptr) fail(ErrorKind::Type, "run_rule: expected a Node, got %s", Py_TYPE(object.ptr())->tp_name);
+    if (gradients.size() != node->output_count)
+        fail(ErrorKind::Value, "run_rule: expected %d gradients, one for each output, got %zu", int{node->output_count},
+             gradients.size());
+    std::vector<Tensor> incoming;
+    for (nb::handle gradient : gradients) incoming.emplace_back(as_tensor(gradient.ptr()));
+    checked(PyList_SetSlice(gradients.ptr(), 0, static_cast<Py_ssize_t>(incoming.size()), nullptr));
+    return gradients_of(run_rule(*node, incoming));
+}
+
 }  // namespace
 
 void init_watching(nb::module_& m) {
@@ -78,6 +91,8 @@ void init_watching(nb::module_& m) {
         },
         nb::rv_policy::take_ownership, nb::arg("tensors"), nb::arg("gradients").none(), nb::arg("retain_graph").none(),
         nb::arg("create_graph"), "Checks and prepares a backward from these tensors; nothing has run yet.");
+    m.def("run_rule", rule_of, nb::arg("node"), nb::arg("gradients"),
+          "The gradients of a node's inputs from those of its outputs; no hooks, nothing freed. Empties the list.");
     m.def("tick", [] { return tick(); }, "A fresh number of the clock that numbers nodes and writes.");
 }
 

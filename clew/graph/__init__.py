@@ -7,6 +7,7 @@ the node saved and which call freed it, and these functions read that.
 from .explain import explain
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
 from .modules import ModuleDiary, module_of, record_modules
+from .predict import predict_peak
 from .step import Step, step
 from .timeline import Series, Share, Timeline
 from .walk import nearest, walk
@@ -30,6 +31,7 @@ __all__ = [
     "explain",
     "module_of",
     "nearest",
+    "predict_peak",
     "record_modules",
     "step",
     "walk",

@@ -371,6 +371,17 @@ BackwardResult run_backward(const BackwardRequest& request) {
     return result;
 }
 
+std::vector<Tensor> run_rule(Node& node, std::span<Tensor> gradients) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    std::vector<Tensor> results(node.edge_count);
+    std::uint64_t wants = 0;
+    for (std::uint32_t i = 0; i < node.edge_count; ++i)
+        if (node.edge_nodes()[i]) wants |= std::uint64_t{1} << std::min<std::uint32_t>(i, 63);
+    BackwardCall call{node, gradients, results, wants};
+    node.kind->backward(call);
+    return results;
+}
+
 struct SteppedBackward::State {
     std::vector<Tensor> roots, gradients;
     BackwardRequest request;

@@ -59,6 +59,9 @@ private:
     std::unique_ptr<State> state_;
 };
 
+// The node's rule alone, on gradients of its outputs: no hooks, nothing freed, nothing accumulated.
+std::vector<Tensor> run_rule(Node& node, std::span<Tensor> gradients);
+
 // For hooks: which run this thread is in (0: none), all runs under way, whether the run asks a node for gradients, and
 // whether it accumulates into all leaves (it was given no inputs).
 std::uint64_t backward_serial();

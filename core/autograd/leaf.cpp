@@ -141,6 +141,11 @@ bool unshared(const Tensor& t) {
            !t->grad_fn;
 }
 
+bool lie_alike(const Tensor& a, const Tensor& b) {
+    return a.dtype() == b.dtype() &&
+           (a->layout == b->layout || (a.contiguous() && b.contiguous() && same_sizes(a.sizes(), b.sizes())));
+}
+
 // A view of all of a memory that nobody else sees (a rule's product, transposed) is as good as the product itself.
 bool is_sole_view(const Tensor& t) {
     return t->base && t->references == 1 && t->base->references == 1 && t->storage->references == 2 && t.contiguous() &&
@@ -163,11 +168,9 @@ Tensor first_gradient(Tensor gradient, const Tensor& leaf) {
 void add_gradient(Tensor& into, Tensor gradient) {
     if (!into) {
         into = std::move(gradient);
-    } else if (!grad_enabled() && unshared(into) && into->layout == gradient->layout &&
-               into.dtype() == gradient.dtype()) {
+    } else if (!grad_enabled() && unshared(into) && lie_alike(into, gradient)) {
         engine_ops.add_in_place(into, gradient);
-    } else if (!grad_enabled() && unshared(gradient) && into->layout == gradient->layout &&
-               into.dtype() == gradient.dtype()) {
+    } else if (!grad_enabled() && unshared(gradient) && lie_alike(into, gradient)) {
         engine_ops.add_in_place(gradient, into);
         into = std::move(gradient);
     } else {
