@@ -63,15 +63,17 @@ nb::object next_step(SteppedBackward& steps) {
 }
 
 // `gradients` loses its elements: the rule is alone with them, as in a backward.
-nb::tuple rule_of(nb::handle object, const nb::list& gradients) {
+nb::object rule_of(nb::handle object, nb::handle gradients) {
+    if (!PyList_Check(gradients.ptr())) fail(ErrorKind::Type, "run_rule: expected a list of gradients");
     Node* node = as_node(object.ptr());
     if (node == nullptr) fail(ErrorKind::Type, "run_rule: expected a Node, got %s", Py_TYPE(object.ptr())->tp_name);
-    if (gradients.size() != node->output_count)
-        fail(ErrorKind::Value, "run_rule: expected %d gradients, one for each output, got %zu", int{node->output_count},
-             gradients.size());
+    const Py_ssize_t count = PyList_GET_SIZE(gradients.ptr());
+    if (count != node->output_count)
+        fail(ErrorKind::Value, "run_rule: expected %d gradients, one for each output, got %zd", int{node->output_count},
+             count);
     std::vector<Tensor> incoming;
-    for (nb::handle gradient : gradients) incoming.emplace_back(as_tensor(gradient.ptr()));
-    checked(PyList_SetSlice(gradients.ptr(), 0, static_cast<Py_ssize_t>(incoming.size()), nullptr));
+    for (Py_ssize_t i = 0; i < count; ++i) incoming.emplace_back(as_tensor(PyList_GET_ITEM(gradients.ptr(), i)));
+    checked(PyList_SetSlice(gradients.ptr(), 0, count, nullptr));
     return gradients_of(run_rule(*node, incoming));
 }
 
