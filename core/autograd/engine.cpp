@@ -419,6 +419,8 @@ void SteppedBackward::during(Work work) {
     work();
 }
 
+BackwardResult SteppedBackward::finish() { return state_->run.finish(); }
+
 bool SteppedBackward::next(BackwardStep& step) {
     bool ran = false;
     during([&] {

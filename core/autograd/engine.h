@@ -51,6 +51,7 @@ public:
     SteppedBackward& operator=(const SteppedBackward&) = delete;
 
     bool next(BackwardStep& step);  // false: all nodes have run
+    BackwardResult finish();        // then: what was released
 
 private:
     struct State;
