@@ -6,11 +6,14 @@ the node saved and which call freed it, and these functions read that.
 
 from .explain import explain
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .growth import GrowthWarning
 from .walk import nearest, walk
+from .watch import Watch, watch
 from .why_alive import Holder, Holders, why_alive
 
 __all__ = [
     "Explanation",
+    "GrowthWarning",
     "Holder",
     "Holders",
     "LeafRecord",
@@ -19,8 +22,10 @@ __all__ = [
     "ReleaseRecord",
     "SavedRecord",
     "Totals",
+    "Watch",
     "explain",
     "nearest",
     "walk",
+    "watch",
     "why_alive",
 ]
