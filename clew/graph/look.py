@@ -11,17 +11,18 @@ from typing import Any
 from .. import _core
 from .explanation import Place
 from .iterations import Iterations
+from .records import Release
 
 MOST_NODES = 300_000  # a look at more stops there, with a lower bound; about 0.2 s
 LEAF = (1 << 48) - 1  # the sequence number of AccumulateGrad nodes, which live as long as their parameter
 
 # Note [What a node covers]
-# For each node one integer says what can be reached from it: three marks, and above them one bit for each iteration
-# that has living nodes. A node's integer is its own bit and those of its inputs, joined.
-_SPENT = 1  # a backward has freed what a node there had saved: to run it again would be an error
-_LEAF = 2  # there is a leaf to which the backward that has just ended went
-_PAST = 4  # there is a node of an earlier iteration that the backward that has just ended could reach
-_MARKS = 3
+# For each node one integer says what can be reached from it: two marks, and above them two bits for each earlier
+# iteration that has living nodes: whether there are some of them, and whether one of these is spent (a backward has
+# freed what it had saved: to run it again would be an error). A node's integer is its own bits and its inputs', joined.
+_LEAF = 1  # there is a leaf to which the backward that has just ended went
+_PAST = 2  # there is a node of an earlier iteration that the backward that has just ended could reach
+_MARKS = 2
 
 
 @dataclass(slots=True)
@@ -30,10 +31,10 @@ class Line:
 
     Note [Held for good or waiting]
     Not every graph that outlives its iteration is a leak: log-probabilities wait for the end of the episode while a
-    critic trains at each step, and losses of many tasks for their sum. ``sure`` counts tensors for which there is no
-    such excuse: their graph has been freed in part; or the last backward went through it although it reaches back into
-    earlier iterations (a hidden state); or it leads to parameters that the last backward filled, and shares no older
-    node with it. ``iterations`` counts all.
+    critic trains at each step, and losses of many tasks for their sum. ``sure`` counts iterations for which there is no
+    such excuse: their graph has been freed in part, and not just now; or the last backward went through it, kept it,
+    and it reaches back into earlier iterations (a hidden state); or it leads to parameters that the last backward
+    filled, and shares no older node with it. ``iterations`` counts all.
     """
 
     place: Place
@@ -48,16 +49,18 @@ class Line:
 class Look:
     """One look. It holds tensors and nodes, and must not be kept."""
 
-    def __init__(self, iterations: Iterations, roots: Sequence[Any], ran_to_leaves: bool) -> None:
-        """``roots`` are those of the backward that has just ended; not ``ran_to_leaves`` when it may have stopped."""
+    def __init__(self, iterations: Iterations, roots: Sequence[Any], release: Release | None) -> None:
+        """``roots`` and ``release`` are those of the backward that has just ended."""
         self._iterations = iterations
+        self._kept = release is None
         self._bits: dict[int, int] = {}
         self._below: dict[Any, tuple[Any, ...]] = {}
         self._nodes: list[tuple[int, Any]] = []
         self._leaves: dict[Any, int] = {}
-        if ran_to_leaves:
-            self._reach(roots)
+        self._reach(roots)
         self._ran = set(self._below)
+        if release is not None and release.kind == "grad":
+            self._leaves.clear()  # it stops at its inputs, and says nothing about what lies below them
         self._leaves = dict.fromkeys(self._leaves, _LEAF)
         held = [(node._sequence_nr(), node, tensor) for tensor, node in _with_history()]
         held.sort(key=itemgetter(0))
@@ -84,7 +87,7 @@ class Look:
 
     def _propagate(self, blocked: Iterable[Any]) -> dict[Any, int]:
         """What each node covers, see Note [What a node covers]; nothing is seen through those that are blocked."""
-        latest, of, bits, ran = self._iterations.latest, self._iterations.of, self._bits, self._ran
+        latest, of, bits, ran, kept = self._iterations.latest, self._iterations.of, self._bits, self._ran, self._kept
         cover = self._leaves | dict.fromkeys(blocked, 0)
         for sequence, node in self._nodes:
             if node in cover:
@@ -92,11 +95,11 @@ class Look:
             number = of(sequence)
             own = 0
             if number < latest:
-                own = 1 << (bits.setdefault(number, len(bits)) + _MARKS)
-                if node in ran:
+                has_run = node in ran
+                is_spent = node.released is not None and (kept or not has_run)
+                own = (3 if is_spent else 1) << (2 * bits.setdefault(number, len(bits)) + _MARKS)
+                if has_run:
                     own |= _PAST
-            if node.released is not None:
-                own |= _SPENT
             for below in self._below[node]:
                 own |= cover.get(below, 0)
             cover[node] = own
@@ -115,23 +118,22 @@ class Look:
             if line is None:
                 line = lines[place] = Line(place, first=sequence)
             line.tensors.append(tensor)
-            line.cover |= cover
-            if self._is_sure(node, cover):
-                line.sure_cover |= cover
+            held_iterations = self._iterations_in(cover)
+            line.cover |= held_iterations
+            is_futile = self._kept and node in self._ran if cover & _PAST else cover & _LEAF
+            line.sure_cover |= held_iterations if is_futile else self._iterations_in(cover >> 1)
         for line in lines.values():
-            line.sure = _count(line.sure_cover)
-            line.iterations = _count(line.cover)
+            line.sure = line.sure_cover.bit_count()
+            line.iterations = line.cover.bit_count()
         return lines
 
-    def _is_sure(self, node: Any, cover: int) -> bool:
-        """See Note [Held for good or waiting]."""
-        if cover & _SPENT or (node in self._ran and cover & _PAST):
-            return True
-        return bool(cover & _LEAF) and not cover & _PAST
+    def _iterations_in(self, cover: int) -> int:
+        """Every second bit, without the marks."""
+        return cover >> _MARKS & ((4 ** len(self._bits) - 1) // 3)
 
     def cover_of(self, tensor: Any) -> int:
         """The earlier iterations whose graphs a tensor holds, as bits."""
-        return self._cover.get(tensor.grad_fn, 0) >> _MARKS
+        return self._iterations_in(self._cover.get(tensor.grad_fn, 0))
 
     def without(self, line: Line) -> dict[Place, int]:
         """How many iterations the other lines would still hold if what ``line`` made had no history."""
@@ -141,7 +143,7 @@ class Look:
             joined = 0
             for tensor in other.tensors:
                 joined |= cover.get(tensor.grad_fn, 0)
-            counts[other.place] = _count(joined)
+            counts[other.place] = self._iterations_in(joined).bit_count()
         return counts
 
     def size_of(self, line: Line) -> tuple[int, int]:
@@ -169,7 +171,3 @@ class Look:
 
 def _with_history() -> list[tuple[Any, Any]]:
     return [(tensor, node) for tensor in _core.live_tensors() if (node := tensor.grad_fn) is not None]
-
-
-def _count(cover: int) -> int:
-    return (cover >> _MARKS).bit_count()

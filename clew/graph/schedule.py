@@ -25,7 +25,7 @@ class Schedule:
         self.iteration = 0
         self._started = perf_counter()
         self._spent = 0.0
-        self._looks = 0
+        self.looks = 0
         self._last = 0
         self._follow_up = sys.maxsize
         self._low = self._low_before = sys.maxsize
@@ -47,14 +47,14 @@ class Schedule:
 
     def looked(self, seconds: float, missing: int | None) -> None:
         """Note a look. ``missing``: how many more iterations the most suspicious line must hold until it is told."""
-        if self._looks >= _FREE_LOOKS:
+        if self.looks >= _FREE_LOOKS:
             self._spent += seconds
-        self._looks += 1
+        self.looks += 1
         self._last = self.iteration
         self._follow_up = sys.maxsize if missing is None else self.iteration + max(1, missing)
 
     def _affords(self, share: float) -> bool:
-        if self._looks < _FREE_LOOKS:
+        if self.looks < _FREE_LOOKS:
             return True
         return self._spent <= share * (perf_counter() - self._started)
 

@@ -51,6 +51,11 @@ class Watch:
         self._limits: dict[Place, int] = {}  # for lines that have been told, or whose graphs were only garbage
         self._records: dict[tuple[str, int], tuple[bool, int]] = {}
 
+    @property
+    def looks(self) -> int:
+        """How often it has looked at the living graphs."""
+        return self._schedule.looks
+
     def start(self) -> Watch:
         """Begin to watch; iterations are counted from here. Returns itself. No effect if it watches already."""
         if not self._is_on:
@@ -98,10 +103,8 @@ class Watch:
             return []
         if not self._schedule.is_due(_core.graph_counters()["nodes_alive"]):
             return []
-        # A backward that stops at given inputs says nothing about what lies below them.
-        ran_to_leaves = release is None or release.kind != "grad"
         started = perf_counter()
-        told = self._look(roots, ran_to_leaves)
+        told = self._look(roots, release)
         self._schedule.looked(perf_counter() - started, self._missing())
         return told
 
@@ -120,15 +123,15 @@ class Watch:
         self._records[key] = (answer, calls + 1)
         return answer
 
-    def _look(self, roots: Sequence[Any], ran_to_leaves: bool) -> list[GrowthWarning]:
-        look = Look(self._iterations, roots, ran_to_leaves)
+    def _look(self, roots: Sequence[Any], release: Release | None) -> list[GrowthWarning]:
+        look = Look(self._iterations, roots, release)
         ready = self._ready(look)
         if ready:
             # What only waits for the garbage collector is no leak. Nothing may be held while it runs.
             limits = {line.place: 2 * line.iterations for line in ready}
             del look, ready
             gc.collect()
-            look = Look(self._iterations, roots, ran_to_leaves)
+            look = Look(self._iterations, roots, release)
             ready = self._ready(look)
             self._limits |= limits
         told = self._tell(look, ready)

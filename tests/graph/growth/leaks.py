@@ -268,7 +268,7 @@ def replay_buffer_of_values() -> None:
         step(optimizer, mse(critic(sampled), target))
 
 
-@leak("callbacks[0].history")
+@leak("each.history")
 def callback() -> None:
     class Recorder:
         def __init__(self) -> None:
