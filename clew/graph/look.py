@@ -129,7 +129,7 @@ class Look:
 
     def _iterations_in(self, cover: int) -> int:
         """Every second bit, without the marks."""
-        return cover >> _MARKS & ((4 ** len(self._bits) - 1) // 3)
+        return cover >> _MARKS & ((1 << 2 * len(self._bits)) - 1) // 3
 
     def cover_of(self, tensor: Any) -> int:
         """The earlier iterations whose graphs a tensor holds, as bits."""

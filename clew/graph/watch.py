@@ -104,8 +104,8 @@ class Watch:
         if not self._schedule.is_due(_core.graph_counters()["nodes_alive"]):
             return []
         started = perf_counter()
-        told = self._look(roots, release)
-        self._schedule.looked(perf_counter() - started, self._missing())
+        told, missing = self._look(roots, release)
+        self._schedule.looked(perf_counter() - started, missing)
         return told
 
     def _is_inner_step(self, newest_root: int) -> bool:
@@ -123,7 +123,7 @@ class Watch:
         self._records[key] = (answer, calls + 1)
         return answer
 
-    def _look(self, roots: Sequence[Any], release: Release | None) -> list[GrowthWarning]:
+    def _look(self, roots: Sequence[Any], release: Release | None) -> tuple[list[GrowthWarning], int | None]:
         look = Look(self._iterations, roots, release)
         ready = self._ready(look)
         if ready:
@@ -135,8 +135,9 @@ class Watch:
             ready = self._ready(look)
             self._limits |= limits
         told = self._tell(look, ready)
+        missing = self._missing(look)
         self._before = {place: (line.sure, line.iterations) for place, line in look.lines.items()}
-        return told
+        return told, missing
 
     def _ready(self, look: Look) -> list[Line]:
         """The lines that hold too much, now and more than at the last look; first the earliest."""
@@ -150,14 +151,17 @@ class Watch:
                 ready.append(line)
         return sorted(ready, key=lambda line: line.first)
 
-    def _missing(self) -> int | None:
-        missing = [
-            most - count
-            for place, counts in self._before.items()
-            if place not in self._limits
-            for most, count in zip((MOST_SURE, MOST_WAITING), counts, strict=True)
-            if is_suspicious(count)
-        ]
+    def _missing(self, look: Look) -> int | None:
+        """In how many iterations the first of the lines that grow may hold too many."""
+        missing = []
+        for place, line in look.lines.items():
+            sure, iterations = self._before.get(place, (0, 0))
+            if place in self._limits:
+                continue
+            if is_suspicious(line.sure, sure):
+                missing.append(MOST_SURE - line.sure)
+            if is_suspicious(line.iterations, iterations):
+                missing.append(MOST_WAITING - line.iterations)
         return min(missing, default=None)
 
     def _tell(self, look: Look, ready: list[Line]) -> list[GrowthWarning]:
