@@ -8,6 +8,8 @@ from time import perf_counter
 
 _BLOCK = 4  # iterations; the fewest living nodes within a block are compared with those of the block before
 _RISES = 2  # so many blocks in a row with more than the one before are a reason to look
+_TIMES = 2  # but if a look found no cause, then only when there are this many times as many
+_FORGET = 64  # iterations after which such a look is forgotten
 _REGULARLY = 8  # iterations between two looks that have no reason
 _SUSPICIOUS = 6  # from so many iterations on a line that holds more than at the last look is followed up
 
@@ -36,9 +38,10 @@ class Schedule:
         self._follow_up = sys.maxsize
         self._low = self._low_before = sys.maxsize
         self._rises = 0
+        self._explained = 0
         self._routine = _Reason(0.01, free=2)
         self._rising = _Reason(0.03, free=6)
-        self._suspicion = _Reason(0.05, free=6)
+        self._suspicion = _Reason(0.06, free=6)
         self._reason = self._routine
 
     def is_due(self, nodes_alive: int) -> bool:
@@ -51,7 +54,7 @@ class Schedule:
         since = self.iteration - self._last
         if self.iteration >= self._follow_up:
             self._reason = self._suspicion
-        elif self._rises >= _RISES and since >= _BLOCK:
+        elif self._rises >= _RISES and since >= _BLOCK and (nodes_alive > self._explained or since >= _FORGET):
             self._reason = self._rising
         elif since >= _REGULARLY:
             self._reason = self._routine
@@ -70,6 +73,8 @@ class Schedule:
             self._counted += seconds
         self._last = self.iteration
         self._follow_up = sys.maxsize if missing is None else self.iteration + max(1, missing)
+        if self._reason is self._rising:
+            self._explained = _TIMES * self._low_before if missing is None else 0
 
 
 def is_suspicious(iterations: int, before: int) -> bool:

@@ -79,34 +79,34 @@ class Watch:
         self.stop()
 
     def _after_backward(self, roots: tuple[Node, ...], release: Release | None) -> None:
-        if _core.backward_serial() or not self._lock.acquire(blocking=False):
-            return  # inside another backward, as that of `checkpoint`; or another thread is here
+        if _core.backward_serial():
+            return  # inside another backward, as those of `checkpoint` are
         try:
-            told = self._note(roots, release)
+            if not self._ends_an_iteration(roots, release):
+                return
+            if not self._schedule.is_due(_core.graph_counters()["nodes_alive"]):
+                return
+            told = self._look_once(roots, release)
         except Exception as error:  # what watches must not break what is watched
             self.stop()
             self.failure = repr(error)
             return
-        finally:
-            self._lock.release()
         for warning in told:
             warnings.warn_explicit(warning, None, warning.made_at.file, warning.made_at.line)
 
-    def _note(self, roots: Sequence[Any], release: Release | None) -> list[GrowthWarning]:
+    def _ends_an_iteration(self, roots: Sequence[Any], release: Release | None) -> bool:
         if release is not None:
-            serial = release.serial
-        else:
-            serial = max((number for root in roots if (number := root._sequence_nr()) != LEAF), default=0)
-            if self._is_inner_step(serial):
-                return []
-        if not self._iterations.end(serial):
-            return []
-        if not self._schedule.is_due(_core.graph_counters()["nodes_alive"]):
-            return []
-        started = perf_counter()
-        told, missing = self._look(roots, release)
-        self._schedule.looked(perf_counter() - started, missing)
-        return told
+            return self._iterations.end(release.serial)
+        newest = max((number for root in roots if (number := root._sequence_nr()) != LEAF), default=0)
+        return not self._is_inner_step(newest) and self._iterations.end(newest)
+
+    def _look_once(self, roots: Sequence[Any], release: Release | None) -> list[GrowthWarning]:
+        if not self._lock.acquire(blocking=False):
+            return []  # another thread is looking
+        try:
+            return self._look(roots, release)
+        finally:
+            self._lock.release()
 
     def _is_inner_step(self, newest_root: int) -> bool:
         """Whether a backward that kept its graph was ``autograd.grad`` with ``create_graph``: a step in an iteration.
@@ -123,21 +123,24 @@ class Watch:
         self._records[key] = (answer, calls + 1)
         return answer
 
-    def _look(self, roots: Sequence[Any], release: Release | None) -> tuple[list[GrowthWarning], int | None]:
+    def _look(self, roots: Sequence[Any], release: Release | None) -> list[GrowthWarning]:
+        started = perf_counter()
         look = Look(self._iterations, roots, release)
         ready = self._ready(look)
+        told: list[GrowthWarning] = []
         if ready:
             # What only waits for the garbage collector is no leak. Nothing may be held while it runs.
             limits = {line.place: 2 * line.iterations for line in ready}
             del look, ready
             gc.collect()
             look = Look(self._iterations, roots, release)
-            ready = self._ready(look)
-            self._limits |= limits
-        told = self._tell(look, ready)
+            told = self._tell(look, self._ready(look))
+            self._limits = limits | self._limits
+            started = perf_counter()  # this was for once, and is not held against later looks
         missing = self._missing(look)
         self._before = {place: (line.sure, line.iterations) for place, line in look.lines.items()}
-        return told, missing
+        self._schedule.looked(perf_counter() - started, missing)
+        return told
 
     def _ready(self, look: Look) -> list[Line]:
         """The lines that hold too much, now and more than at the last look; first the earliest."""
