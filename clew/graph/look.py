@@ -13,7 +13,7 @@ from .explanation import Place
 from .iterations import Iterations
 from .records import Release
 
-MOST_NODES = 300_000  # a look at more stops there, with a lower bound; about 0.2 s
+MOST_NODES = 100_000  # a look at more stops there, with a lower bound; about 0.1 s
 LEAF = (1 << 48) - 1  # the sequence number of AccumulateGrad nodes, which live as long as their parameter
 
 # Note [What a node covers]
@@ -57,22 +57,22 @@ class Look:
         self._below: dict[Any, tuple[Any, ...]] = {}
         self._nodes: list[tuple[int, Any]] = []
         self._leaves: dict[Any, int] = {}
-        self._reach(roots)
+        self._reach(roots, MOST_NODES // 2)
         self._ran = set(self._below)
         if release is not None and release.kind == "grad":
             self._leaves.clear()  # it stops at its inputs, and says nothing about what lies below them
         self._leaves = dict.fromkeys(self._leaves, _LEAF)
         held = [(node._sequence_nr(), node, tensor) for tensor, node in _with_history()]
         held.sort(key=itemgetter(0))
-        self._reach([node for _, node, _ in held])
+        self._reach([node for _, node, _ in held], MOST_NODES)
         self._nodes.sort(key=itemgetter(0))  # inputs come first: they were made first
         self._cover = self._propagate(())
         self.lines = self._lines(held)
 
-    def _reach(self, roots: Iterable[Any]) -> None:
+    def _reach(self, roots: Iterable[Any], most: int) -> None:
         """Notes what can be reached, breadth first: where it must stop it has seen the end of every chain."""
         queue = deque(roots)
-        while queue and len(self._below) < MOST_NODES:
+        while queue and len(self._below) < most:
             node = queue.popleft()
             if node in self._below:
                 continue

@@ -8,9 +8,10 @@ from time import perf_counter
 
 _BLOCK = 4  # iterations; the fewest living nodes within a block are compared with those of the block before
 _RISES = 2  # so many blocks in a row with more than the one before are a reason to look
-_TIMES = 2  # but if a look found no cause, then only when there are this many times as many
+_TIMES = 2  # after such a look only when there are this many times as many: the rise is known
 _FORGET = 64  # iterations after which such a look is forgotten
 _REGULARLY = 8  # iterations between two looks that have no reason
+_MOST_FOR_ROUTINE = 20_000  # living nodes; a look at more has to have a reason
 _SUSPICIOUS = 6  # from so many iterations on a line that holds more than at the last look is followed up
 
 
@@ -51,20 +52,22 @@ class Schedule:
         if self.iteration % _BLOCK == 0:
             self._rises = self._rises + 1 if self._low > self._low_before else 0
             self._low_before, self._low = self._low, sys.maxsize
+            if _TIMES * _TIMES * self._low_before < self._explained:  # what rose then is gone
+                self._explained = 0
         since = self.iteration - self._last
         if self.iteration >= self._follow_up:
             self._reason = self._suspicion
         elif self._rises >= _RISES and since >= _BLOCK and (nodes_alive > self._explained or since >= _FORGET):
             self._reason = self._rising
-        elif since >= _REGULARLY:
+        elif since >= _REGULARLY and nodes_alive <= _MOST_FOR_ROUTINE:
             self._reason = self._routine
         else:
             return False
         allowed = self._reason.share * (perf_counter() - self._started)
         return self._reason.free > 0 or self._counted <= allowed
 
-    def looked(self, seconds: float, missing: int | None) -> None:
-        """Note a look. ``missing``: how many more iterations the most suspicious line must hold until it is told."""
+    def looked(self, seconds: float, wait: int | None) -> None:
+        """Note a look. ``wait``: in how many iterations to look again, because a line is suspicious."""
         self.looks += 1
         self.seconds += seconds
         if self._reason.free > 0:
@@ -72,11 +75,17 @@ class Schedule:
         else:
             self._counted += seconds
         self._last = self.iteration
-        self._follow_up = sys.maxsize if missing is None else self.iteration + max(1, missing)
+        self._follow_up = sys.maxsize if wait is None else self.iteration + wait
         if self._reason is self._rising:
-            self._explained = _TIMES * self._low_before if missing is None else 0
+            self._explained = _TIMES * self._low_before
 
-
-def is_suspicious(iterations: int, before: int) -> bool:
-    """Whether a line that holds so many iterations, and held so many at the last look, is followed up."""
-    return iterations >= _SUSPICIOUS and iterations > before
+    def wait(self, holds: int, held: int, most: int) -> int | None:
+        """In how many iterations a line may hold ``most``, that ``held`` so many at the last look; None: it is quiet."""
+        if holds < _SUSPICIOUS or holds <= held:
+            return None
+        missing = max(1, most - holds)
+        if held < _SUSPICIOUS // 2:
+            return missing  # too few to tell how fast it grows: perhaps by one each iteration
+        # At most three times as long: what it held then may have been something else.
+        slowness = min(3.0, (self.iteration - self._last) / (holds - held))
+        return int(missing * max(1.0, slowness))

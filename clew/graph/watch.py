@@ -21,11 +21,11 @@ from .iterations import Iterations
 from .look import LEAF, Line, Look
 from .protocol import Node
 from .records import Release
-from .schedule import Schedule, is_suspicious
+from .schedule import Schedule
 
 MOST_SURE = 18
 """So many earlier iterations a line may hold; more than any window or unrolling that one is likely to want."""
-MOST_WAITING = 100
+MOST_WAITING = 200
 """The same for graphs that a later backward may be meant for: see Note [Held for good or waiting]."""
 
 
@@ -103,9 +103,13 @@ class Watch:
     def _look_once(self, roots: Sequence[Any], release: Release | None) -> list[GrowthWarning]:
         if not self._lock.acquire(blocking=False):
             return []  # another thread is looking
+        collects = gc.isenabled()
+        gc.disable()  # the many small objects of a look would set it off again and again
         try:
             return self._look(roots, release)
         finally:
+            if collects:
+                gc.enable()
             self._lock.release()
 
     def _is_inner_step(self, newest_root: int) -> bool:
@@ -137,9 +141,9 @@ class Watch:
             told = self._tell(look, self._ready(look))
             self._limits = limits | self._limits
             started = perf_counter()  # this was for once, and is not held against later looks
-        missing = self._missing(look)
+        wait = self._wait(look)
         self._before = {place: (line.sure, line.iterations) for place, line in look.lines.items()}
-        self._schedule.looked(perf_counter() - started, missing)
+        self._schedule.looked(perf_counter() - started, wait)
         return told
 
     def _ready(self, look: Look) -> list[Line]:
@@ -154,18 +158,15 @@ class Watch:
                 ready.append(line)
         return sorted(ready, key=lambda line: line.first)
 
-    def _missing(self, look: Look) -> int | None:
+    def _wait(self, look: Look) -> int | None:
         """In how many iterations the first of the lines that grow may hold too many."""
-        missing = []
+        waits = []
         for place, line in look.lines.items():
-            sure, iterations = self._before.get(place, (0, 0))
-            if place in self._limits:
-                continue
-            if is_suspicious(line.sure, sure):
-                missing.append(MOST_SURE - line.sure)
-            if is_suspicious(line.iterations, iterations):
-                missing.append(MOST_WAITING - line.iterations)
-        return min(missing, default=None)
+            if place not in self._limits:
+                sure, iterations = self._before.get(place, (0, 0))
+                waits.append(self._schedule.wait(line.sure, sure, MOST_SURE))
+                waits.append(self._schedule.wait(line.iterations, iterations, MOST_WAITING))
+        return min((wait for wait in waits if wait is not None), default=None)
 
     def _tell(self, look: Look, ready: list[Line]) -> list[GrowthWarning]:
         told: list[GrowthWarning] = []
@@ -212,7 +213,7 @@ def watch() -> Watch:
     ``running_loss += loss``, ``losses.append(loss)``, a hidden state that is not detached, a moving average of
     activations, outputs kept by a hook. A :class:`GrowthWarning` then names the line that made what is held and the
     variable that holds it, once for each line, within 20 iterations; graphs that may still be waiting for a backward
-    of their own (none has gone through them, nor to their parameters) are given 100.
+    of their own (none has gone through them, nor to their parameters) are given 200.
 
     An iteration ends with each ``backward()`` or ``autograd.grad()`` of the program; ``autograd.grad`` with
     ``create_graph=True`` is a step within one. Windows and unrollings of up to 17 iterations are no reason to warn,
