@@ -6,15 +6,18 @@ the node saved and which call freed it, and these functions read that.
 
 from .explain import explain
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .growth import GrowthWarning
 from .modules import ModuleDiary, module_of, record_modules
 from .predict import predict_peak
 from .step import Step, step
 from .timeline import Series, Share, Timeline
 from .walk import nearest, walk
+from .watch import Watch, watch
 from .why_alive import Holder, Holders, why_alive
 
 __all__ = [
     "Explanation",
+    "GrowthWarning",
     "Holder",
     "Holders",
     "LeafRecord",
@@ -28,6 +31,7 @@ __all__ = [
     "Step",
     "Timeline",
     "Totals",
+    "Watch",
     "explain",
     "module_of",
     "nearest",
@@ -35,5 +39,6 @@ __all__ = [
     "record_modules",
     "step",
     "walk",
+    "watch",
     "why_alive",
 ]
