@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -211,54 +211,3 @@ def ordered(nodes: Sequence[Node]) -> list[Node]:
             if below is not None and position.get(below, -1) > number:
                 return sorted(operations, key=rank.__getitem__)
     return operations
-
-
-ModuleOf = Callable[[Any], "str | None"]
-
-
-def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> dict[Node, str]:
-    """Which module made a node, as far as parameters tell: what consumes ``layers.3.weight`` belongs to ``layers.3``.
-
-    A node of which every input comes from parameters alone (a transposed weight) is part of its consumer's module.
-
-    Args:
-        nodes: inputs first.
-        names: of parameters, by their ``id``.
-    """
-    module: dict[Node, str] = {}
-    from_parameters: dict[Node, str] = {}
-    for node in nodes:
-        known: list[str] = []
-        others = False
-        for below, _ in node.next_functions:
-            if below is None:
-                continue
-            inherited = from_parameters.get(below)
-            if inherited is None:
-                variable = getattr(below, "variable", None)
-                name = None if variable is None else names.get(id(variable))
-                inherited = None if name is None else name.rpartition(".")[0]
-            if inherited is None:
-                others = True
-            else:
-                known.append(inherited)
-        if known:
-            module[node] = common_module(known)
-            if not others and len(known) == 1:
-                from_parameters[node] = known[0]
-    return {node: name for node, name in module.items() if name}
-
-
-def common_module(names: Sequence[str]) -> str:
-    """The innermost module that contains all.
-
-    >>> common_module(["encoder.0.norm", "encoder.0.linear"])
-    'encoder.0'
-    """
-    parts = [name.split(".") for name in names]
-    shared = []
-    for components in zip(*parts, strict=False):
-        if len(set(components)) > 1:
-            break
-        shared.append(components[0])
-    return ".".join(shared)

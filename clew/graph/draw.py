@@ -15,8 +15,6 @@ from .columns import (
     RESULT,
     Columns,
     Entry,
-    ModuleOf,
-    modules_by_parameters,
     ordered,
     shape_text,
 )
@@ -24,6 +22,7 @@ from .events import listen, stop_listening
 from .explain import explain
 from .explanation import Place
 from .folding import Component, Groups, fold
+from .module_guess import ModuleOf, fill_modules, function_of, modules_by_parameters
 from .picture import Picture
 from .protocol import Node, Tensor, is_node, is_tensor
 from .records import Release
@@ -91,7 +90,6 @@ def draw(
         leaves,
         names,
         module_of or _known_modules(),
-        outermost={_function(node) for _, _, node in results if node is not None},
         attribute_width=max_attr_chars if show_attrs else 0,
     )
     for name, tensor, node in results:
@@ -136,14 +134,15 @@ def _arrange(
     leaves: Sequence[Node],
     names: Mapping[int, str],
     module_of: ModuleOf | None,
-    outermost: set[object],
     attribute_width: int,
 ) -> tuple[Groups, Columns]:
     """Fold the nodes into groups, and write them down in the order of the groups."""
     columns = Columns()
     number = {node: at for at, node in enumerate((*operations, *leaves))}
+    # The function that made both the first and the last node is where all of it happens: to fold it says nothing.
+    around = {function_of(node) for node in operations[:1]} & {function_of(node) for node in operations[-1:]}
     modules = {} if module_of is None else {node: module_of(node) for node in operations}
-    guessed = modules_by_parameters(operations, names)
+    guessed = fill_modules(operations, modules_by_parameters(operations, names))
     users: list[list[int]] = [[] for _ in leaves]
     signatures, lines, paths = [], [], []
     for at, node in enumerate(operations):
@@ -155,8 +154,8 @@ def _arrange(
         place = None if site is None else Place(site.file, site.line, site.function)
         signatures.append(columns.text.add(f"{node.name()} {place and (place.file, place.line)}"))
         lines.append("" if place is None else place.short)
-        function = _function(node)
-        paths.append(_path(modules.get(node) or guessed.get(node) or "", function, function in outermost))
+        function = function_of(node)
+        paths.append(_path(modules.get(node) or guessed.get(node) or "", function, function in around))
     drawn = [users_of_one for users_of_one in users if users_of_one]  # a leaf that was drawn itself has none
     columns.text = type(columns.text)()
     groups = fold(signatures, lines, paths, drawn, columns.text)
@@ -204,18 +203,14 @@ def _add_result(
     groups.end[0] = len(groups.order)
 
 
-def _path(module: str, function: object, is_outermost: bool) -> tuple[Component, ...]:
+def _path(module: str, function: tuple[str, str], is_outermost: bool) -> tuple[Component, ...]:
     components: list[Component] = []
     parts = module.split(".") if module else []
     components += [("module", ".".join(parts[: depth + 1])) for depth in range(len(parts))]
-    if isinstance(function, tuple) and not is_outermost and function[1] != "<module>":
+    is_module_itself = bool(module) and function[1] == "forward"
+    if function[1] not in ("", "<module>") and not is_outermost and not is_module_itself:
         components.append(("function", f"{function[1]}()"))
     return tuple(components)
-
-
-def _function(node: Node) -> object:
-    site = node.made_at
-    return None if site is None else (site.file, site.function)
 
 
 def _known_modules() -> ModuleOf | None:
@@ -290,4 +285,3 @@ def film(x: Drawable, params: Mapping[str, Tensor] | None = None, **options: Any
     ['built', 'after backward() at ...']
     """
     return Film(draw(x, params, **options))
-

@@ -62,7 +62,7 @@ def fold(
         lines: a short text for the place of each node, ``train.py:12``.
         paths: the modules and functions that each node is in, outermost first.
         sources: for each thing without inputs that is drawn too (leaves), the nodes that use it; they are numbered on
-            from ``len(signatures)`` and stand before their first user, outside of any loop that has several of them.
+            from ``len(signatures)`` and stand before their first user, outside of a loop that uses them again and again.
         text: the table that labels are put in.
     """
     root = Group("part", "", list(_by_path(paths, 0, len(paths), 0)))
@@ -160,7 +160,7 @@ def _loop_label(first: list[int | Group], last: list[int | Group], count: int, s
 
 
 def _insert_sources(root: Group, sources: Sequence[Sequence[int]], first_number: int) -> None:
-    """Put each source into the innermost group that has all its users, but beside a loop rather than into it."""
+    """Put each source into the innermost group of its first user, but beside a loop that uses it in several steps."""
     above: dict[int, tuple[Group, ...]] = {}
     wanted = {user for users in sources for user in users}
     stack: list[tuple[Group, tuple[Group, ...]]] = [(root, (root,))]
@@ -175,16 +175,17 @@ def _insert_sources(root: Group, sources: Sequence[Sequence[int]], first_number:
     # By the identity of a group: before which of its items which sources come.
     before: dict[int, dict[int, list[int]]] = {}
     for offset, users in enumerate(sources):
-        ways = [above[user] for user in users]
-        shared = 0
-        while all(len(way) > shared + 1 and way[shared + 1] is ways[0][shared + 1] for way in ways):
-            shared += 1
-        while shared and ways[0][shared].kind == "loop":
-            shared -= 1
-        home = ways[0][shared]
         first = min(users)
-        inner = next(way for user, way in zip(users, ways, strict=True) if user == first)
-        successor = first if len(inner) == shared + 1 else id(inner[shared + 1])
+        way = above[first]
+        ways = [above[user] for user in users]
+        depth = 0
+        while depth + 1 < len(way):
+            inside = way[depth + 1]
+            if inside.kind == "loop" and _steps_of(inside, depth + 1, users, ways) > 1:
+                break
+            depth += 1
+        home = way[depth]
+        successor = first if len(way) == depth + 1 else id(way[depth + 1])
         before.setdefault(id(home), {}).setdefault(successor, []).append(first_number + offset)
     groups = [root]
     for group in groups:
@@ -196,6 +197,15 @@ def _insert_sources(root: Group, sources: Sequence[Sequence[int]], first_number:
                 for item in group.items
                 for one in (*mine.get(item if isinstance(item, int) else id(item), ()), item)
             ]
+
+
+def _steps_of(loop: Group, depth: int, users: Sequence[int], ways: Sequence[tuple[Group, ...]]) -> int:
+    """In how many steps of a loop, which is at ``depth``, there are users."""
+    steps = set()
+    for user, way in zip(users, ways, strict=True):
+        if len(way) > depth and way[depth] is loop:
+            steps.add(user if len(way) == depth + 1 else id(way[depth + 1]))
+    return len(steps)
 
 
 def _cut(root: Group) -> None:

@@ -33,7 +33,18 @@ class Summary:
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]]:
         """Header and rows."""
-        header = ("line", "source", "operation", "nodes", "saved", "held", "held bytes", "freed", "freed bytes", "nodes' own bytes")
+        header = (
+            "line",
+            "source",
+            "operation",
+            "nodes",
+            "saved",
+            "held",
+            "held bytes",
+            "freed",
+            "freed bytes",
+            "nodes' own bytes",
+        )
         rows: list[tuple[str | int, ...]] = [
             (
                 "" if line.place is None else str(line.place),

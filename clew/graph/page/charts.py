@@ -79,7 +79,9 @@ def bars(x: Sequence[object], series: Mapping[str, Sequence[float]], *, unit: st
         shapes.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
     for place in sorted({round(part * (count - 1) / 6) for part in range(7)}) if count else []:
         middle = LEFT + plot_width * (place + 0.5) / count
-        shapes.append(f'<text x="{middle:.1f}" y="{HEIGHT - 12}" text-anchor="middle">{html.escape(str(x[place]))}</text>')
+        shapes.append(
+            f'<text x="{middle:.1f}" y="{HEIGHT - 12}" text-anchor="middle">{html.escape(str(x[place]))}</text>'
+        )
     key = "".join(
         f'<li><span style="background:{colour}"></span>{html.escape(name)}</li>' for name, colour in colours.items()
     )

@@ -91,4 +91,3 @@ def _pack(parts: list[tuple[str, Any]]) -> tuple[list[tuple[str, str, int, int]]
             column.byteswap()
         block += column.tobytes()
     return layout, bytes(block)
-

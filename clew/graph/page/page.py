@@ -51,7 +51,13 @@ class Page:
         self.add(title, graph_section(picture, next(self._numbers)))
 
     def add_bars(
-        self, title: str, x: Sequence[object], series: Mapping[str, Sequence[float]], *, unit: str = "bytes", label: str = ""
+        self,
+        title: str,
+        x: Sequence[object],
+        series: Mapping[str, Sequence[float]],
+        *,
+        unit: str = "bytes",
+        label: str = "",
     ) -> None:
         """Append a chart of stacked bars; see :func:`clew.graph.page.bars`."""
         self.add(title, bars(x, series, unit=unit, label=label or title))

@@ -23,7 +23,8 @@ const shortened = (text, most) => (text.length > most ? text.slice(0, most - 1) 
 
 function groupTitle(model, group) {
   const label = model.text[model.group_label[group]];
-  return GROUP_KINDS[model.group_kind[group]] === "loop" ? `loop ${label}` : label;
+  const kind = GROUP_KINDS[model.group_kind[group]];
+  return kind === "function" ? label : `${kind} ${label}`;
 }
 
 // The lines of a box; the last is the state, which changes with the moment.
@@ -68,7 +69,8 @@ function layOut(model, moment, parts, showSaved) {
   for (const item of parts.items) {
     const lines = linesOf(model, moment, item, showSaved);
     const width = Math.max(...lines.map((line, number) => widthOf(line, number ? TEXT_FONT : TITLE_FONT)), 96);
-    graph.setNode(`i${item}`, { item, lines, width: Math.ceil(width) + 2 * PAD + 8, height: lines.length * LINE + 14 });
+    const button = isGroup(item) ? 26 : 0;
+    graph.setNode(`i${item}`, { item, lines, width: Math.ceil(width) + 2 * PAD + 8 + button, height: lines.length * LINE + 14 });
   }
   const frames = new Set();
   for (let [item, group] of parts.frame) {
@@ -216,8 +218,10 @@ class View {
     if (!width || !this.size) return;
     const whole = Math.min(width / this.size.width, height / this.size.height);
     const scale = Math.min(1.25, Math.max(whole, 0.55)); // legible rather than complete: the rest is a drag away
-    const top = whole < scale && this.size.height * scale > height ? 0 : (height - this.size.height * scale) / 2;
-    this.move((width - this.size.width * scale) / 2, top, scale);
+    // What does not fit is shown from where the graph begins.
+    const first = [...this.boxes.values()].reduce((one, other) => (other.y < one.y ? other : one));
+    const x = this.size.width * scale > width ? width / 2 - first.x * scale : (width - this.size.width * scale) / 2;
+    this.move(x, this.size.height * scale > height ? 0 : (height - this.size.height * scale) / 2, scale);
   }
 
   whole() {
