@@ -4,10 +4,12 @@ Nothing here changes a graph or costs anything until it is called: the engine re
 the node saved and which call freed it, and these functions read that.
 """
 
+from .draw import Film, draw, film
 from .explain import explain
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
 from .growth import GrowthWarning
 from .modules import ModuleDiary, module_of, record_modules
+from .picture import Picture
 from .predict import predict_peak
 from .step import Step, step
 from .timeline import Series, Share, Timeline
@@ -17,12 +19,14 @@ from .why_alive import Holder, Holders, why_alive
 
 __all__ = [
     "Explanation",
+    "Film",
     "GrowthWarning",
     "Holder",
     "Holders",
     "LeafRecord",
     "ModuleDiary",
     "NodeRecord",
+    "Picture",
     "Place",
     "ReleaseRecord",
     "SavedRecord",
@@ -32,7 +36,9 @@ __all__ = [
     "Timeline",
     "Totals",
     "Watch",
+    "draw",
     "explain",
+    "film",
     "module_of",
     "nearest",
     "predict_peak",
