@@ -167,8 +167,9 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
                             .inputs = inputs,
                             .accumulate_inputs = accumulate};
     if (before_backward) {
-        const Handle nodes = Handle::steal(nodes_of(roots));
-        Py_DECREF(checked(PyObject_CallOneArg(before_backward, static_cast<PyObject*>(nodes.get()))));
+        const Handle listener = Handle::borrow(before_backward), nodes = Handle::steal(nodes_of(roots));
+        Py_DECREF(
+            checked(PyObject_CallOneArg(static_cast<PyObject*>(listener.get()), static_cast<PyObject*>(nodes.get()))));
     }
     const bool shown = on_step && inputs.empty() && backward_serial() == 0;
     BackwardResult result = shown ? run_shown(roots, gradients, options) : run_backward(request);
@@ -227,8 +228,10 @@ PyObject* nodes_of(const std::vector<Tensor>& roots) {
 }
 
 void notify(const std::vector<Tensor>& roots, const Ref<Release>& release) {
-    const Handle nodes = Handle::steal(nodes_of(roots)), record = Handle::steal(release_object(release));
-    Py_DECREF(checked(PyObject_CallFunctionObjArgs(on_backward, static_cast<PyObject*>(nodes.get()),
+    const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(nodes_of(roots)),
+                 record = Handle::steal(release_object(release));
+    Py_DECREF(checked(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(listener.get()),
+                                                   static_cast<PyObject*>(nodes.get()),
                                                    static_cast<PyObject*>(record.get()), nullptr)));
 }
 
@@ -244,11 +247,12 @@ BackwardResult run_shown(const std::vector<Tensor>& roots, const std::vector<Ten
     SteppedBackward steps(roots, gradients, options.keep_graph, options.create_graph);
     BackwardStep step;
     while (steps.next(step)) {
-        const Handle incoming = Handle::steal(tuple_of(std::move(step.incoming))),
+        if (on_step == nullptr) continue;  // it was told enough
+        const Handle listener = Handle::borrow(on_step), incoming = Handle::steal(tuple_of(std::move(step.incoming))),
                      results = Handle::steal(tuple_of(std::move(step.results)));
-        Py_DECREF(checked(PyObject_CallFunctionObjArgs(on_step, as_object(step.node.get()),
-                                                       static_cast<PyObject*>(incoming.get()),
-                                                       static_cast<PyObject*>(results.get()), nullptr)));
+        Py_DECREF(checked(PyObject_CallFunctionObjArgs(
+            static_cast<PyObject*>(listener.get()), as_object(step.node.get()), static_cast<PyObject*>(incoming.get()),
+            static_cast<PyObject*>(results.get()), nullptr)));
     }
     return steps.finish();
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 from .. import _core
 from .explanation import Place
 from .modules import ModuleDiary, record_modules
+from .page import Page, bars, table
 from .text import bytes_text, counted
 
 _Numbers = NDArray[np.int64]
-_MOST_POINTS = 20_000  # of a chart or a trace: more cannot be told apart
+_MOST_POINTS = 20_000  # of a trace: more cannot be told apart
+_MOST_BARS, _MOST_COLOURS, _MOST_ROWS = 300, 7, 50  # of the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,17 @@ class Series:
     labels: tuple[str, ...]
     values: _Numbers
 
+    def binned(self, count: int) -> Series:
+        """At most ``count`` moments: of each stretch of time the one with the most bytes."""
+        if len(self.seconds) <= count:
+            return self
+        edges = np.linspace(self.seconds[0], self.seconds[-1], count + 1)[1:-1]
+        bins = np.searchsorted(edges, self.seconds, side="right")
+        order = np.lexsort((self.total, bins))
+        last = np.flatnonzero(np.diff(bins[order], append=-1))
+        chosen = order[last]
+        return Series(self.seconds[chosen], self.labels, self.values[:, chosen])
+
     @property
     def total(self) -> _Numbers:
         """All lines together."""
@@ -64,17 +78,18 @@ class Series:
 class Timeline:
     """The bytes of tensor data over time. Made by :func:`clew.memory.timeline`; complete when its block has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, diary: ModuleDiary | None = None) -> None:
         self._native: Any = None
-        self._diary: ModuleDiary | None = None
-        self._recording: Any = None
+        self._diary = diary  # None: keep one
+        self._recording: AbstractContextManager[ModuleDiary] | None = None
         self._columns: dict[str, Any] = {}
 
     def __enter__(self) -> Timeline:
         if self._native is not None or self._columns:
             raise RuntimeError("timeline: expected a fresh one, got one that was used before; call timeline() again")
-        self._recording = record_modules()
-        self._diary = self._recording.__enter__()
+        if self._diary is None:
+            self._recording = record_modules()
+            self._diary = self._recording.__enter__()
         self._native = _core.MemoryTimeline()
         return self
 
@@ -82,7 +97,8 @@ class Timeline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._native.stop()
-        self._recording.__exit__(kind, error, trace)
+        if self._recording is not None:
+            self._recording.__exit__(kind, error, trace)
         raw = self._native.columns()
         self._native = self._recording = None
         self._columns = {
@@ -181,31 +197,32 @@ class Timeline:
         return sorted(shares, key=lambda share: -share.nbytes)
 
     def series(self, most_lines: int = 12) -> Series:
-        """Bytes over time, stacked by line, for a chart: the lines with most at the peak, and all others together."""
+        """Bytes over time, stacked by line, for a chart: the lines that held most at some moment, and all others."""
         groups, keys = self._groups
-        shares = [share for share in self.at_peak() if not share.is_earlier]
-        chosen = [(share.place, share.module, share.phase) for share in shares[:most_lines]]
-        row_of = np.array([chosen.index(key) if key in chosen else len(chosen) for key in keys], dtype=np.int64)
         given = self._column("given_step")
         is_given = given >= 0
         size = self._column("bytes")
+        earlier = len(self._column("release_step"))
         steps = np.concatenate([self._column("taken_step"), given[is_given], self._column("release_step")])
         changes = np.concatenate([size, -size[is_given], -self._column("release_bytes")])
-        rows = row_of[groups] if len(groups) else np.empty(0, dtype=np.int64)
-        earlier = np.full(len(self._column("release_step")), len(chosen) + 1, dtype=np.int64)
-        all_rows = np.concatenate([rows, rows[is_given], earlier])
+        owners = np.concatenate([groups, groups[is_given], np.full(earlier, len(keys), dtype=np.int64)])
         times = np.concatenate(
-            [self._column("taken_ns"), self._column("given_ns")[is_given], np.full(len(earlier), -1, dtype=np.int64)]
+            [self._column("taken_ns"), self._column("given_ns")[is_given], np.full(earlier, -1, dtype=np.int64)]
         )
         order = np.argsort(steps, kind="stable")
-        seconds = np.maximum.accumulate(times[order]) / 1e9
+        most = _most_of_each(owners[order], changes[order], len(keys))
+        chosen = np.argsort(-most, kind="stable")[:most_lines]
+        row_of = np.full(len(keys) + 1, len(chosen), dtype=np.int64)
+        row_of[chosen] = np.arange(len(chosen))
+        row_of[-1] = len(chosen) + 1
+        rows, ordered = row_of[owners[order]], changes[order]
         kept = self._points(order, steps)
-        values = np.zeros((len(chosen) + 2, len(kept)), dtype=np.int64)
-        for row in range(len(values)):
-            values[row] = np.cumsum(np.where(all_rows[order] == row, changes[order], 0))[kept]
+        values = np.stack([np.cumsum(np.where(rows == row, ordered, 0))[kept] for row in range(len(chosen) + 2)])
         values[-1] += int(self._columns["live_at_start"])
-        labels = [share.label for share in shares[:most_lines]]
-        return Series(np.maximum(seconds[kept], 0), (*labels, "other lines", "from before"), values)
+        seconds = np.maximum(np.maximum.accumulate(times[order])[kept] / 1e9, 0)
+        names = [keys[number] for number in chosen.tolist()]
+        labels = [Share(place, module, phase, 0, 0).label for place, module, phase in names]
+        return Series(seconds, (*labels, "other lines", "from before"), values)
 
     def _points(self, order: NDArray[np.intp], steps: _Numbers) -> NDArray[np.intp]:
         """Which changes to draw: all, or as many as can be told apart, the peak always."""
@@ -258,7 +275,22 @@ class Timeline:
     @property
     def html(self) -> str:
         """A page with the chart and what was alive at the peak; needs nothing else to be shown."""
-        raise NotImplementedError
+        page = Page("Memory over time", str(self).splitlines()[0].split(". ")[0])
+        page.add("Memory", self.section())
+        return page.html
+
+    def section(self) -> str:
+        """The chart and the table of that page, as HTML."""
+        series = self.series(_MOST_COLOURS).binned(_MOST_BARS)
+        named = dict(zip(series.labels, series.values.tolist(), strict=True))
+        shown = {label: values for label, values in reversed(named.items()) if any(values)}
+        times = [f"{second * 1e3:.3g} ms" for second in series.seconds.tolist()]
+        rows = [(share.label, share.tensors, share.nbytes) for share in self.at_peak()[:_MOST_ROWS]]
+        return (
+            f"<h2>Bytes of tensors over time</h2>{bars(times, shown, label='Bytes of tensors over time')}"
+            f"<h2>Alive at the peak: {bytes_text(self.peak)} after {self.peak_seconds * 1e3:.3f} ms</h2>"
+            f"{table(('line of the forward', 'tensors', 'bytes'), rows)}"
+        )
 
     def __str__(self) -> str:
         shares = self.at_peak()
@@ -271,3 +303,17 @@ class Timeline:
             rest = sum(share.nbytes for share in shares[20:])
             lines.append(f"  {bytes_text(rest):>10}  {counted(len(shares) - 20, 'other line')}")
         return "\n".join(lines)
+
+
+def _most_of_each(owners: _Numbers, changes: _Numbers, count: int) -> _Numbers:
+    """The most bytes that each owner had at once; changes are in the order in which they happened."""
+    most = np.zeros(count, dtype=np.int64)
+    order = np.argsort(owners, kind="stable")
+    order = order[owners[order] < count]
+    if not len(order):
+        return most
+    live = np.cumsum(changes[order])
+    starts = np.flatnonzero(np.diff(owners[order], prepend=-1))
+    before = np.concatenate([[0], live[starts[1:] - 1]])
+    most[owners[order][starts]] = np.maximum.reduceat(live, starts) - before
+    return most

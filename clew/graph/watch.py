@@ -35,9 +35,12 @@ class Watch:
     Attributes:
         warnings: all that it has said so far, as :class:`GrowthWarning` objects.
         failure: what went wrong in the watch itself, if that made it stop; it does not stop the program.
+
+    With ``warn=False`` it only collects what it finds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, warn: bool = True) -> None:
+        self._warn = warn
         self.warnings: list[GrowthWarning] = []
         self.failure: str | None = None
         self._is_on = False
@@ -91,7 +94,7 @@ class Watch:
             self.stop()
             self.failure = repr(error)
             return
-        for warning in told:
+        for warning in told if self._warn else ():
             warnings.warn_explicit(warning, None, warning.made_at.file, warning.made_at.line)
 
     def _ends_an_iteration(self, roots: Sequence[Any], release: Release | None) -> bool:
