@@ -80,7 +80,7 @@ class Schedule:
             self._explained = _TIMES * self._low_before
 
     def wait(self, holds: int, held: int, most: int) -> int | None:
-        """In how many iterations a line may hold ``most``, that ``held`` so many at the last look; None: it is quiet."""
+        """In how many iterations a line may hold ``most``, which ``held`` so many at the last look; None: not soon."""
         if holds < _SUSPICIOUS or holds <= held:
             return None
         missing = max(1, most - holds)

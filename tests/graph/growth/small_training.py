@@ -24,6 +24,20 @@ def correct(loop: Loop) -> Loop:
     return loop
 
 
+LEAKS: list[Any] = []
+"""All loops that leak, each with the path to what holds."""
+
+
+def leak(holder: str) -> Callable[[Loop], Loop]:
+    """Mark a loop under which the watch must name ``holder``, and the line with the comment `# grows`."""
+
+    def add(loop: Loop) -> Loop:
+        LEAKS.append((loop, holder))
+        return loop
+
+    return add
+
+
 def batch(rows: int = 8) -> tuple[Any, Any]:
     x = clew.randn(rows, 4)
     return x, x.sum(dim=1, keepdim=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import subprocess
 import sys
 import threading
@@ -37,6 +38,13 @@ def watched_quietly(function: Any, *arguments: Any) -> clew.graph.Watch:
         function(*arguments)
     assert watch.failure is None
     return watch
+
+
+@pytest.fixture
+def hours_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reading of the clock is an hour after the last, so that the watch may take as many looks as it likes."""
+    hours = itertools.count(0, 3600)
+    monkeypatch.setattr(sys.modules["clew.graph.schedule"], "perf_counter", lambda: next(hours))
 
 
 def test_off_there_is_no_listener() -> None:
@@ -150,6 +158,7 @@ def test_a_leak_that_begins_later(before: int) -> None:
     assert told.path == "losses"
 
 
+@pytest.mark.usefixtures("hours_pass")
 def test_every_fifth_iteration() -> None:
     model, optimizer = trainer()
     logged = []
@@ -164,6 +173,7 @@ def test_every_fifth_iteration() -> None:
     assert [told.path for told in watch.warnings] == ["logged"]
 
 
+@pytest.mark.usefixtures("hours_pass")
 def test_graphs_that_could_be_waiting_get_more_time() -> None:
     """Scores of another network, which nothing has run: an episode could be this long, but not for ever."""
     other = clew.randn(4, requires_grad=True)
