@@ -61,7 +61,7 @@ class Stepper:
             if answer == "p":
                 for name, gradients in (("came", incoming), ("sent on", outgoing)):
                     for gradient in gradients:
-                        print(f"  {name}: {gradient}")
+                        print(f"  {name}: {gradient!r}")
             elif answer == "c":
                 _core.on_step(None)
                 self._ask = None
