@@ -18,7 +18,7 @@ from ..graph import events
 from ..graph.draw import draw
 from ..graph.explain import explain_nodes
 from ..graph.explanation import Explanation, Place
-from ..graph.frames import user_frames
+from ..graph.frames import forget_locals, user_frames
 from ..graph.modules import ModuleDiary, record_modules
 from ..graph.names import find_tensors
 from ..graph.picture import Picture
@@ -184,6 +184,8 @@ class Recorder:
                 for path, tensor in find_tensors(scopes):
                     if id(tensor) in leaves:
                         self._names.setdefault(id(tensor), (weakref.ref(tensor), path))
+                scopes.clear()
+                forget_locals(frames)
         return {key: name for key, (_, name) in self._names.items()}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, SimpleNamespace
 from typing import Any
 
-from .frames import is_ours
+from .frames import forget_locals, is_ours
 from .names import find_tensors
 
 _MOST_OBJECTS = 200_000  # of the user's, in one search
@@ -29,7 +29,8 @@ def find_holder(tensors: Sequence[Any], cover_of: Callable[[Any], int], frames: 
             found = list(find_tensors(scopes, lambda value: id(value) in wanted, _MOST_OBJECTS))
             found += _gradients(scopes, wanted - {id(tensor) for _, tensor in found})
         finally:
-            _forget(frames, scopes)
+            forget_locals(frames)
+            scopes.clear()
         if found:
             return _common([(path, cover_of(tensor)) for path, tensor in found])
     return None
@@ -92,23 +93,3 @@ def _as_object(attributes: Mapping[str, object]) -> SimpleNamespace:
 
 def _is_installed(file: str) -> bool:
     return file.startswith((sys.base_prefix, sys.prefix)) or "site-packages" in file
-
-
-def _forget(frames: Sequence[FrameType], scopes: list[Mapping[str, object]]) -> None:
-    """Empty the copies of local variables that Python keeps in a frame once somebody has asked for them.
-
-    They would keep the tensors of this iteration alive. From Python 3.13 on there is no copy. One that the program has
-    asked for itself, with ``locals()``, is left alone.
-    """
-    scopes.clear()
-    if sys.version_info >= (3, 13):
-        return
-    for frame in frames:
-        if frame.f_code.co_flags & _HAS_FAST_LOCALS:
-            copy = frame.f_locals
-            if sys.getrefcount(copy) <= _OWN_REFERENCES:
-                copy.clear()
-
-
-_HAS_FAST_LOCALS = 1  # inspect.CO_OPTIMIZED
-_OWN_REFERENCES = 3  # the frame, the variable here, getrefcount's argument

@@ -238,6 +238,30 @@ def test_the_report_does_not_change_what_lives(xray: Run) -> None:
     assert out.startswith("[False, False, True]\n")
 
 
+def test_nor_what_lives_in_a_function(xray: Run) -> None:
+    # Python 3.11 and 3.12 keep a copy of a function's variables once somebody has asked for them.
+    out = xray(
+        """
+        import gc, weakref
+        import clew
+
+        def main():
+            graphs = []
+            for _ in range(3):
+                x = clew.ones(2, requires_grad=True)  # a new leaf each time: its name is looked for
+                y = x.exp().sum()
+                y.backward(retain_graph=True)
+                graphs.append(weakref.ref(y.grad_fn))
+            del x, y
+            print([graph() is not None for graph in graphs])
+
+        gc.disable()
+        main()
+        """
+    ).stdout
+    assert out.startswith("[False, False, False]\n")
+
+
 def test_plain_ascii_where_nothing_else_can_be_shown(xray: Run) -> None:
     ran = xray(TRAIN, PYTHONIOENCODING="ascii")
     assert ran.returncode == 0, ran.stderr
