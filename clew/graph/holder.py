@@ -29,8 +29,8 @@ def find_holder(tensors: Sequence[Any], cover_of: Callable[[Any], int], frames: 
             found = list(find_tensors(scopes, lambda value: id(value) in wanted, _MOST_OBJECTS))
             found += _gradients(scopes, wanted - {id(tensor) for _, tensor in found})
         finally:
-            forget_locals(frames)
             scopes.clear()
+            forget_locals(frames)
         if found:
             return _common([(path, cover_of(tensor)) for path, tensor in found])
     return None
