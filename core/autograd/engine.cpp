@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "core/autograd/anomaly.h"
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
@@ -82,7 +83,6 @@ private:
     std::uint32_t pop();
     void evaluate(std::uint32_t index);
     void send(Node& node, std::span<Tensor> results);
-    void check_finite(Node& node, std::span<Tensor> results);
 
     const BackwardRequest& request_;
     Run* outer_;  // of any thread
@@ -95,6 +95,7 @@ private:
     std::vector<Capture> captures_;
     std::vector<NodeRef> kept_;  // roots, and the nodes of inputs
     BackwardResult result_;
+    AnomalyWatch watch_;  // does nothing but under detect_anomaly
 };
 
 std::uint32_t Run::find(Node* node) {
@@ -205,19 +206,6 @@ std::uint32_t Run::pop() {
     return index;
 }
 
-void Run::check_finite(Node& node, std::span<Tensor> results) {
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        if (!results[i] || !is_floating(results[i].dtype()) || engine_ops.all_finite(results[i])) continue;
-        throw NonFinite(
-            format("Function '%s' returned nan or infinite values in its %zuth output. It was made at %s; look at the "
-                   "values "
-                   "that went into it there",
-                   node.kind->node_name, i,
-                   node.code ? saved_hooks.site_text(node.code, node.instruction).c_str() : "an unknown line"),
-            NodeRef(&node));
-    }
-}
-
 void Run::send(Node& node, std::span<Tensor> results) {
     for (std::uint32_t i = 0; i < node.edge_count; ++i) {
         Node* child = node.edge_nodes()[i];
@@ -272,11 +260,11 @@ void Run::evaluate(std::uint32_t index) {
         }
         std::vector<Tensor> shown;  // the rule may consume its gradients; hooks after it see them still
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
-        if (hooks_after) shown.assign(incoming.begin(), incoming.end());
+        if (hooks_after || mode(kAnomaly)) shown.assign(incoming.begin(), incoming.end());
         BackwardCall call{node, incoming, results, wants};
         node.kind->backward(call);
         if (hooks_after) run_post_hooks(node, results, shown);
-        if (mode(kAnomaly)) check_finite(node, results);
+        if (mode(kAnomaly)) watch_.look_at(node, results, shown);
         if (!request_.keep_graph) release_saved(node, result_.release);
     }
     for (Tensor& gradient : incoming) gradient = Tensor();
@@ -290,6 +278,10 @@ BackwardResult Run::go() {
     const ModeGuard inside(kInBackward, true);
     seed_roots();
     const auto root_count = static_cast<std::uint32_t>(entries_.size());
+    if (result_.release)
+        for (const Entry& root : entries_)
+            if (!root.node->has(Node::kAccumulate))
+                result_.release->youngest = std::max<std::uint64_t>(result_.release->youngest, root.node->sequence);
     discover();
     if (!request_.inputs.empty()) {
         add_captures();

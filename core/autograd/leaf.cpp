@@ -110,6 +110,8 @@ void set_requires_grad(const Tensor& tensor, bool on) {
                  "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
         return;
     }
+    if (!on && tensor->has(TensorObject::kRequiresGrad) && !mode(kInBackward | kNoProvenance))
+        tensor->lost = Lost::make("requires_grad=False");
     tensor->set(TensorObject::kRequiresGrad, on);
 }
 

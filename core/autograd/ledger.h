@@ -13,6 +13,7 @@ struct Release {
     const char* kind;  // "backward" or "grad"
     Site site;         // code owned
     std::uint64_t serial;
+    std::uint64_t youngest = 0;  // the sequence of its youngest root: no node that it ran is younger
 
     static Ref<Release> make(const char* kind);
 };

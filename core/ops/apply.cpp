@@ -66,10 +66,13 @@ void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<T
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const Tensor& output = outputs[i];
         if (!output) continue;
-        if (is_floating(output.dtype()))
+        if (is_floating(output.dtype())) {
             set_history(output, node, static_cast<int>(i));
-        else
+        } else {
             set_output_shape(*node, static_cast<int>(i), output.layout_ref(), output.dtype());
+            // Indices of max(dim), sort and the like; not the ones of an in-place write.
+            if (!mode(kInBackward | kNoProvenance)) output->lost = Lost::make(op.name);
+        }
     }
     save_outputs(*node, saves, outputs);
 }
@@ -86,6 +89,17 @@ void note_lost(const char* cause, std::span<Tensor> outputs, Tensors inputs, boo
     }
     for (const Tensor& output : outputs)
         if (output) pass_on_lost(output, inputs);
+}
+
+// A tensor without history was written over with something that had one, or that had lost it. A view tells its base.
+void note_lost_in_place(const OpDef& op, Tensors inputs, std::uint64_t needs) {
+    Tensor self = inputs[0];
+    if (self.requires_grad() || mode(kInBackward | kNoProvenance)) return;
+    if (needs != 0)
+        note_lost(grad_enabled() ? op.name : "no_grad", std::span<Tensor>(&self, 1), inputs, true);
+    else if (!self->lost)
+        pass_on_lost(self, inputs.subspan(1));
+    if (self->lost && self->base && !self->base->lost) self->base->lost = self->lost;
 }
 
 void finish_views(const OpDef& op, const Tensor& source, std::span<Tensor> outputs) {
@@ -182,8 +196,7 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     op.forward(call);
     bump_version(self, name);
     if (!records) {
-        if (needs != 0 && !self.requires_grad())
-            note_lost(grad_enabled() ? op.name : "no_grad", std::span<Tensor>(&output, 1), inputs, true);
+        note_lost_in_place(op, inputs, needs);
         return;
     }
     rebase_history(self, node);
