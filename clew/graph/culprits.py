@@ -6,13 +6,14 @@ shows where it enters the freed part, and only the frames that are running know 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import deque
 from types import FrameType
 
 from ..autograd.errors import GraphFreedError
 from .frames import user_frames
-from .loops import Loop, loops_around
+from .loops import Loop, assigned_at, loops_around
 from .names import find_tensors
 from .protocol import Node
 from .records import Site
@@ -33,7 +34,7 @@ def tell_what_to_do(error: BaseException, roots: tuple[Node, ...], keeps_graph: 
     path = _path_to(error.node, roots)
     if not path or error.freed_at is None:
         return
-    retain = f"retain the graph: retain_graph=True at {error.freed_at}"
+    retain = f"retain the graph: retain_graph=True at {_line(error.freed_at)}"
     if keeps_graph:
         retain += " (here it comes too late: it is the earlier call that frees)"
     frames = user_frames(sys._getframe())
@@ -43,7 +44,7 @@ def tell_what_to_do(error: BaseException, roots: tuple[Node, ...], keeps_graph: 
             f"{_called(name, 'the value')} was run backward before: compute it again before each backward, or {retain}"
         )
         return
-    user, shared, name = _entrance(path, error._youngest, frames)
+    user, shared, name = _entrance(path, error, frames)
     error.shared_at, error.shared_name = shared.made_at, name
     error.used_at = user.made_at if user else None
     error.advice = f"{_repair(error, frames)}, or {retain}"
@@ -69,25 +70,32 @@ def _path_to(target: Node, roots: tuple[Node, ...]) -> list[Node]:
     return []
 
 
-def _entrance(path: list[Node], youngest: int, frames: list[FrameType]) -> tuple[Node | None, Node, str | None]:
+def _entrance(
+    path: list[Node], error: GraphFreedError, frames: list[FrameType]
+) -> tuple[Node | None, Node, str | None]:
     """Where the path enters the part that was run before: the last new node, the first old one, and its name.
 
-    A node is new if it is younger than all that the earlier backward ran, or still holds what it saved. One that saves
-    nothing may be either; of those, the one that the user has a name for is what the user has to change.
+    A node is new if it is younger than all that the earlier backward ran, or if it saved something that not this
+    backward has freed. One that saved nothing may be either; of those, the one that the user has a name for is what the
+    user has to change.
     """
+    serial = path[-1].released.serial if path[-1].released else 0
+    old = [node.released is not None and node.released.serial == serial for node in path]
     new = [
         position
         for position, node in enumerate(path)
-        if node._sequence_nr() > youngest or any(slot.state != "freed" for slot in node.saved)
+        if not old[position] and (node._sequence_nr() > error._youngest or node.saved)
     ]
-    first = new[-1] + 1 if new else 0
-    old = next(position for position in range(first, len(path)) if path[position].released or position + 1 == len(path))
-    for position in range(first, old + 1):
+    first = min(new[-1] + 1 if new else 0, len(path) - 1)
+    last = next((position for position in range(first, len(path)) if old[position]), len(path) - 1)
+    for position in range(first, last + 1):
         name = _name_of(path[position], frames)
         if name is not None:
             break
     else:
         position = first
+        made = path[position].made_at
+        name = assigned_at(made.file, made.line) if made else None  # the name has another value by now
     return (path[position - 1] if position else None), path[position], name
 
 
@@ -105,30 +113,31 @@ def _called(name: str | None, otherwise: str) -> str:
     return f"`{name}`" if name else otherwise
 
 
+def _line(site: Site | None) -> str:
+    return f"{os.path.basename(site.file)}:{site.line}" if site else "an unknown line"
+
+
 def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
-    made, used = error.shared_at, error.used_at
-    what = f"{_called(error.shared_name, 'a value')} was made at {made}"
-    again = f"used again at {used}" if used else "used again"
-    detached = f"{error.shared_name or 'the value'}.detach()" if error.shared_name else "detach() it"
-    if made is not None:
+    """What is shared, where it was made and used, and what to change."""
+    made, used, name = error.shared_at, error.used_at, error.shared_name
+    what = f"{_called(name, 'a value')} was made at {_line(made)}"
+    again = f"used again at {_line(used)}" if used else "used again"
+    detach = f"detach it (`{name}.detach()`)" if name else "detach() it"
+    if made is None:
+        return f"{what} and {again}: make it again, or {detach}"
+    outside = _loop_without(made, error.freed_at, frames)
+    if outside is not None:
+        return f"{what}, outside the loop at line {outside.first}, and {again}: make it inside the loop, or {detach}"
+    if used is not None and (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
         around = loops_around(made.file, made.line)
-        outside = _loop_without(made, error.freed_at, frames)
-        if outside is not None:
-            return (
-                f"{what}, outside the loop at line {outside.first}, and {again}: make it inside the loop, or detach it "
-                f"({detached})"
-            )
-        if around and used is not None and used.file == made.file and used.line <= made.line:
-            return (
-                f"{what} in an earlier turn of the loop at line {around[-1].first} and {again}: detach it between turns "
-                f"({error.shared_name} = {detached})"
-                if error.shared_name
-                else f"{what} in an earlier turn of the loop at line {around[-1].first} and {again}: detach it between "
-                "turns"
-            )
+        earlier = (
+            f"an earlier turn of the loop at line {around[-1].first}" if around else f"an earlier call of {made.function}"
+        )
+        keep = f" (`{name} = {name}.detach()`)" if name else ""
+        return f"{what} in {earlier} and carried over to {_line(used)}: detach it in between{keep}"
     return (
-        f"{what}, belongs to the graph that was freed, and is {again}: add the losses and call backward once, make it "
-        f"again, or detach it ({detached})"
+        f"{what}, belongs to the graph that was freed, and is {again}: add the losses up and call backward once, make "
+        f"it again, or {detach}"
     )
 
 

@@ -1,8 +1,9 @@
-"""The loops of the user's source, for sentences such as "made outside the loop at line 12"."""
+"""What the user's source says about a line: the loops around it, and what the statement on it assigns to."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 from typing import NamedTuple
 
@@ -22,27 +23,54 @@ def loops_around(file: str, line: int) -> list[Loop]:
     >>> loops_around("no such file", 3)
     []
     """
-    source = "".join(linecache.getlines(file))
-    try:
-        node: ast.AST = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return []
     found: list[Loop] = []
-    while True:
-        inside = _below(node, line)
-        if inside is None:
-            return found
-        node = inside
+    for node in _path_to(file, line):
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             found.append(Loop(node.lineno, node.end_lineno or node.lineno))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             found.clear()
+    return found
 
 
-def _below(node: ast.AST, line: int) -> ast.AST | None:
-    """The part of the tree right below that contains the line."""
-    for child in ast.iter_child_nodes(node):
-        first, last = getattr(child, "lineno", None), getattr(child, "end_lineno", None)
-        if first is not None and last is not None and first <= line <= last:
-            return child
+def assigned_at(file: str, line: int) -> str | None:
+    """The name or attribute that the statement on a line assigns a single value to: "h", "self.state"; None if it does
+    something else, or the source cannot be had.
+
+    >>> assigned_at("no such file", 3) is None
+    True
+    """
+    for node in reversed(_path_to(file, line)):
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+            target = node.target
+        elif isinstance(node, ast.stmt):
+            return None
+        else:
+            continue
+        return ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else None
     return None
+
+
+def _path_to(file: str, line: int) -> list[ast.AST]:
+    """The parts of the file's tree that contain the line, from the outermost in."""
+    found: list[ast.AST] = []
+    node: ast.AST | None = _parse("".join(linecache.getlines(file)))
+    while node is not None:
+        node = next((child for child in ast.iter_child_nodes(node) if _contains(child, line)), None)
+        if node is not None:
+            found.append(node)
+    return found
+
+
+def _contains(node: ast.AST, line: int) -> bool:
+    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+    return first is not None and last is not None and first <= line <= last
+
+
+@functools.lru_cache(maxsize=8)
+def _parse(source: str) -> ast.AST | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None

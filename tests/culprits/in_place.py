@@ -4,7 +4,7 @@
 """
 
 import numpy
-from corpus import SILENT, WRONG, program
+from corpus import WRONG, program
 
 
 @program(node="SigmoidBackward0", written_by="relu_", saved_name="result")
@@ -40,7 +40,7 @@ def relu_layer_in_place_after_sigmoid(torch):
     y.sum().backward()
 
 
-@program(node="MulBackward0", written_by="sgd", saved_name="other")
+@program(node="MulBackward0", written_by="sgd_step", saved_name="other")
 def optimizer_step_between_two_backwards(torch):
     w = torch.ones(1, requires_grad=True)
     v = torch.ones(1, requires_grad=True)
@@ -52,7 +52,7 @@ def optimizer_step_between_two_backwards(torch):
     second.sum().backward()
 
 
-@program(node="AddmmBackward0", written_by="adam", saved_name="mat2")
+@program(node="AddmmBackward0", written_by="adam_step", saved_name="mat2")
 def discriminator_step_before_the_generators_backward(torch):
     generator, discriminator = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
     optimizer = torch.optim.Adam(discriminator.parameters())
@@ -63,7 +63,7 @@ def discriminator_step_before_the_generators_backward(torch):
     generator_loss.backward()
 
 
-@program(node="ExpBackward0", written_by="fill_", saved_name="result")
+@program(node="ExpBackward0", written_by="copy_", saved_name="result")
 def element_set_after_exp(torch):
     y = torch.ones(3, requires_grad=True).exp()  # saved
     y[0] = 0.0  # written
@@ -104,7 +104,7 @@ def array_that_shares_memory_written(torch):
     return w.grad, torch.tensor([2.0])
 
 
-@program(in_torch=WRONG, node="MulBackward0", written_by="fill_", saved_name="other")
+@program(in_torch=WRONG, node="MulBackward0", written_by="copy_", saved_name="other")
 def two_tensors_over_one_array(torch):
     array = numpy.ones(2, dtype=numpy.float32)
     x, alias = torch.from_numpy(array), torch.from_numpy(array)
@@ -135,7 +135,7 @@ def weights_clipped_without_grad_before_backward(torch):
     score.backward()
 
 
-@program(node="MulBackward0", written_by="fill_", saved_name="other")
+@program(node="MulBackward0", written_by="copy_", saved_name="other")
 def mask_changed_after_use(torch):
     x = torch.ones(3, requires_grad=True)
     mask = torch.ones(3)
@@ -200,7 +200,7 @@ def loop_over_one_buffer(torch):
     total.backward()
 
 
-@program(node="MulBackward0", written_by="zeros_", saved_name="self")
+@program(node="MulBackward0", written_by="fill_", saved_name="self")
 def weights_initialised_again_before_backward(torch):
     w = torch.ones(2, requires_grad=True)
     x = torch.ones(2, requires_grad=True)
@@ -209,7 +209,7 @@ def weights_initialised_again_before_backward(torch):
     y.sum().backward()
 
 
-@program(in_torch=SILENT, node="MulBackward0", written_by="mul", saved_name="other")
+@program(node="MulBackward0", written_by="mul", saved_name="other")
 def result_written_into_a_saved_buffer(torch):
     w = torch.ones(2, requires_grad=True)
     buffer = torch.ones(2)

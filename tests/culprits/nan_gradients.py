@@ -86,19 +86,19 @@ def cross_entropy_by_hand(torch):
     loss.backward()
 
 
-@program(node="SqrtBackward0", through_where=None, incoming_was_zero=False, in_torch=NOT_FINITE)
-def length_by_hand_at_zero(torch):
+@program(node="SqrtBackward0", through_where=None, incoming_was_zero=False)
+def norm_by_hand_at_zero(torch):
     x = torch.zeros(3, requires_grad=True)
-    squared = (x + 0).pow(2).sum()
-    length = squared.sqrt()  # made
+    length = x.pow(2).sum().sqrt()  # made
     length.backward()
-    return squared.sqrt().detach().reciprocal()
 
 
-@program(node="NormBackward1", through_where=None)
-def cube_norm_at_zero(torch):
-    x = torch.zeros(2, requires_grad=True)
-    x.norm(p=3).backward()  # made
+@program(node="SqrtBackward0", through_where=None)
+def distances_with_a_zero_diagonal(torch):
+    points = torch.tensor([[0.0], [1.0]], requires_grad=True)
+    difference = points - points.t()
+    distances = (difference * difference).sqrt()  # made
+    distances.sum().backward()
 
 
 @program(node="PowBackward0", through_where=None, in_torch=NOT_FINITE)
@@ -155,7 +155,7 @@ def angle_between_equal_vectors(torch):
     return cosine.grad
 
 
-@program(node="DivBackward0", through_where=None)
+@program(node="AtanBackward0", through_where=None)
 def angle_at_the_origin(torch):
     y = torch.zeros(1, requires_grad=True)
     x = torch.zeros(1, requires_grad=True)
@@ -163,9 +163,8 @@ def angle_at_the_origin(torch):
     angle.backward()
 
 
-@program(node="RsqrtBackward0", through_where=None, in_torch=NOT_FINITE)
+@program(node="RsqrtBackward0", through_where=None)
 def normalised_without_an_epsilon(torch):
     x = torch.zeros(2, requires_grad=True)
     scale = torch.rsqrt((x * x).mean())  # made
     scale.backward()
-    return scale.detach()

@@ -4,7 +4,7 @@
 another line than `made`: the value at which the new graph enters the freed one. `used`: the line that used it.
 """
 
-from corpus import SAME, program
+from corpus import program
 
 
 @program(node="ExpBackward0", shared_name="h")
@@ -26,7 +26,7 @@ def hidden_state_carried_over(torch):
         hidden.sum().backward()  # freed
 
 
-@program(node="TanhBackward0", shared_name="model.state")
+@program(node="TanhBackward0", shared_name="self.state")
 def hidden_state_kept_on_the_module(torch):
     class Memory(torch.nn.Module):
         def __init__(self):
@@ -48,8 +48,8 @@ def gated_cell_carried_over(torch):
     gate = torch.tensor([0.5], requires_grad=True)
     cell = torch.ones(1)
     for x in (1.0, 2.0):
-        cell = gate * cell  # made
-        loss = (cell + x).sum()  # used
+        cell = gate * cell  # made used
+        loss = (cell + x).sum()
         loss.backward()  # freed
 
 
@@ -89,7 +89,7 @@ def mask_cached_by_the_constructor(torch):
         model(torch.ones(2, 3)).sum().backward()  # freed
 
 
-@program(node="PowBackward0", shared_name="penalty")
+@program(node="MulBackward0", shared_name="penalty")
 def l2_term_computed_once(torch):
     w = torch.ones(2, requires_grad=True)
     penalty = 0.1 * (w**2).sum()  # made
@@ -157,13 +157,12 @@ def weight_normalised_before_the_loop(torch):
         (direction * scale).sum().backward()  # freed
 
 
-@program(node="ConvolutionBackward0", shared_name="data")
+@program(node="AddmmBackward0", shared_name="data")
 def input_projected_before_the_loop(torch):
-    project = torch.nn.Conv1d(1, 1, 3)
-    data = project(torch.ones(1, 1, 8))  # made
-    head = torch.nn.Linear(6, 1)
+    project, head = torch.nn.Linear(3, 6), torch.nn.Linear(6, 1)
+    data = project(torch.ones(4, 3))  # made
     for _ in range(2):
-        loss = head(data).mean()
+        loss = head(data).mean()  # used
         loss.backward()  # freed
 
 
@@ -176,15 +175,15 @@ def total_of_losses_run_at_every_step(torch):
         total.backward()  # freed
 
 
-@program(node="MulBackward0", shared_name="baseline")
+@program(node="MulBackward0", shared_name="value")
 def moving_baseline_with_history(torch):
     policy = torch.ones(1, requires_grad=True)
     baseline = torch.zeros(1)
     for reward in (1.0, 2.0):
-        value = policy * reward
-        loss = (value - baseline).sum()  # used
+        value = policy * reward  # made
+        loss = (value - baseline).sum()
         loss.backward()  # freed
-        baseline = 0.9 * baseline + 0.1 * value  # made
+        baseline = 0.9 * baseline + 0.1 * value  # used
 
 
 @program(node="LogSoftmaxBackward0", shared_name="log_probabilities[0]")
@@ -216,12 +215,12 @@ def reconstruction_and_divergence_one_by_one(torch):
     divergence.backward()
 
 
-@program(node="PowBackward0", shared_name="fast")
+@program(node="MulBackward0", shared_name="fast")
 def adapted_weights_used_for_two_tasks(torch):
     w = torch.ones(2, requires_grad=True)
-    inner = (w**3).sum()  # made
+    inner = (w**3).sum()
     (step,) = torch.autograd.grad(inner, w, create_graph=True)
-    fast = w - 0.1 * step  # shared
+    fast = w - 0.1 * step  # made
     for task in (1.0, 2.0):
         (fast * task).sum().backward()  # freed
 
@@ -244,7 +243,7 @@ def function_of_the_users_own(torch):
         y.sum().backward()  # freed
 
 
-@program(node="ExpBackward0", in_torch=SAME)
+@program(node="ExpBackward0", shared_name=None)
 def reading_what_a_freed_node_saved(torch):
     y = torch.ones(2, requires_grad=True).exp()  # made
     y.sum().backward()  # freed
