@@ -11,12 +11,11 @@ import sys
 from collections import deque
 from types import FrameType
 
+from .._core import Node, Site
 from ..autograd.errors import GraphFreedError
 from .frames import user_frames
 from .loops import Loop, assigned_at, loops_around
 from .names import find_tensors
-from .protocol import Node
-from .records import Site
 
 _MOST_OBJECTS = 20_000  # a search for a name that takes longer is not worth it
 
@@ -127,11 +126,13 @@ def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
         return f"{what} and {again}: make it again, or {detach}"
     outside = _loop_without(made, error.freed_at, frames)
     if outside is not None:
-        return f"{what}, outside the loop at line {outside.first}, and {again}: make it inside the loop, or {detach}"
+        return f"{what}, outside the loop at line {outside.head}, and {again}: make it inside the loop, or {detach}"
     if used is not None and (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
         around = loops_around(made.file, made.line)
         earlier = (
-            f"an earlier turn of the loop at line {around[-1].first}" if around else f"an earlier call of {made.function}"
+            f"an earlier turn of the loop at line {around[-1].head}"
+            if around
+            else f"an earlier call of {made.function}"
         )
         keep = f" (`{name} = {name}.detach()`)" if name else ""
         return f"{what} in {earlier} and carried over to {_line(used)}: detach it in between{keep}"
@@ -151,6 +152,6 @@ def _loop_without(made: Site, freed: Site | None, frames: list[FrameType]) -> Lo
     ]
     for line in lines:
         for loop in reversed(loops_around(made.file, line)):
-            if not loop.first <= made.line <= loop.last:
+            if not loop.contains(made.line):
                 return loop
     return None

@@ -9,10 +9,18 @@ from typing import NamedTuple
 
 
 class Loop(NamedTuple):
-    """The lines of a `for` or `while` statement, from its head to the end of its body."""
+    """A `for` or `while` statement: the line of its head, and the lines that run at each turn.
 
+    The head of a `while` runs at each turn, that of a `for` once. What follows `else` is outside.
+    """
+
+    head: int
     first: int
     last: int
+
+    def contains(self, line: int) -> bool:
+        """Whether the line runs at each turn."""
+        return self.first <= line <= self.last
 
 
 def loops_around(file: str, line: int) -> list[Loop]:
@@ -26,7 +34,10 @@ def loops_around(file: str, line: int) -> list[Loop]:
     found: list[Loop] = []
     for node in _path_to(file, line):
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
-            found.append(Loop(node.lineno, node.end_lineno or node.lineno))
+            body, end = node.body[0].lineno, node.body[-1].end_lineno
+            loop = Loop(node.lineno, node.lineno if isinstance(node, ast.While) else body, end or body)
+            if loop.contains(line):
+                found.append(loop)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             found.clear()
     return found

@@ -260,11 +260,12 @@ void Run::evaluate(std::uint32_t index) {
         }
         std::vector<Tensor> shown;  // the rule may consume its gradients; hooks after it see them still
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
-        if (hooks_after || mode(kAnomaly)) shown.assign(incoming.begin(), incoming.end());
+        const bool watched = mode(kAnomaly);
+        if (hooks_after || watched) shown.assign(incoming.begin(), incoming.end());
         BackwardCall call{node, incoming, results, wants};
         node.kind->backward(call);
         if (hooks_after) run_post_hooks(node, results, shown);
-        if (mode(kAnomaly)) watch_.look_at(node, results, shown);
+        if (watched) watch_.look_at(node, results, shown);
         if (!request_.keep_graph) release_saved(node, result_.release);
     }
     for (Tensor& gradient : incoming) gradient = Tensor();

@@ -1,6 +1,7 @@
 #include "core/autograd/saved.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "core/autograd/hooks.h"
@@ -235,11 +236,16 @@ LastWrite last_write(const SavedSlot& slot, const Storage& storage) {
     return {last, false};
 }
 
+std::string advice(const Write* write) {
+    if (write && std::string_view(write->op).ends_with("_step"))
+        return "run every backward before the optimizer's step, or compute the loss again after it";
+    return "write out of place, or clone the value before it is written (clew.explain(tensor) shows what each node "
+           "keeps)";
+}
+
 void check_versions(Node& node, const SavedSlot& slot) {
     const Storage& storage = *slot.held_storage();
     const std::uint32_t now = current_version(slot);
-    const std::string advice =
-        "write out of place, or clone the value before it is written (clew.explain(tensor) shows what each node keeps)";
     if (now != slot.version) {
         std::string text = format(
             "one of the variables needed for gradient computation has been modified by an inplace operation: %s, is at "
@@ -250,7 +256,7 @@ void check_versions(Node& node, const SavedSlot& slot) {
         if (write)
             text += format(" The last write %swas '%s' at %s.", overlapping ? "to it " : "", write->op,
                            at(write->site.code, write->site.instruction).c_str());
-        throw ModifiedInPlace(text + " To do: " + advice, NodeRef(&node), slot_name(node, slot), write);
+        throw ModifiedInPlace(text + " To do: " + advice(write), NodeRef(&node), slot_name(node, slot), write);
     }
     if (const Write* write = alias_write(node, slot, storage)) {
         throw ModifiedInPlace(format("one of the variables needed for gradient computation has been modified by an "
@@ -261,7 +267,7 @@ void check_versions(Node& node, const SavedSlot& slot) {
                                      "or, if the values are back in "
                                      "place, call backward under `with autograd.graph.allow_data_writes():`",
                                      names(node, slot).c_str(), now, write->op,
-                                     at(write->site.code, write->site.instruction).c_str(), advice.c_str()),
+                                     at(write->site.code, write->site.instruction).c_str(), advice(write).c_str()),
                               NodeRef(&node), slot_name(node, slot), write);
     }
 }
