@@ -21,8 +21,8 @@ def line(program, mark):
 def test_a_value_from_outside_the_loop(torch):
     program = second_backward.value_made_outside_the_loop
     assert advice_of(torch, program) == (
-        f"`h` was made at {line(program, 'made')}, outside the loop at line {program.lines['made'] + 1}, and used again "
-        f"at {line(program, 'used')}: make it inside the loop, or detach it (`h.detach()`), or retain the graph: "
+        f"`h` was made at {line(program, 'made')}, outside the loop at line {program.lines['made'] + 1}, and used "
+        f"again at {line(program, 'used')}: make it inside the loop, or detach it (`h.detach()`), or retain the graph: "
         f"retain_graph=True at {line(program, 'freed')}"
     )
 
@@ -66,8 +66,7 @@ def test_a_value_without_a_name(torch):
     results = []
 
     def step():
-        shared = results[0] if results else torch.ones(2, requires_grad=True)
-        results[:] = [shared.exp() * 1]  # made
+        results[:] = [(results or [torch.ones(2, requires_grad=True)])[0].exp() * 1]  # made
         results[0].sum().backward()
 
     step()
