@@ -73,11 +73,11 @@ const char* remedy(const std::string& cause) {
     if (cause == "no_grad" || cause == "inference_mode")
         return "compute it with gradients enabled, outside that block or decorator";
     if (cause == "requires_grad=False") return "leave requires_grad=True on what is to be trained";
-    if (cause == "grad without create_graph") return "pass create_graph=True to the backward that made this gradient";
+    if (cause.ends_with("without create_graph"))
+        return "pass create_graph=True to the backward that made this gradient";
     if (cause == "item" || cause == "float" || cause == "tolist")
         return "compute with the tensor itself: a Python number has no history";
     if (cause == "tensor") return "use torch.stack or the tensor itself: tensor() copies values without history";
-    if (cause == "from_numpy") return "compute it with tensors: what NumPy computes is not recorded";
     if (cause.starts_with("cast to")) return "stay in a floating dtype: integers have no gradient";
     if (cause == "detach" || cause == "data")
         return "leave it out there, or call backward on something that requires grad";
@@ -88,7 +88,12 @@ const char* remedy(const std::string& cause) {
     std::string text = format("element %zu of tensors does not require grad and does not have a grad_fn", i);
     const Ref<Lost>&lost = root->lost, hint = last_read();
     PyObject *read_at = Py_NewRef(Py_None), *read_by = Py_NewRef(Py_None);
-    if (lost) {
+    if (lost && lost->may_be_data) {
+        text += format(
+            ". It comes from an array, by '%s'%s, and what NumPy computed has no history. To do: compute it with "
+            "tensors; or, if the array is data, set requires_grad=True on the tensors whose gradient you want",
+            lost->cause, at(lost->site).c_str());
+    } else if (lost) {
         text += format(". Its history was lost by '%s'%s. To do: %s", lost->cause, at(lost->site).c_str(),
                        remedy(lost->cause));
     } else if (hint) {

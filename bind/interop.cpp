@@ -208,7 +208,10 @@ StorageRef storage_over(PyObject* root) {
 // What was computed in NumPy has no history, wherever its data came from.
 Ref<Lost> lost_by_array(PyObject* root, const char* how) {
     TensorObject* source = as_tensor(root);
-    return source && source->lost ? source->lost : Lost::make(how);
+    if (source && source->lost) return source->lost;
+    Ref<Lost> lost = Lost::make(how);
+    lost->may_be_data = true;
+    return lost;
 }
 
 PyObject* from_numpy(PyObject*, PyObject* array) {

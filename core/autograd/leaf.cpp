@@ -166,8 +166,10 @@ void accumulate(Node& accumulator, Tensor gradient) {
     const Tensor before = grad_of(leaf);
     if (!before) {
         const bool same_layout = gradient->layout == leaf->layout || same_sizes(gradient.strides(), leaf.strides());
-        set_grad(leaf, !grad_enabled() && unshared(gradient) && same_layout ? std::move(gradient)
-                                                                            : engine_ops.clone(gradient));
+        Tensor kept =
+            !grad_enabled() && unshared(gradient) && same_layout ? std::move(gradient) : engine_ops.clone(gradient);
+        if (!kept->grad_fn) kept->lost = Lost::by_plain_backward();
+        set_grad(leaf, std::move(kept));
     } else if (grad_enabled()) {
         set_grad(leaf, engine_ops.add(before, gradient));
     } else {

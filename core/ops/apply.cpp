@@ -97,7 +97,7 @@ void note_lost_in_place(const OpDef& op, Tensors inputs, std::uint64_t needs) {
     if (self.requires_grad() || mode(kInBackward | kNoProvenance)) return;
     if (needs != 0)
         note_lost(grad_enabled() ? op.name : "no_grad", std::span<Tensor>(&self, 1), inputs, true);
-    else if (!self->lost)
+    else
         pass_on_lost(self, inputs.subspan(1));
     if (self->lost && self->base && !self->base->lost) self->base->lost = self->lost;
 }
@@ -156,11 +156,11 @@ void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Te
 }
 
 void pass_on_lost(const Tensor& result, Tensors inputs) {
-    for (const Tensor& input : inputs)
-        if (input && input->lost) {
-            result->lost = input->lost;
-            return;
-        }
+    for (const Tensor& input : inputs) {
+        if (!input || !input->lost) continue;
+        if (!result->lost || result->lost->may_be_data) result->lost = input->lost;
+        if (!result->lost->may_be_data) return;
+    }
 }
 
 void escape(const Tensor&, const char*) {}

@@ -251,3 +251,20 @@ def gradient_penalty_without_create_graph(torch):
     (gradient,) = torch.autograd.grad((x**3).sum(), x)  # lost
     penalty = (gradient.norm() - 1) ** 2
     penalty.backward()
+
+
+@program(cause="backward without create_graph", lost_at=None)
+def norm_of_the_gradients_as_a_loss(torch):
+    """Many backwards may have added to `.grad`: which one is not kept."""
+    w = torch.ones(2, requires_grad=True)
+    (w**3).sum().backward()
+    w.grad.norm().backward()
+
+
+@program(cause="requires_grad=False")
+def frozen_model_on_data_from_an_array(torch):
+    """An array that is data has lost nothing: the frozen weights are the culprit."""
+    data = torch.from_numpy(numpy.ones((2, 2), dtype=numpy.float32))
+    w = torch.ones(2, 1, requires_grad=True)
+    w.requires_grad_(False)  # lost
+    (data @ w).sum().backward()
