@@ -60,19 +60,22 @@ void save_outputs(Node& node, Saves saves, std::span<Tensor> outputs) {
     }
 }
 
+// What max(dim), sort and the like give besides values.
+[[gnu::noinline, gnu::cold]] void set_indices(Node& node, int i, const Tensor& indices, const char* op) {
+    set_output_shape(node, i, indices.layout_ref(), indices.dtype());
+    if (!mode(kInBackward | kNoProvenance)) indices->lost = Lost::make(op);
+}
+
 void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs, std::uint64_t needs) {
     const Saves saves = what_to_save(op, inputs, needs, attributes);
     const NodeRef node = make_node(op, inputs, inputs, attributes, outputs.size(), saves);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const Tensor& output = outputs[i];
         if (!output) continue;
-        if (is_floating(output.dtype())) {
+        if (is_floating(output.dtype()))
             set_history(output, node, static_cast<int>(i));
-        } else {
-            set_output_shape(*node, static_cast<int>(i), output.layout_ref(), output.dtype());
-            // Indices of max(dim), sort and the like; not the ones of an in-place write.
-            if (!mode(kInBackward | kNoProvenance)) output->lost = Lost::make(op.name);
-        }
+        else
+            set_indices(*node, static_cast<int>(i), output, op.name);
     }
     save_outputs(*node, saves, outputs);
 }
@@ -91,8 +94,14 @@ void note_lost(const char* cause, std::span<Tensor> outputs, Tensors inputs, boo
         if (output) pass_on_lost(output, inputs);
 }
 
+bool any_lost(Tensors inputs) {
+    for (const Tensor& input : inputs)
+        if (input && input->lost) return true;
+    return false;
+}
+
 // A tensor without history was written over with something that had one, or that had lost it. A view tells its base.
-void note_lost_in_place(const OpDef& op, Tensors inputs, std::uint64_t needs) {
+[[gnu::noinline]] void note_lost_in_place(const OpDef& op, Tensors inputs, std::uint64_t needs) {
     Tensor self = inputs[0];
     if (self.requires_grad() || mode(kInBackward | kNoProvenance)) return;
     if (needs != 0)
@@ -196,7 +205,7 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     op.forward(call);
     bump_version(self, name);
     if (!records) {
-        note_lost_in_place(op, inputs, needs);
+        if (needs != 0 || any_lost(inputs.subspan(1))) note_lost_in_place(op, inputs, needs);
         return;
     }
     rebase_history(self, node);
