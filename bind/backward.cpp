@@ -1,6 +1,7 @@
 #include "bind/backward.h"
 
 #include "bind/errors.h"
+#include "bind/escapes.h"
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/leaf.h"
@@ -68,31 +69,54 @@ std::vector<Tensor> read_tensors(PyObject* object, const char* what, bool allow_
     return tensors;
 }
 
+std::string at(const Site& site) { return site.code ? " at " + site_text(site.code, site.instruction) : std::string(); }
+
+// The smallest repair for each way to lose a history.
+const char* remedy(const std::string& cause) {
+    if (cause == "no_grad" || cause == "inference_mode")
+        return "compute it with gradients enabled, outside that block or decorator";
+    if (cause == "requires_grad=False") return "leave requires_grad=True on what is to be trained";
+    if (cause.ends_with("without create_graph"))
+        return "pass create_graph=True to the backward that made this gradient";
+    if (cause == "item" || cause == "float" || cause == "tolist")
+        return "compute with the tensor itself: a Python number has no history";
+    if (cause == "tensor") return "use torch.stack or the tensor itself: tensor() copies values without history";
+    if (cause.starts_with("cast to")) return "stay in a floating dtype: integers have no gradient";
+    if (cause == "detach" || cause == "data")
+        return "leave it out there, or call backward on something that requires grad";
+    return "its result has no derivative: use a differentiable function in its place";
+}
+
 [[noreturn]] void raise_no_grad(const Tensor& root, std::size_t i) {
     std::string text = format("element %zu of tensors does not require grad and does not have a grad_fn", i);
-    PyObject* lost_at = Py_NewRef(Py_None);
-    PyObject* cause = Py_NewRef(Py_None);
-    if (root->lost) {
-        const Lost& lost = *root->lost;
+    const Ref<Lost>&lost = root->lost, hint = last_read();
+    PyObject *read_at = Py_NewRef(Py_None), *read_by = Py_NewRef(Py_None);
+    if (lost && lost->may_be_data) {
         text += format(
-            ". Its history was lost by '%s' at %s. To do: keep the value in the graph there, or call backward on "
-            "something that "
-            "requires grad",
-            lost.cause, site_text(lost.site.code, lost.site.instruction).c_str());
-        Py_SETREF(lost_at, site_object(lost.site));
-        Py_SETREF(cause, PyUnicode_FromString(lost.cause));
+            ". It comes from an array, by '%s'%s, and what NumPy computed has no history. To do: compute it with "
+            "tensors; or, if the array is data, set requires_grad=True on the tensors whose gradient you want",
+            lost->cause, at(lost->site).c_str());
+    } else if (lost) {
+        text += format(". Its history was lost by '%s'%s. To do: %s", lost->cause, at(lost->site).c_str(),
+                       remedy(lost->cause));
+    } else if (hint) {
+        text += format(
+            ". Nothing that it was computed from required grad; if Python numbers went into it, the last that was read "
+            "from a tensor with history was read by '%s'%s, and a number has no history. To do: compute with the "
+            "tensors themselves, or set requires_grad=True on the tensors whose gradient you want",
+            hint->cause, at(hint->site).c_str());
+        Py_SETREF(read_at, site_object(hint->site));
+        Py_SETREF(read_by, PyUnicode_FromString(hint->cause));
     } else {
         text +=
             ". Nothing that it was computed from required grad. To do: set requires_grad=True on the tensors whose "
             "gradient you want";
     }
-    PyObject* module = checked(PyImport_ImportModule("clew.autograd.errors"));
-    PyObject* type = checked(PyObject_GetAttrString(module, "NoGradError"));
-    PyObject* error = checked(PyObject_CallFunction(type, "s", text.c_str()));
-    PyObject_SetAttrString(error, "lost_at", lost_at);
-    PyObject_SetAttrString(error, "cause", cause);
-    PyErr_SetObject(type, error);
-    for (PyObject* object : {module, type, error, lost_at, cause}) Py_DECREF(object);
+    raise_with_fields("NoGradError", text.c_str(),
+                      {{"lost_at", lost ? site_object(lost->site) : Py_NewRef(Py_None)},
+                       {"cause", lost ? PyUnicode_FromString(lost->cause) : Py_NewRef(Py_None)},
+                       {"number_read_at", read_at},
+                       {"number_read_by", read_by}});
     throw PythonError();
 }
 
@@ -131,11 +155,41 @@ void fit_to_roots(const std::vector<Tensor>& roots, std::vector<Tensor>& gradien
             gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
 }
 
+PyObject* nodes_of(const std::vector<Tensor>& roots);
+
+// A gradient without create_graph has no history: whoever differentiates it will ask why.
+void note_plain_gradients(std::vector<Tensor>& gradients) {
+    if (mode(kInBackward | kNoProvenance)) return;
+    Ref<Lost> lost;
+    for (Tensor& gradient : gradients) {
+        if (!gradient || gradient.requires_grad() || gradient->references > 1) continue;  // the user's own
+        if (!lost) lost = Lost::make("grad without create_graph");
+        gradient->lost = lost;
+    }
+}
+
+// Gives an error about a freed graph what only the whole backward shows: what is shared with the earlier one, and the
+// smallest repair.
+void tell_what_to_do(const std::vector<Tensor>& roots, bool keep_graph) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    PyObject* module = PyImport_ImportModule("clew.graph.culprits");
+    PyObject* nodes = module ? nodes_of(roots) : nullptr;
+    PyObject* told =
+        nodes ? PyObject_CallMethod(module, "tell_what_to_do", "OOO", error, nodes, keep_graph ? Py_True : Py_False)
+              : nullptr;
+    if (told == nullptr) PyErr_Clear();  // the error itself matters more
+    Py_XDECREF(told);
+    Py_XDECREF(nodes);
+    Py_XDECREF(module);
+    PyErr_Restore(type, error, traceback);
+}
+
 struct Options {
     bool keep_graph, create_graph;
 };
 
-PyObject* nodes_of(const std::vector<Tensor>& roots);
 void notify(const std::vector<Tensor>& roots, const Ref<Release>& release);
 BackwardResult run_shown(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients,
                          const Options& options);
@@ -172,7 +226,15 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
             checked(PyObject_CallOneArg(static_cast<PyObject*>(listener.get()), static_cast<PyObject*>(nodes.get()))));
     }
     const bool shown = on_step && inputs.empty() && backward_serial() == 0;
-    BackwardResult result = shown ? run_shown(roots, gradients, options) : run_backward(request);
+    BackwardResult result = [&] {
+        try {
+            return shown ? run_shown(roots, gradients, options) : run_backward(request);
+        } catch (...) {
+            set_python_error();
+            tell_what_to_do(roots, options.keep_graph);
+            throw PythonError();
+        }
+    }();
     if (accumulate) {
         // The engine fills .grad of leaves; inputs may be results, too.
         const ModeGuard guard(kNoGrad, !options.create_graph);
@@ -183,6 +245,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
             set_grad(inputs[i], before ? engine_ops.add(before, gradient) : engine_ops.clone(gradient));
         }
     }
+    if (!accumulate && !options.create_graph) note_plain_gradients(result.captured);
     if (on_backward) notify(roots, result.release);
     return std::move(result.captured);
 }

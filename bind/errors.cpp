@@ -4,7 +4,7 @@
 
 #include "bind/objects.h"
 #include "bind/site.h"
-#include "core/autograd/engine.h"
+#include "core/autograd/anomaly.h"
 #include "core/autograd/saved.h"
 #include "core/base/error.h"
 
@@ -28,11 +28,14 @@ PyObject* type_of(ErrorKind kind) {
     }
 }
 
-// An exception of class clew.autograd.errors.<name>, with fields; steals the fields' references.
-struct Field {
-    const char* name;
-    PyObject* value;
-};
+PyObject* node_object(const NodeRef& node) { return Py_NewRef(as_object(node.get())); }
+PyObject* made_at(const NodeRef& node) {
+    return node ? site_object({node->code, node->instruction}) : Py_NewRef(Py_None);
+}
+PyObject* text_or_none(const char* text) { return text ? PyUnicode_FromString(text) : Py_NewRef(Py_None); }
+
+}  // namespace
+
 void raise_with_fields(const char* name, const char* text, std::initializer_list<Field> fields) {
     PyObject* module = PyImport_ImportModule("clew.autograd.errors");
     PyObject* type = module ? PyObject_GetAttrString(module, name) : nullptr;
@@ -47,11 +50,6 @@ void raise_with_fields(const char* name, const char* text, std::initializer_list
     Py_XDECREF(module);
 }
 
-PyObject* node_object(const NodeRef& node) { return Py_NewRef(as_object(node.get())); }
-PyObject* made_at(const NodeRef& node) { return site_object({node->code, node->instruction}); }
-
-}  // namespace
-
 void set_python_error() noexcept {
     try {
         throw;
@@ -62,18 +60,24 @@ void set_python_error() noexcept {
         raise_with_fields("GraphFreedError", error.what(),
                           {{"node", node_object(error.node)},
                            {"made_at", made_at(error.node)},
-                           {"freed_at", record ? site_object(record->site) : Py_NewRef(Py_None)}});
+                           {"saved_at", made_at(error.node)},
+                           {"freed_at", record ? site_object(record->site) : Py_NewRef(Py_None)},
+                           {"freed_by", text_or_none(record ? record->kind : nullptr)},
+                           {"_youngest", PyLong_FromUnsignedLongLong(record ? record->youngest : 0)}});
     } catch (const ModifiedInPlace& error) {
-        raise_with_fields(
-            "InplaceError", error.what(),
-            {{"node", node_object(error.node)},
-             {"made_at", made_at(error.node)},
-             {"saved_at", made_at(error.node)},
-             {"written_by", error.written_op ? PyUnicode_FromString(error.written_op) : Py_NewRef(Py_None)},
-             {"written_at", site_object({error.written_code.get(), error.written_instruction})}});
+        raise_with_fields("InplaceError", error.what(),
+                          {{"node", node_object(error.node)},
+                           {"made_at", made_at(error.node)},
+                           {"saved_at", made_at(error.node)},
+                           {"saved_name", text_or_none(error.saved_name)},
+                           {"written_by", text_or_none(error.written_op)},
+                           {"written_at", site_object({error.written_code.get(), error.written_instruction})}});
     } catch (const NonFinite& error) {
         raise_with_fields("NonFiniteError", error.what(),
-                          {{"node", node_object(error.node)}, {"made_at", made_at(error.node)}});
+                          {{"node", node_object(error.node)},
+                           {"made_at", made_at(error.node)},
+                           {"through_where", made_at(error.through_where)},
+                           {"incoming_was_zero", PyBool_FromLong(error.incoming_was_zero)}});
     } catch (const Error& error) {
         PyErr_SetString(type_of(error.kind()), error.what());
     } catch (const std::bad_alloc&) {

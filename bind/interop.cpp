@@ -8,6 +8,7 @@
 
 #include "bind/dtype.h"
 #include "bind/errors.h"
+#include "bind/escapes.h"
 #include "bind/objects.h"
 #include "bind/tensor_attributes.h"
 #include "core/autograd/leaf.h"
@@ -204,6 +205,15 @@ StorageRef storage_over(PyObject* root) {
     return storage;
 }
 
+// What was computed in NumPy has no history, wherever its data came from.
+Ref<Lost> lost_by_array(PyObject* root, const char* how) {
+    TensorObject* source = as_tensor(root);
+    if (source && source->lost) return source->lost;
+    Ref<Lost> lost = Lost::make(how);
+    lost->may_be_data = true;
+    return lost;
+}
+
 PyObject* from_numpy(PyObject*, PyObject* array) {
     return guarded([&]() -> PyObject* {
         if (!PyObject_HasAttrString(array, "__array_interface__") || !PyObject_CheckBuffer(array) || as_tensor(array))
@@ -232,9 +242,7 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
         made->offset = bytes / buffer->itemsize;
         made->dtype = dtype;
         own_version(result, 0);
-        // What was computed in NumPy has no history, wherever its data came from.
-        TensorObject* source = as_tensor(root);
-        made->lost = source && source->lost ? source->lost : Lost::make("from_numpy");
+        made->lost = lost_by_array(root, "from_numpy");
         return wrap(result);
     });
 }
@@ -243,6 +251,7 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
 struct Scan {
     Dims sizes;
     bool floating = false, integer = false, boolean = false;
+    Ref<Lost> lost{};  // the first element that had a history, or had lost it
 };
 
 bool is_sequence(PyObject* object) {
@@ -254,6 +263,9 @@ bool is_sequence(PyObject* object) {
 
 PyObject* sequence_of(PyObject* object) { return checked(PySequence_Fast(object, "tensor: expected a sequence")); }
 
+// tensor() copies values, never history.
+Ref<Lost> lost_by_copy(const Tensor& source) { return source.requires_grad() ? Lost::make("tensor") : source->lost; }
+
 [[noreturn]] void bad_element(PyObject* object) {
     if (PyUnicode_Check(object))
         fail(ErrorKind::Type, "tensor: invalid data type 'str'; expected numbers or nested sequences of them");
@@ -264,15 +276,18 @@ PyObject* sequence_of(PyObject* object) { return checked(PySequence_Fast(object,
 void look_at(PyObject* object, Scan& scan) {
     if (PyBool_Check(object))
         scan.boolean = true;
-    else if (PyFloat_Check(object))
+    else if (PyFloat_Check(object)) {
+        // The first float only: a list of data is long.
+        if (!scan.floating && !scan.lost) scan.lost = where_read(object);
         scan.floating = true;
-    else if (PyLong_Check(object))
+    } else if (PyLong_Check(object))
         scan.integer = true;
-    else if (TensorObject* tensor = as_tensor(object))
+    else if (TensorObject* tensor = as_tensor(object)) {
+        if (!scan.lost) scan.lost = lost_by_copy(Tensor(tensor));
         (is_floating(tensor->dtype)     ? scan.floating
          : tensor->dtype == DType::Bool ? scan.boolean
                                         : scan.integer) = true;
-    else if (PyComplex_Check(object))
+    } else if (PyComplex_Check(object))
         fail(ErrorKind::NotImplemented, "tensor: complex dtypes are not supported yet");
     else if (PyObject_CheckBuffer(object)) {
         Buffer buffer(object, PyBUF_STRIDES | PyBUF_FORMAT);
@@ -354,6 +369,7 @@ Tensor from_sequence(PyObject* data, std::optional<DType> dtype) {
                            : scan.boolean ? DType::Bool
                                           : default_dtype();
     Tensor result = empty(scan.sizes, dtype.value_or(inferred));
+    result->lost = scan.lost;
     switch (result.dtype()) {
         case DType::Bool:
             store_all<bool>(data, result);
@@ -387,10 +403,7 @@ Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
     if (TensorObject* object = as_tensor(data)) {
         const Tensor source(object);
         Tensor result = copy_of(source.view(), source.sizes(), dtype.value_or(source.dtype()));
-        if (source.requires_grad())
-            result->lost = Lost::make("tensor");
-        else
-            result->lost = source->lost;
+        result->lost = lost_by_copy(source);
         return result;
     }
     if (!PyList_Check(data) && !PyTuple_Check(data) && PyObject_CheckBuffer(data) && !PyBytes_Check(data) &&
@@ -404,7 +417,9 @@ Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
         }
         const kernels::View view{buffer->buf, own, buffer->ndim, sizes.begin(), strides.begin()};
         const bool scalar_float = buffer->ndim == 0 && PyFloat_Check(data);  // np.float64 is a Python float
-        return copy_of(view, sizes, dtype.value_or(scalar_float ? DType::Float64 : own));
+        Tensor result = copy_of(view, sizes, dtype.value_or(scalar_float ? DType::Float64 : own));
+        result->lost = lost_by_array(root_of(data), "tensor");
+        return result;
     }
     return from_sequence(data, dtype);
 }
@@ -500,6 +515,7 @@ Tensor tensor_from_number(PyObject* number) {
     Tensor result;
     if (PyFloat_Check(number)) {
         result = scalar(PyFloat_AS_DOUBLE(number), DType::Float64);
+        if (number == last_number) result->lost = last_read();
     } else if (PyBool_Check(number)) {
         result = scalar_int(number == Py_True, DType::Bool);
     } else if (PyLong_Check(number)) {
@@ -526,7 +542,9 @@ PyObject* item(const Tensor& tensor) {
         fail(ErrorKind::Runtime, "item: a Tensor with %lld elements cannot be converted to Scalar",
              static_cast<long long>(tensor.numel()));
     escape(tensor, "item");
-    return checked(number_at(tensor.data(), tensor.dtype()));
+    PyObject* number = checked(number_at(tensor.data(), tensor.dtype()));
+    note_number(tensor, "item", number);
+    return number;
 }
 
 PyObject* plain_tuple(Sizes sizes) {
@@ -548,7 +566,11 @@ PyObject* tensor_tolist(PyObject* self, PyObject*) {
     return guarded([&] {
         const Tensor tensor(reinterpret_cast<TensorObject*>(self));
         escape(tensor, "tolist");
-        return nested_list(tensor, 0, tensor.data());
+        PyObject* list = nested_list(tensor, 0, tensor.data());
+        PyObject* first = list;  // one is enough to recognise the list by
+        while (PyList_Check(first) && PyList_GET_SIZE(first)) first = PyList_GET_ITEM(first, 0);
+        note_number(tensor, "tolist", first);
+        return list;
     });
 }
 

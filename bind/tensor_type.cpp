@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bind/errors.h"
+#include "bind/escapes.h"
 #include "bind/indexing.h"
 #include "bind/objects.h"
 #include "bind/operation.h"
@@ -137,7 +138,9 @@ PyObject* float_slot(PyObject* object) {
             fail(ErrorKind::Runtime, "float: a Tensor with %lld elements cannot be converted to Scalar",
                  static_cast<long long>(self.numel()));
         escape(self, "float");
-        return PyFloat_FromDouble(read_number(self));
+        PyObject* number = PyFloat_FromDouble(read_number(self));
+        note_number(self, "float", number);
+        return number;
     });
 }
 PyObject* int_slot(PyObject* object) {

@@ -1,6 +1,6 @@
 """Errors of the graph that say in fields, too, which node and which lines of the user's code are concerned.
 
-All are `RuntimeError`s. A field is None when it is not known.
+All are `RuntimeError`s. A field is None when it is not known. `docs/errors.md` shows them beside PyTorch's.
 """
 
 from __future__ import annotations
@@ -26,12 +26,43 @@ class GraphFreedError(RuntimeError):
     """The node whose saved tensors are gone."""
     made_at: Site | None = None
     """The line that made it."""
+    saved_at: Site | None = None
+    """The line that saved the tensors: the same."""
     freed_at: Site | None = None
-    """The line of the `backward()` or `grad()` that freed it."""
+    """The line of the call that freed them."""
+    freed_by: str | None = None
+    """Which call it was: "backward" or "grad"."""
+    shared_at: Site | None = None
+    """The line that made the value at which this graph enters the freed one: what was to be made again, or detached.
+    None when it is not another graph but the same one, run twice."""
+    shared_name: str | None = None
+    """What the running code calls that value: "h", "self.state", "features[0]"."""
+    used_at: Site | None = None
+    """The line that used it, in the part of the graph that is new."""
+    advice: str = (
+        "make this value again before each backward, or detach() it. Specify retain_graph=True in the call that freed "
+        "it if you need to backward through the graph a second time."
+    )
+    """The smallest repair; the message ends with it."""
+
+    _youngest = 0  # the sequence number of the youngest root of the backward that freed the node
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} To do: {self.advice}"
 
 
 class InplaceError(RuntimeError):
-    """A tensor that a node saved was written in place afterwards, so that the gradient would be wrong."""
+    """A tensor that a node saved was written in place afterwards, so that the gradient would be wrong.
+
+    >>> import clew
+    >>> y = clew.ones(1, requires_grad=True).exp()
+    >>> z = y.add_(1)
+    >>> try:
+    ...     z.backward()
+    ... except clew.autograd.errors.InplaceError as error:
+    ...     error.node.name(), error.saved_name, error.written_by
+    ('ExpBackward0', 'result', 'add_')
+    """
 
     node: Node | None = None
     """The node that saved it."""
@@ -39,19 +70,37 @@ class InplaceError(RuntimeError):
     """The line that made the node."""
     saved_at: Site | None = None
     """The line that saved the tensor: the node's."""
+    saved_name: str | None = None
+    """Which of the node's tensors it is: "self", "other", "result" ..."""
     written_by: str | None = None
-    """The operation that wrote last to the saved memory."""
+    """The operation that wrote last to what was saved; if none touched the saved elements themselves, that wrote last
+    to the memory that shares their version counter."""
     written_at: Site | None = None
     """The line of that write."""
 
 
 class NoGradError(RuntimeError):
-    """A backward was asked of something that has no history."""
+    """A backward was asked of something that has no history.
+
+    >>> import clew
+    >>> x = clew.ones(1, requires_grad=True)
+    >>> try:
+    ...     (x.detach() * 2).backward()
+    ... except clew.autograd.errors.NoGradError as error:
+    ...     error.cause
+    'detach'
+    """
 
     lost_at: Site | None = None
     """The first line where history was lost on the way to it."""
     cause: str | None = None
-    """How: "detach", "no_grad", "cast to int64", "data", "from_numpy" ..."""
+    """How: "detach", "no_grad", "cast to int64", "data", "from_numpy", "item", "requires_grad=False", or the name of an
+    operation whose result has no derivative ("argmax", "gt")."""
+    number_read_at: Site | None = None
+    """Only when no cause is known: the line that last read a Python number from a tensor with history. It is a hint: a
+    number that was computed from that one does not say where it comes from."""
+    number_read_by: str | None = None
+    """How that number was read: "item", "float" or "tolist"."""
 
 
 class NonFiniteError(RuntimeError):
@@ -61,3 +110,7 @@ class NonFiniteError(RuntimeError):
     """The first node that returned one."""
     made_at: Site | None = None
     """The line that made it."""
+    through_where: Site | None = None
+    """The line of the `where` (or `masked_fill`) that did not choose the branch which the gradient came through."""
+    incoming_was_zero: bool = False
+    """Whether a zero came in where something went out that is not finite: zero times an infinite derivative."""

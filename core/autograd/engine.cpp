@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/autograd/anomaly.h"
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
@@ -92,7 +93,6 @@ private:
     std::uint32_t pop();
     void evaluate(std::uint32_t index, BackwardStep* seen);
     void send(Node& node, std::span<Tensor> results);
-    void check_finite(Node& node, std::span<Tensor> results);
 
     const BackwardRequest& request_;
     Run* outer_;  // of any thread
@@ -105,6 +105,7 @@ private:
     std::vector<Capture> captures_;
     std::vector<NodeRef> kept_;  // roots, and the nodes of inputs
     BackwardResult result_;
+    AnomalyWatch watch_;  // does nothing but under detect_anomaly
 };
 
 std::uint32_t Run::find(Node* node) {
@@ -215,19 +216,6 @@ std::uint32_t Run::pop() {
     return index;
 }
 
-void Run::check_finite(Node& node, std::span<Tensor> results) {
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        if (!results[i] || !is_floating(results[i].dtype()) || engine_ops.all_finite(results[i])) continue;
-        throw NonFinite(
-            format("Function '%s' returned nan or infinite values in its %zuth output. It was made at %s; look at the "
-                   "values "
-                   "that went into it there",
-                   node.kind->node_name, i,
-                   node.code ? saved_hooks.site_text(node.code, node.instruction).c_str() : "an unknown line"),
-            NodeRef(&node));
-    }
-}
-
 void Run::send(Node& node, std::span<Tensor> results) {
     for (std::uint32_t i = 0; i < node.edge_count; ++i) {
         Node* child = node.edge_nodes()[i];
@@ -297,11 +285,12 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
         }
         std::vector<Tensor> shown;  // the rule may consume its gradients; hooks after it see them still
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
-        if (hooks_after || seen) shown.assign(incoming.begin(), incoming.end());
+        const bool watched = mode(kAnomaly);
+        if (hooks_after || watched || seen) shown.assign(incoming.begin(), incoming.end());
         BackwardCall call{node, incoming, results, wants};
         node.kind->backward(call);
         if (hooks_after) run_post_hooks(node, results, shown);
-        if (mode(kAnomaly)) check_finite(node, results);
+        if (watched) watch_.look_at(node, results, shown);
         if (!request_.keep_graph) release_saved(node, result_.release);
         if (seen) *seen = {NodeRef(&node), std::move(shown), {results.begin(), results.end()}};
     }
@@ -314,6 +303,10 @@ void Run::start() {
     if (!request_.keep_graph) result_.release = Release::make(request_.kind);
     seed_roots();
     const auto root_count = static_cast<std::uint32_t>(entries_.size());
+    if (result_.release)
+        for (const Entry& root : entries_)
+            if (!root.node->has(Node::kAccumulate))
+                result_.release->youngest = std::max<std::uint64_t>(result_.release->youngest, root.node->sequence);
     discover();
     if (!request_.inputs.empty()) {
         add_captures();

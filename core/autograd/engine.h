@@ -73,9 +73,4 @@ bool backward_accumulates();
 // Checks what a rule returned against what its input was: sums over broadcast axes, casts. Fails when it cannot fit.
 void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const char* who, int index);
 
-struct NonFinite : Error {
-    NonFinite(std::string text, NodeRef node) : Error(ErrorKind::Runtime, std::move(text)), node(std::move(node)) {}
-    NodeRef node;
-};
-
 }  // namespace clew

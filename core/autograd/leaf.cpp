@@ -110,6 +110,8 @@ void set_requires_grad(const Tensor& tensor, bool on) {
                  "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
         return;
     }
+    if (!on && tensor->has(TensorObject::kRequiresGrad) && !mode(kInBackward | kNoProvenance))
+        tensor->lost = Lost::make("requires_grad=False");
     tensor->set(TensorObject::kRequiresGrad, on);
 }
 
@@ -183,7 +185,9 @@ void accumulate(Node& accumulator, Tensor gradient) {
     const Tensor leaf(accumulator.outputs()[0].tensor);
     const Tensor before = grad_of(leaf);
     if (!before) {
-        set_grad(leaf, first_gradient(std::move(gradient), leaf));
+        Tensor kept = first_gradient(std::move(gradient), leaf);
+        if (!kept->grad_fn) kept->lost = Lost::by_plain_backward();
+        set_grad(leaf, std::move(kept));
     } else if (grad_enabled()) {
         set_grad(leaf, engine_ops.add(before, gradient));
     } else {

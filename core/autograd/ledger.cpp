@@ -26,6 +26,12 @@ Ref<Lost> Lost::make(const char* cause) {
     return Ref<Lost>::steal(new (pool_take(sizeof(Lost))) Lost{.cause = cause, .site = runtime.current_site()});
 }
 
+const Ref<Lost>& Lost::by_plain_backward() {
+    static const auto* const record = new Ref<Lost>(
+        Ref<Lost>::steal(new (pool_take(sizeof(Lost))) Lost{.cause = "backward without create_graph", .site = {}}));
+    return *record;
+}
+
 void retain(Lost* record) { ++record->references; }
 void release(Lost* record) {
     if (--record->references) return;

@@ -13,6 +13,7 @@ struct Release {
     const char* kind;  // "backward" or "grad"
     Site site;         // code owned
     std::uint64_t serial;
+    std::uint64_t youngest = 0;  // the sequence of its youngest root: no node that it ran is younger
 
     static Ref<Release> make(const char* kind);
 };
@@ -27,8 +28,10 @@ struct Lost {
     std::uint32_t references = 1;
     const char* cause;  // "detach", "no_grad", "cast to int64" ...: static text
     Site site;
+    bool may_be_data = false;  // it came from an array: perhaps nothing was lost, as nobody ever had a history
 
     static Ref<Lost> make(const char* cause);
+    static const Ref<Lost>& by_plain_backward();  // the gradient in .grad of a backward without create_graph: no site
 };
 
 struct GraphCounters {

@@ -1,6 +1,7 @@
 #include "core/autograd/saved.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "core/autograd/hooks.h"
@@ -193,37 +194,69 @@ bool touches(const Write& write, const SavedSlot& slot, std::int64_t begin, std:
     return found;
 }
 
-const Write* alias_write(const Node& node, const SavedSlot& slot, const Storage& storage) {
-    if (storage.log == nullptr || mode(kAllowDataWrites)) return nullptr;
-    const void* counter =
-        slot.has_rest && slot.rest->counter ? static_cast<const void*>(slot.rest->counter.get()) : &storage;
+const void* counter_of(const SavedSlot& slot) {
+    if (slot.has_rest && slot.rest->counter) return slot.rest->counter.get();
+    return slot.held_storage();
+}
+
+bool overlaps(const Write& write, const SavedSlot& slot) {
     const Extent reach = extent(*slot.layout);
     const auto size = static_cast<std::int64_t>(item_size(slot.dtype));
     const std::int64_t begin = (slot.offset + reach.low) * size, end = (slot.offset + reach.high + 1) * size;
+    return write.begin < end && begin < write.end && touches(write, slot, begin, end);
+}
+
+const Write* alias_write(const Node& node, const SavedSlot& slot, const Storage& storage) {
+    if (storage.log == nullptr || mode(kAllowDataWrites)) return nullptr;
+    const void* counter = counter_of(slot);
     const auto& writes = storage.log->since_saved;
     for (std::size_t i = writes.size(); i-- > 0 && writes[i].serial > node.sequence;)
-        if (writes[i].counter != counter && writes[i].begin < end && begin < writes[i].end &&
-            touches(writes[i], slot, begin, end))
-            return &writes[i];
+        if (writes[i].counter != counter && overlaps(writes[i], slot)) return &writes[i];
     return nullptr;
+}
+
+struct LastWrite {
+    const Write* write;  // null if nobody noted it
+    bool overlaps;
+};
+
+// Of the writes that moved the slot's counter since it was saved: the last that touched what was saved, else the last.
+LastWrite last_write(const SavedSlot& slot, const Storage& storage) {
+    if (storage.log == nullptr) return {nullptr, false};
+    const void* counter = counter_of(slot);
+    const auto& writes = storage.log->since_saved;
+    const Write* last = storage.log->last.op ? &storage.log->last : nullptr;
+    std::uint32_t counted = current_version(slot) - slot.version;
+    for (std::size_t i = writes.size(); i-- > 0 && counted > 0;) {
+        if (writes[i].counter != counter) continue;
+        if (overlaps(writes[i], slot)) return {&writes[i], true};
+        if (last == nullptr || last->counter != counter) last = &writes[i];
+        --counted;
+    }
+    return {last, false};
+}
+
+std::string advice(const Write* write) {
+    if (write && std::string_view(write->op).ends_with("_step"))
+        return "run every backward before the optimizer's step, or compute the loss again after it";
+    return "write out of place, or clone the value before it is written (clew.explain(tensor) shows what each node "
+           "keeps)";
 }
 
 void check_versions(Node& node, const SavedSlot& slot) {
     const Storage& storage = *slot.held_storage();
     const std::uint32_t now = current_version(slot);
-    const Write* last = storage.log && storage.log->last.op ? &storage.log->last : nullptr;
-    const std::string advice =
-        "write out of place, or clone the value before it is written (clew.explain(tensor) shows what each node keeps)";
     if (now != slot.version) {
         std::string text = format(
             "one of the variables needed for gradient computation has been modified by an inplace operation: %s, is at "
             "version %u; "
             "expected version %u instead.",
             names(node, slot).c_str(), now, slot.version);
-        if (last)
-            text += format(" The last write was '%s' at %s.", last->op,
-                           at(last->site.code, last->site.instruction).c_str());
-        throw ModifiedInPlace(text + " To do: " + advice, NodeRef(&node), last);
+        const auto [write, overlapping] = last_write(slot, storage);
+        if (write)
+            text += format(" The last write %swas '%s' at %s.", overlapping ? "to it " : "", write->op,
+                           at(write->site.code, write->site.instruction).c_str());
+        throw ModifiedInPlace(text + " To do: " + advice(write), NodeRef(&node), slot_name(node, slot), write);
     }
     if (const Write* write = alias_write(node, slot, storage)) {
         throw ModifiedInPlace(format("one of the variables needed for gradient computation has been modified by an "
@@ -234,8 +267,8 @@ void check_versions(Node& node, const SavedSlot& slot) {
                                      "or, if the values are back in "
                                      "place, call backward under `with autograd.graph.allow_data_writes():`",
                                      names(node, slot).c_str(), now, write->op,
-                                     at(write->site.code, write->site.instruction).c_str(), advice.c_str()),
-                              NodeRef(&node), write);
+                                     at(write->site.code, write->site.instruction).c_str(), advice(write).c_str()),
+                              NodeRef(&node), slot_name(node, slot), write);
     }
 }
 
@@ -352,19 +385,15 @@ void throw_freed(Node& node) {
         "(made at %s) still "
         "holds what it saved. ",
         node.kind->node_name, at(node.code, node.instruction).c_str());
-    if (node.released)
-        text += format(
-            "Got: freed by the %s at %s. To do: make this value again before each backward, or detach() it. "
-            "Specify retain_graph=True at %s if you need to backward through the graph a second time.",
-            node.released->kind, at(node.released->site.code, node.released->site.instruction).c_str(),
-            at(node.released->site.code, node.released->site.instruction).c_str());
-    else
-        text += "Specify retain_graph=True if you need to backward through the graph a second time.";
+    // What to do is told by bind/, which sees the whole backward (clew/graph/culprits.py).
+    text += node.released ? format("Got: freed by the %s at %s.", node.released->kind,
+                                   at(node.released->site.code, node.released->site.instruction).c_str())
+                          : std::string("Got: freed.");
     throw GraphFreed(std::move(text), NodeRef(&node));
 }
 
-ModifiedInPlace::ModifiedInPlace(std::string text, NodeRef node, const Write* write)
-    : Error(ErrorKind::Runtime, std::move(text)), node(std::move(node)) {
+ModifiedInPlace::ModifiedInPlace(std::string text, NodeRef node, const char* saved_name, const Write* write)
+    : Error(ErrorKind::Runtime, std::move(text)), node(std::move(node)), saved_name(saved_name) {
     if (write == nullptr) return;
     written_op = write->op;
     written_code = Handle::borrow(write->site.code);

@@ -72,8 +72,9 @@ struct GraphFreed : Error {
     NodeRef node;
 };
 struct ModifiedInPlace : Error {
-    ModifiedInPlace(std::string text, NodeRef node, const Write* write);
+    ModifiedInPlace(std::string text, NodeRef node, const char* saved_name, const Write* write);
     NodeRef node;
+    const char* saved_name;  // which of the node's tensors: "self", "result" ...
     const char* written_op = nullptr;
     Handle written_code;
     std::int32_t written_instruction = -1;

@@ -60,6 +60,12 @@ void save_outputs(Node& node, Saves saves, std::span<Tensor> outputs) {
     }
 }
 
+// What max(dim), sort and the like give besides values.
+[[gnu::noinline, gnu::cold]] void set_indices(Node& node, int i, const Tensor& indices, const char* op) {
+    set_output_shape(node, i, indices.layout_ref(), indices.dtype());
+    if (!mode(kInBackward | kNoProvenance)) indices->lost = Lost::make(op);
+}
+
 void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs, std::uint64_t needs) {
     const Saves saves = what_to_save(op, inputs, needs, attributes);
     const NodeRef node = make_node(op, inputs, inputs, attributes, outputs.size(), saves);
@@ -69,7 +75,7 @@ void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<T
         if (is_floating(output.dtype()))
             set_history(output, node, static_cast<int>(i));
         else
-            set_output_shape(*node, static_cast<int>(i), output.layout_ref(), output.dtype());
+            set_indices(*node, static_cast<int>(i), output, op.name);
     }
     save_outputs(*node, saves, outputs);
 }
@@ -86,6 +92,23 @@ void note_lost(const char* cause, std::span<Tensor> outputs, Tensors inputs, boo
     }
     for (const Tensor& output : outputs)
         if (output) pass_on_lost(output, inputs);
+}
+
+bool any_lost(Tensors inputs) {
+    for (const Tensor& input : inputs)
+        if (input && input->lost) return true;
+    return false;
+}
+
+// A tensor without history was written over with something that had one, or that had lost it. A view tells its base.
+[[gnu::noinline]] void note_lost_in_place(const OpDef& op, Tensors inputs, std::uint64_t needs) {
+    Tensor self = inputs[0];
+    if (self.requires_grad() || mode(kInBackward | kNoProvenance)) return;
+    if (needs != 0)
+        note_lost(grad_enabled() ? op.name : "no_grad", std::span<Tensor>(&self, 1), inputs, true);
+    else
+        pass_on_lost(self, inputs.subspan(1));
+    if (self->lost && self->base && !self->base->lost) self->base->lost = self->lost;
 }
 
 void finish_views(const OpDef& op, const Tensor& source, std::span<Tensor> outputs) {
@@ -142,11 +165,11 @@ void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Te
 }
 
 void pass_on_lost(const Tensor& result, Tensors inputs) {
-    for (const Tensor& input : inputs)
-        if (input && input->lost) {
-            result->lost = input->lost;
-            return;
-        }
+    for (const Tensor& input : inputs) {
+        if (!input || !input->lost) continue;
+        if (!result->lost || result->lost->may_be_data) result->lost = input->lost;
+        if (!result->lost->may_be_data) return;
+    }
 }
 
 void escape(const Tensor&, const char*) {}
@@ -182,8 +205,7 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     op.forward(call);
     bump_version(self, name);
     if (!records) {
-        if (needs != 0 && !self.requires_grad())
-            note_lost(grad_enabled() ? op.name : "no_grad", std::span<Tensor>(&output, 1), inputs, true);
+        if (needs != 0 || any_lost(inputs.subspan(1))) note_lost_in_place(op, inputs, needs);
         return;
     }
     rebase_history(self, node);

@@ -1,0 +1,87 @@
+"""What the user's source says about a line: the loops around it, and what the statement on it assigns to."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+from typing import NamedTuple
+
+
+class Loop(NamedTuple):
+    """A `for` or `while` statement: the line of its head, and the lines that run at each turn.
+
+    The head of a `while` runs at each turn, that of a `for` once. What follows `else` is outside.
+    """
+
+    head: int
+    first: int
+    last: int
+
+    def contains(self, line: int) -> bool:
+        """Whether the line runs at each turn."""
+        return self.first <= line <= self.last
+
+
+def loops_around(file: str, line: int) -> list[Loop]:
+    """The loops of a source file that contain a line, outermost first; none if the source cannot be had.
+
+    Loops around a function do not contain its lines: the body of a function runs when it is called.
+
+    >>> loops_around("no such file", 3)
+    []
+    """
+    found: list[Loop] = []
+    for node in _path_to(file, line):
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            body, end = node.body[0].lineno, node.body[-1].end_lineno
+            loop = Loop(node.lineno, node.lineno if isinstance(node, ast.While) else body, end or body)
+            if loop.contains(line):
+                found.append(loop)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found.clear()
+    return found
+
+
+def assigned_at(file: str, line: int) -> str | None:
+    """The name or attribute that the statement on a line assigns a single value to: "h", "self.state"; None if it does
+    something else, or the source cannot be had.
+
+    >>> assigned_at("no such file", 3) is None
+    True
+    """
+    for node in reversed(_path_to(file, line)):
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+            target = node.target
+        elif isinstance(node, ast.stmt):
+            return None
+        else:
+            continue
+        return ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else None
+    return None
+
+
+def _path_to(file: str, line: int) -> list[ast.AST]:
+    """The parts of the file's tree that contain the line, from the outermost in."""
+    found: list[ast.AST] = []
+    node: ast.AST | None = _parse("".join(linecache.getlines(file)))
+    while node is not None:
+        node = next((child for child in ast.iter_child_nodes(node) if _contains(child, line)), None)
+        if node is not None:
+            found.append(node)
+    return found
+
+
+def _contains(node: ast.AST, line: int) -> bool:
+    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+    return first is not None and last is not None and first <= line <= last
+
+
+@functools.lru_cache(maxsize=8)
+def _parse(source: str) -> ast.AST | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None

@@ -1,0 +1,117 @@
+"""5.1 The smallest repair: what the message of a second backward says is to be changed."""
+
+import pytest
+import second_backward
+from corpus import marked_lines
+
+pytestmark = pytest.mark.beyond
+
+
+def advice_of(torch, program):
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        program.run(torch)
+    assert str(caught.value).endswith(f"To do: {caught.value.advice}")
+    return caught.value.advice
+
+
+def line(program, mark):
+    return f"second_backward.py:{program.lines[mark]}"
+
+
+def test_a_value_from_outside_the_loop(torch):
+    program = second_backward.value_made_outside_the_loop
+    assert advice_of(torch, program) == (
+        f"`h` was made at {line(program, 'made')}, outside the loop at line {program.lines['made'] + 1}, and used "
+        f"again at {line(program, 'used')}: make it inside the loop, or detach it (`h.detach()`), or retain the graph: "
+        f"retain_graph=True at {line(program, 'freed')}"
+    )
+
+
+def test_a_value_carried_from_turn_to_turn(torch):
+    advice = advice_of(torch, second_backward.hidden_state_carried_over)
+    assert "`hidden` was made at" in advice
+    assert "in an earlier turn of the loop at line" in advice
+    assert "detach it in between (`hidden = hidden.detach()`)" in advice
+
+
+def test_a_value_carried_from_call_to_call(torch):
+    advice = advice_of(torch, second_backward.hidden_state_kept_on_the_module)
+    assert "in an earlier call of forward" in advice
+    assert "`self.state = self.state.detach()`" in advice
+
+
+def test_a_trunk_that_two_losses_share(torch):
+    advice = advice_of(torch, second_backward.two_losses_share_a_trunk)
+    assert advice.startswith("`features` was made at")
+    assert "add the losses up and call backward once" in advice
+
+
+def test_the_same_graph_twice(torch):
+    advice = advice_of(torch, second_backward.the_same_loss_twice)
+    assert advice.startswith("`loss` was run backward before: compute it again before each backward, or retain")
+
+
+def test_retaining_too_late(torch):
+    assert "comes too late" in advice_of(torch, second_backward.retain_at_the_second_backward)
+    assert "comes too late" not in advice_of(torch, second_backward.two_losses_share_a_trunk)
+
+
+def test_the_closure_of_lbfgs(torch):
+    advice = advice_of(torch, second_backward.closure_of_lbfgs_uses_a_value_from_outside)
+    assert advice.startswith("`features` was made at")
+
+
+def test_a_value_without_a_name(torch):
+    """Neither a variable nor an assignment tells what it is called."""
+    results = []
+
+    def step():
+        results[:] = [(results or [torch.ones(2, requires_grad=True)])[0].exp() * 1]  # made
+        results[0].sum().backward()
+
+    step()
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        step()
+    error = caught.value
+    assert error.shared_name is None
+    assert error.shared_at.line == marked_lines(step)["made"]
+    assert "a value was made at" in error.advice
+
+
+def test_source_that_cannot_be_read(torch):
+    """Without source there is no loop to speak of; the lines are told all the same."""
+    code = "h = torch.ones(1, requires_grad=True).exp()\nfor _ in range(2):\n    h.sum().backward()\n"
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        exec(compile(code, "<nowhere>", "exec"), {"torch": torch})
+    error = caught.value
+    assert (error.shared_name, error.shared_at.line, error.freed_at.line) == ("h", 1, 3)
+    assert "outside the loop" not in error.advice
+
+
+def test_an_inner_backward_keeps_its_own_advice(torch):
+    """The error of a backward inside a hook tells of the inner graph, not of the outer one that it passes through."""
+    inner = torch.ones(1, requires_grad=True).exp().sum()
+    inner.backward()
+    outer = torch.ones(1, requires_grad=True) * 2
+    outer.register_hook(lambda gradient: inner.backward())
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        outer.backward()
+    assert caught.value.advice.startswith("`inner` was run backward before")
+
+
+def test_a_freed_node_that_is_read_outside_a_backward(torch):
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        second_backward.reading_what_a_freed_node_saved.run(torch)
+    assert "retain_graph=True" in str(caught.value)
+    assert caught.value.shared_at is None
+
+
+def test_other_errors_pass_through_untouched(torch):
+    y = torch.ones(1, requires_grad=True).exp()
+
+    def fail(gradient):
+        raise KeyError("mine")
+
+    y.register_hook(fail)
+    with pytest.raises(KeyError, match="mine"):
+        y.backward()
