@@ -1,7 +1,7 @@
 #include "bind/backward.h"
 
+#include "bind/culprits.h"
 #include "bind/errors.h"
-#include "bind/escapes.h"
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/leaf.h"
@@ -69,57 +69,6 @@ std::vector<Tensor> read_tensors(PyObject* object, const char* what, bool allow_
     return tensors;
 }
 
-std::string at(const Site& site) { return site.code ? " at " + site_text(site.code, site.instruction) : std::string(); }
-
-// The smallest repair for each way to lose a history.
-const char* remedy(const std::string& cause) {
-    if (cause == "no_grad" || cause == "inference_mode")
-        return "compute it with gradients enabled, outside that block or decorator";
-    if (cause == "requires_grad=False") return "leave requires_grad=True on what is to be trained";
-    if (cause.ends_with("without create_graph"))
-        return "pass create_graph=True to the backward that made this gradient";
-    if (cause == "item" || cause == "float" || cause == "tolist")
-        return "compute with the tensor itself: a Python number has no history";
-    if (cause == "tensor") return "use torch.stack or the tensor itself: tensor() copies values without history";
-    if (cause.starts_with("cast to")) return "stay in a floating dtype: integers have no gradient";
-    if (cause == "detach" || cause == "data")
-        return "leave it out there, or call backward on something that requires grad";
-    return "its result has no derivative: use a differentiable function in its place";
-}
-
-[[noreturn]] void raise_no_grad(const Tensor& root, std::size_t i) {
-    std::string text = format("element %zu of tensors does not require grad and does not have a grad_fn", i);
-    const Ref<Lost>&lost = root->lost, hint = last_read();
-    PyObject *read_at = Py_NewRef(Py_None), *read_by = Py_NewRef(Py_None);
-    if (lost && lost->may_be_data) {
-        text += format(
-            ". It comes from an array, by '%s'%s, and what NumPy computed has no history. To do: compute it with "
-            "tensors; or, if the array is data, set requires_grad=True on the tensors whose gradient you want",
-            lost->cause, at(lost->site).c_str());
-    } else if (lost) {
-        text += format(". Its history was lost by '%s'%s. To do: %s", lost->cause, at(lost->site).c_str(),
-                       remedy(lost->cause));
-    } else if (hint) {
-        text += format(
-            ". Nothing that it was computed from required grad; if Python numbers went into it, the last that was read "
-            "from a tensor with history was read by '%s'%s, and a number has no history. To do: compute with the "
-            "tensors themselves, or set requires_grad=True on the tensors whose gradient you want",
-            hint->cause, at(hint->site).c_str());
-        Py_SETREF(read_at, site_object(hint->site));
-        Py_SETREF(read_by, PyUnicode_FromString(hint->cause));
-    } else {
-        text +=
-            ". Nothing that it was computed from required grad. To do: set requires_grad=True on the tensors whose "
-            "gradient you want";
-    }
-    raise_with_fields("NoGradError", text.c_str(),
-                      {{"lost_at", lost ? site_object(lost->site) : Py_NewRef(Py_None)},
-                       {"cause", lost ? PyUnicode_FromString(lost->cause) : Py_NewRef(Py_None)},
-                       {"number_read_at", read_at},
-                       {"number_read_by", read_by}});
-    throw PythonError();
-}
-
 void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradients) {
     for (std::size_t i = 0; i < roots.size(); ++i) {
         const Tensor& root = roots[i];
@@ -155,8 +104,6 @@ void fit_to_roots(const std::vector<Tensor>& roots, std::vector<Tensor>& gradien
             gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
 }
 
-PyObject* nodes_of(const std::vector<Tensor>& roots);
-
 // A gradient without create_graph has no history: whoever differentiates it will ask why.
 void note_plain_gradients(std::vector<Tensor>& gradients) {
     if (mode(kInBackward | kNoProvenance)) return;
@@ -166,24 +113,6 @@ void note_plain_gradients(std::vector<Tensor>& gradients) {
         if (!lost) lost = Lost::make("grad without create_graph");
         gradient->lost = lost;
     }
-}
-
-// Gives an error about a freed graph what only the whole backward shows: what is shared with the earlier one, and the
-// smallest repair.
-void tell_what_to_do(const std::vector<Tensor>& roots, bool keep_graph) {
-    PyObject *type, *error, *traceback;
-    PyErr_Fetch(&type, &error, &traceback);
-    PyErr_NormalizeException(&type, &error, &traceback);
-    PyObject* module = PyImport_ImportModule("clew.graph.culprits");
-    PyObject* nodes = module ? nodes_of(roots) : nullptr;
-    PyObject* told =
-        nodes ? PyObject_CallMethod(module, "tell_what_to_do", "OOO", error, nodes, keep_graph ? Py_True : Py_False)
-              : nullptr;
-    if (told == nullptr) PyErr_Clear();  // the error itself matters more
-    Py_XDECREF(told);
-    Py_XDECREF(nodes);
-    Py_XDECREF(module);
-    PyErr_Restore(type, error, traceback);
 }
 
 struct Options {
@@ -221,7 +150,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
                             .inputs = inputs,
                             .accumulate_inputs = accumulate};
     if (before_backward) {
-        const Handle listener = Handle::borrow(before_backward), nodes = Handle::steal(nodes_of(roots));
+        const Handle listener = Handle::borrow(before_backward), nodes = Handle::steal(root_nodes(roots));
         Py_DECREF(
             checked(PyObject_CallOneArg(static_cast<PyObject*>(listener.get()), static_cast<PyObject*>(nodes.get()))));
     }
@@ -283,15 +212,8 @@ PyObject* release_object(const Ref<Release>& record) {
     return checked(made);
 }
 
-PyObject* nodes_of(const std::vector<Tensor>& roots) {
-    PyObject* nodes = checked(PyTuple_New(static_cast<Py_ssize_t>(roots.size())));
-    for (std::size_t i = 0; i < roots.size(); ++i)
-        PyTuple_SET_ITEM(nodes, static_cast<Py_ssize_t>(i), Py_NewRef(as_object(gradient_edge(roots[i]).node)));
-    return nodes;
-}
-
 void notify(const std::vector<Tensor>& roots, const Ref<Release>& release) {
-    const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(nodes_of(roots)),
+    const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(root_nodes(roots)),
                  record = Handle::steal(release_object(release));
     Py_DECREF(checked(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(listener.get()),
                                                    static_cast<PyObject*>(nodes.get()),

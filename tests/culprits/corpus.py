@@ -15,7 +15,6 @@ from typing import Any
 
 # What PyTorch does with the same program.
 SAME = "the same error"  # without the lines
-SILENT = "no error"  # the gradient is right, but clew is stricter, or there is none to be wrong
 WRONG = "wrong gradient"  # no error; the program returns (its gradient, the right one)
 NOT_FINITE = "infinite gradient"  # no error; the program returns the gradient
 
