@@ -6,6 +6,7 @@ the node saved and which call freed it, and these functions read that.
 
 from .explain import explain
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .ledger import Ledger, LedgerRecord, LedgerTotals, ledger
 from .walk import nearest, walk
 from .why_alive import Holder, Holders, why_alive
 
@@ -14,12 +15,16 @@ __all__ = [
     "Holder",
     "Holders",
     "LeafRecord",
+    "Ledger",
+    "LedgerRecord",
+    "LedgerTotals",
     "NodeRecord",
     "Place",
     "ReleaseRecord",
     "SavedRecord",
     "Totals",
     "explain",
+    "ledger",
     "nearest",
     "walk",
     "why_alive",
