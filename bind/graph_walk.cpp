@@ -133,10 +133,11 @@ std::unordered_set<const Storage*> held_by_others(const Counts& counts, const Se
     return found;
 }
 
-// (roots, owners=()) -> dict. Without owners nothing is said of what would go with them.
+// (roots, beside, owners=None) -> dict. `beside` are further roots whose bytes count, but not their nodes. Without
+// owners nothing is said of what would go with them.
 PyObject* graph_totals(PyObject*, PyObject* args) {
-    PyObject *roots_object, *owners_object = nullptr;
-    if (!PyArg_ParseTuple(args, "O|O", &roots_object, &owners_object)) return nullptr;
+    PyObject *roots_object, *beside, *owners_object = Py_None;
+    if (!PyArg_ParseTuple(args, "OO|O", &roots_object, &beside, &owners_object)) return nullptr;
     return guarded([&]() -> PyObject* {
         const Sequence roots(roots_object);
         NodeSet seen = walk_all(roots, Reach::Backward);
@@ -146,13 +147,16 @@ PyObject* graph_totals(PyObject*, PyObject* args) {
         // What backward does not go through is held all the same.
         for (std::size_t i = 0; i < in_backward; ++i)
             each_below(*seen[i], Reach::Held, [&](Node* node) { walk(node, Reach::Held, seen); });
+        const Sequence more(beside);
+        for (Py_ssize_t i = 0; i < more.size(); ++i)
+            each_root_of(more[i], [&](Node* node) { walk(node, Reach::Held, seen); });
         for (std::size_t i = in_backward; i < seen.size(); ++i) counts.hold(*seen[i]);
 
         std::unordered_set<const Storage*> living;
         for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
             if (tensor->layout) living.insert(tensor->storage.get());
         std::unordered_set<const Storage*> others;
-        if (owners_object) others = held_by_others(counts, Sequence(owners_object));
+        if (owners_object != Py_None) others = held_by_others(counts, Sequence(owners_object));
 
         std::int64_t foreign = 0, held_bytes = 0, graph_only = 0, staying = 0;
         PyObject* shared = checked(PyDict_New());

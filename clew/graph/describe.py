@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core
 from .explanation import GroupRecord, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .kept import hidden_roots
 from .layout import lay_out
 from .protocol import Node, Tensor
 from .records import SavedSlot
@@ -20,7 +21,7 @@ def count(roots: Sequence[Tensor | Node], owners: Sequence[Tensor] | None = None
     With ``owners`` it is also counted how much other living tensors' graphs hold of what no tensor has. The core counts:
     ten million nodes take seconds.
     """
-    told: dict[str, Any] = _core.graph_totals(roots) if owners is None else _core.graph_totals(roots, owners)
+    told = _core.graph_totals(roots, hidden_roots(roots), owners)
     shared: dict[int, int] = told.pop("shared")
     releases = sorted((ReleaseRecord.of(release) for release in told.pop("releases")), key=lambda one: one.serial)
     return Totals(**told, shared_bytes=sum(shared.values()), releases=releases), shared

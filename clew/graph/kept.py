@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _core
+from .names import search
 from .protocol import Node, Tensor, is_tensor
 from .records import SavedSlot
 
 # What clew itself notes in the context of every Function.
 _OWN_ATTRIBUTES = {"needs_input_grad", "_is_tensor", "materialize_grads"}
 _MOST_DEPTH = 4
+_MOST_OBJECTS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,26 @@ class KeptObject:
         return SavedSlot(
             self.name, shape, dtype, self.nbytes, self.nbytes, "held", self.storage, 0, 0, self.is_foreign
         )
+
+
+def hidden_roots(roots: Sequence[Tensor | Node]) -> list[Tensor | Node]:
+    """Further tensors and nodes that these graphs keep alive in ways that only Python knows.
+
+    They are found in what hooks packed, in what unpacks it (``checkpoint`` keeps the arguments of a function there) and
+    in the attributes of a Function's ctx. What the hooks of users hold does not count as the graph's.
+    """
+    found: dict[int, Tensor | Node] = {}
+    waiting = list(roots)
+    while waiting:
+        starts = [
+            (what, value)
+            for _, what, value in _core.graph_python_things(waiting)
+            if what in ("ctx", "attributes", "metadata", "unpack hook") or what.startswith("packed ")
+        ]
+        met = search(starts, lambda value: isinstance(value, (_core.Tensor, _core.Node)), _MOST_OBJECTS)
+        waiting = [one for _, one in met if id(one) not in found]
+        found |= {id(one): one for one in waiting}
+    return list(found.values())
 
 
 def kept_objects(roots: Sequence[Tensor | Node]) -> Iterator[KeptObject]:

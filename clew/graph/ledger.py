@@ -13,7 +13,7 @@ from typing import Any
 from .. import _core
 from .explanation import Place, ReleaseRecord
 from .frames import user_frames
-from .kept import KeptObject, kept_objects
+from .kept import KeptObject, hidden_roots, kept_objects
 from .names import names_of
 from .protocol import Node, Tensor
 from .records import SavedSlot
@@ -204,6 +204,7 @@ def _roots(x: Any) -> list[Tensor | Node]:
 
 def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledger:
     """:func:`ledger` for those who have the roots and know whose variables to search for names."""
+    roots = [*roots, *hidden_roots(roots)]
     kept: dict[Node, list[KeptObject]] = defaultdict(list)
     for one in kept_objects(roots):
         kept[one.node].append(one)
