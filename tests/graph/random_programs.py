@@ -112,6 +112,14 @@ def stale_view(program: Program) -> Any:
     return y
 
 
+def spoiled(x: Any) -> Any:
+    """Its backward is refused."""
+    y = x.tanh()
+    result = y * y
+    y.mul_(0.5)
+    return result
+
+
 def chunk_and_stack(x: Any) -> Any:
     a, b = x.split(2, 1)
     return clew.cat([a * b, b], 1)
@@ -187,6 +195,7 @@ OPERATIONS: list[Callable[[Program], Any]] = [
     unary(lambda a: a[[3, 1, 0, 2]]),
     unary(lambda a: a.masked_fill(a > 0.5, 0.0)),
     unary(lambda a: a.detach() * a),
+    unary(spoiled),
     unary(on_slices),
     unary(chunk_and_stack),
     unary(write_to_view),
