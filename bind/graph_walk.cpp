@@ -299,17 +299,28 @@ PyObject* graph_holders(PyObject*, PyObject* args) {
 }
 
 // ------------------------------------------------------------------------------------------------ what Python's is
-// roots -> [(node, what, object)]: the hooks, packed values and attributes that nodes hold. `what` is "tensor hook",
-// "pre-hook", "hook", "post-accumulate hook", "metadata", "attributes", "packed <slot>", "unpack hook" or "ctx".
+// roots -> [(i, node, what, object)], i being the first root that leads to the node: the hooks, packed values and
+// attributes that nodes hold. `what` is "tensor hook", "pre-hook", "hook", "post-accumulate hook", "metadata",
+// "attributes", "packed <slot>", "unpack hook" or "ctx".
 PyObject* graph_python_things(PyObject*, PyObject* roots_object) {
     return guarded([&]() -> PyObject* {
-        const NodeSet seen = walk_all(Sequence(roots_object), Reach::Held);
+        const Sequence roots(roots_object);
+        NodeSet seen;
+        std::vector<std::size_t> ends;  // how many nodes each root and those before it lead to
+        for (Py_ssize_t i = 0; i < roots.size(); ++i) {
+            each_root_of(roots[i], [&](Node* node) { walk(node, Reach::Held, seen); });
+            ends.push_back(seen.size());
+        }
         PyObject* list = checked(PyList_New(0));
         const Handle held = Handle::steal(list);
+        std::size_t root = 0;
         for (std::size_t i = 0; i < seen.size(); ++i) {
+            while (ends[root] <= i) ++root;
             Node* shown = seen[i];
             const auto add = [&](const std::string& what, void* object) {
-                if (object) append(list, Py_BuildValue("OsO", as_object(shown), what.c_str(), object));
+                if (object)
+                    append(list, Py_BuildValue("nOsO", static_cast<Py_ssize_t>(root), as_object(shown), what.c_str(),
+                                               object));
             };
             const auto add_own = [&](Node& node) {
                 if (Py_TYPE(as_object(&node)) != &node_type) {

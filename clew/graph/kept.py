@@ -51,9 +51,7 @@ class KeptObject:
     def as_slot(self) -> SavedSlot:
         """The same in the form of what is saved."""
         shape, dtype = tuple(getattr(self.value, "shape", ())), getattr(self.value, "dtype", self.type_name)
-        return SavedSlot(
-            self.name, shape, dtype, self.nbytes, self.nbytes, "held", self.storage, 0, 0, self.is_foreign
-        )
+        return SavedSlot(self.name, shape, dtype, self.nbytes, self.nbytes, "held", self.storage, 0, 0, self.is_foreign)
 
 
 def hidden_roots(roots: Sequence[Tensor | Node]) -> list[Tensor | Node]:
@@ -67,7 +65,7 @@ def hidden_roots(roots: Sequence[Tensor | Node]) -> list[Tensor | Node]:
     while waiting:
         starts = [
             (what, value)
-            for _, what, value in _core.graph_python_things(waiting)
+            for _, _, what, value in _core.graph_python_things(waiting)
             if what in ("ctx", "attributes", "metadata", "unpack hook") or what.startswith("packed ")
         ]
         met = search(starts, lambda value: isinstance(value, (_core.Tensor, _core.Node)), _MOST_OBJECTS)
@@ -78,7 +76,7 @@ def hidden_roots(roots: Sequence[Tensor | Node]) -> list[Tensor | Node]:
 
 def kept_objects(roots: Sequence[Tensor | Node]) -> Iterator[KeptObject]:
     """All objects of this kind in the graphs of ``roots``; of workspaces only tensors and what tells its bytes."""
-    for node, what, value in _core.graph_python_things(roots):
+    for _, node, what, value in _core.graph_python_things(roots):
         if what.startswith("packed "):
             yield KeptObject(node, "packed", what.removeprefix("packed "), value)
         elif what in ("ctx", "metadata", "attributes"):

@@ -84,9 +84,7 @@ def search(
         queue.extend(children(path, value, is_wanted))
 
 
-def names_of(
-    tensors: Iterable[Any], frames: Iterable[FrameType], most_objects: int = MOST_OBJECTS
-) -> dict[int, str]:
+def names_of(tensors: Iterable[Any], frames: Iterable[FrameType], most_objects: int = MOST_OBJECTS) -> dict[int, str]:
     """What the functions of ``frames`` and their modules call these tensors, by the tensors' ``id``."""
     wanted = {id(tensor) for tensor in tensors}
     found: dict[int, str] = {}

@@ -87,7 +87,7 @@ def totals_lines(totals: Totals) -> list[str]:
         states.append(f"{totals.freed:,} freed, {bytes_text(totals.freed_bytes)}")
     lines.append("; ".join(states))
     lines += _owners(totals)
-    lines += [f"freed by {release}" + _quoted(release.place) for release in totals.releases]
+    lines += [f"freed by {release}" + source_text(release.place) for release in totals.releases]
     return lines
 
 
@@ -118,23 +118,24 @@ def names_text(names: Sequence[str]) -> str:
 
 
 def _note(note: Note) -> str:
-    return f"  {note}" + _quoted(note.place)
+    return f"  {note}" + source_text(note.place)
 
 
 def _group(group: GroupRecord) -> str:
     shape = f" {group.shape}" if group.shape is not None else ""
     saved = f", saved {bytes_text(group.nbytes)}" if group.slots else ""
-    place = f"  {group.made_at}{_quoted(group.made_at)}" if group.made_at else ""
+    place = f"  {group.made_at}{source_text(group.made_at)}" if group.made_at else ""
     return f"  {group.nodes:,} × {group.name}{shape}{saved}{place}"
 
 
 def _lost(cause: str, place: Place | None) -> list[str]:
     if place is None:
         return [f"  lost by {cause}"]
-    return [f"  lost by {cause} at {place}{_quoted(place)}"]
+    return [f"  lost by {cause} at {place}{source_text(place)}"]
 
 
-def _quoted(place: Place | None) -> str:
+def source_text(place: Place | None) -> str:
+    """The line's own text after a colon, or nothing."""
     source = _source(place)
     return f": {source}" if source else ""
 
@@ -179,7 +180,7 @@ def _headline(head: str, number: int, node: NodeRecord, last_place: Place | None
         return line
     line = f"{line:<{SITE_COLUMN}}  {node.made_at}"
     # One line of the user's often makes many nodes; its text is shown with the first.
-    return line if node.made_at == last_place else line + _quoted(node.made_at)
+    return line if node.made_at == last_place else line + source_text(node.made_at)
 
 
 def _title(node: NodeRecord) -> str:

@@ -9,9 +9,7 @@ from .. import _core
 from .protocol import Node
 
 
-def walk(
-    roots: Iterable[Node], seen: set[Node] | None = None, within: Container[Node] | None = None
-) -> list[Node]:
+def walk(roots: Iterable[Node], seen: set[Node] | None = None, within: Container[Node] | None = None) -> list[Node]:
     """All nodes that can be reached from ``roots``, each once, in topological order.
 
     A node comes before every node that it points to. Among the orders that allow this it is the one that goes down the

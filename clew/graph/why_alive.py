@@ -151,14 +151,7 @@ def _is_part_of_graph(value: object) -> bool:
 def _through_nodes(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, object]]:
     """What nodes hold as Python objects, with paths from the roots."""
     things = _core.graph_python_things([root for _, root in roots])
-    if not things:
-        return []
-    path_to: dict[Node, str] = {}
-    for node, _, _ in things:
-        if node not in path_to:
-            hits, _ = _core.graph_holders([root for _, root in roots], node)
-            path_to[node] = roots[hits[0][0]][0] if hits else "a graph"
-    return [(f"{path_to[node]} → {_place(node)} → {what}", value) for node, what, value in things]
+    return [(f"{roots[i][0]} → {_place(node)} → {what}", value) for i, node, what, value in things]
 
 
 def _of_tensor(x: Any, found: _Search) -> Holders:
