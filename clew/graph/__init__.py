@@ -18,7 +18,8 @@ from .explanation import (
     Totals,
 )
 from .gradient_flow import GradientFlow, LayerFlow, gradient_flow
-from .ledger import Ledger, LedgerRecord, LedgerTotals, ledger
+from .ledger import ledger
+from .ledger_records import Ledger, LedgerRecord, LedgerTotals
 from .walk import nearest, walk
 from .why_alive import Holder, Holders, why_alive
 

@@ -32,7 +32,8 @@ _PLAIN = {str, bytes, int, float, complex, bool, type(None)}
 _MOST_KEY_TEXT = 40
 # What holds others natively, so that only the collector can tell.
 _OPAQUE = (functools._lru_cache_wrapper, types.MappingProxyType, types.CellType, enumerate, zip, map, filter, reversed)
-_ITERATORS = tuple({type(iter(empty)) for empty in ([], (), {}, {}.values(), {}.items(), set(), deque())})  # type: ignore[attr-defined]
+_EMPTY: tuple[Any, ...] = ([], (), {}, {}.values(), {}.items(), set(), deque())
+_ITERATORS = tuple({type(iter(empty)) for empty in _EMPTY})
 
 Child = tuple[str, object]
 

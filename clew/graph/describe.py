@@ -18,8 +18,8 @@ MOST_GROUPS = 12
 def count(roots: Sequence[Tensor | Node], owners: Sequence[Tensor] | None = None) -> tuple[Totals, Mapping[int, int]]:
     """Sums over the whole graph, and the bytes of the storages that living tensors have too, by their number.
 
-    With ``owners`` it is also counted how much other living tensors' graphs hold of what no tensor has. The core counts:
-    ten million nodes take seconds.
+    With ``owners`` it is also counted how much other living tensors' graphs hold of what no tensor has. The core does
+    it, in seconds for ten million nodes.
     """
     told = _core.graph_totals(roots, hidden_roots(roots), owners)
     shared: dict[int, int] = told.pop("shared")

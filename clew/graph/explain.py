@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from .describe import count, describe, dtype_name, group
-from .explanation import Explanation, Note, Place, Totals
+from .explanation import Explanation, GroupRecord, Note, Place, Totals
 from .failures import notes_of, reason_of
 from .frames import user_frames
 from .names import names_of
@@ -96,12 +96,13 @@ def explain_nodes(
 ) -> Explanation:
     """Describe the graph below ``roots``.
 
-    ``names`` maps the ``id`` of a leaf to what the user calls it; other names are searched in ``frames``. ``owners`` are
-    the tensors that hold the graph, to tell what goes with them.
+    ``names`` maps the ``id`` of a leaf to what the user calls it; other names are searched in ``frames``. ``owners``
+    are the tensors that hold the graph, to tell what goes with them.
     """
+    no_groups: tuple[GroupRecord, ...] = ()
     totals, shared = count(roots, owners)
     if totals.nodes + totals.leaves <= limit:
-        described, groups = walk(roots), ()
+        described, groups = walk(roots), no_groups
     else:
         chosen = set(nearest(roots, limit))
         described, groups = walk(roots, within=chosen), group(roots)

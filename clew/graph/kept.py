@@ -39,7 +39,7 @@ class KeptObject:
     def nbytes(self) -> int:
         """Bytes of its memory, as far as it tells."""
         if is_tensor(self.value):
-            return int(self.value._storage_nbytes)  # type: ignore[attr-defined]
+            return int(self.value._storage_nbytes)
         told = getattr(self.value, "nbytes", None)
         return told if isinstance(told, int) else len(self.value) if isinstance(self.value, (bytes, bytearray)) else 0
 

@@ -28,8 +28,8 @@ def parts(x: object, path: str = "") -> list[tuple[str, Tensor | Node]]:
 
 def roots_of(found: list[tuple[str, Tensor | Node]]) -> list[Node]:
     """The nodes that the graphs of these end in; tensors without history have none."""
-    nodes = (item if is_node(item) else item.grad_fn for _, item in found if is_node(item) or is_tensor(item))
-    return list(dict.fromkeys(node for node in nodes if node is not None))
+    nodes = (item.grad_fn if is_tensor(item) else item for _, item in found)
+    return list(dict.fromkeys(node for node in nodes if is_node(node)))
 
 
 def _parts(x: Any, path: str, above: set[int], depth: int) -> Iterator[tuple[str, Tensor | Node]]:

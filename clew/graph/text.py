@@ -9,7 +9,7 @@ from .explanation import Explanation, GroupRecord, NodeRecord, Note, Place, Rele
 SITE_COLUMN = 44
 SOURCE_WIDTH = 72
 
-_ASCII = str.maketrans({"●": "*", "○": "o", "│": "|", "├": "|", "└": "`", "─": "-", "→": ">", "…": ".", "×": "x"})
+_ASCII = str.maketrans({"●": "*", "○": "o", "│": "|", "├": "|", "└": "`", "─": "-", "→": ">", "…": "."})
 
 
 def bytes_text(count: int) -> str:
@@ -125,7 +125,7 @@ def _group(group: GroupRecord) -> str:
     shape = f" {group.shape}" if group.shape is not None else ""
     saved = f", saved {bytes_text(group.nbytes)}" if group.slots else ""
     place = f"  {group.made_at}{source_text(group.made_at)}" if group.made_at else ""
-    return f"  {group.nodes:,} × {group.name}{shape}{saved}{place}"
+    return f"  {group.nodes:,} {group.name}{shape}{saved}{place}"
 
 
 def _lost(cause: str, place: Place | None) -> list[str]:

@@ -27,7 +27,7 @@ def walk(roots: Iterable[Node], seen: set[Node] | None = None, within: Container
     """
     roots = list(roots)
     if seen is None and within is None and all(isinstance(root, _core.Node) for root in roots):
-        return _core.graph_nodes(roots)  # the same, forty times as fast
+        return [*_core.graph_nodes(roots)]  # the same, forty times as fast
     # Depth first, listing a node when all below it are listed, then reversed. The stack holds nodes only: a None means
     # "the node under me is complete". Edges are taken last first, because the reversal turns that round.
     finished: list[Node] = []

@@ -50,8 +50,8 @@ class Holder:
 class Holders:
     """The answer of :func:`why_alive`. It holds neither tensors nor nodes.
 
-    ``holders`` keep what was asked about. ``graph_holders``, for a tensor with a history, do not keep the tensor, but the
-    graph below it. ``result`` is the rest of each path: ``tensor → SumBackward0 (train.py:52) → 34.0 MiB``.
+    ``holders`` keep what was asked about. ``graph_holders``, for a tensor with a history, do not keep the tensor, but
+    the graph below it. ``result`` is the rest of each path: ``tensor → SumBackward0 (train.py:52) → 34.0 MiB``.
     """
 
     subject: str
@@ -135,7 +135,7 @@ class _Search:
     def _is_target(self, value: Any) -> bool:
         if value is self.target:
             return True
-        return self.storage is not None and is_tensor(value) and value._storage_id == self.storage  # type: ignore[attr-defined]
+        return self.storage is not None and is_tensor(value) and value._storage_id == self.storage
 
     def through(self, target: Any) -> tuple[list[tuple[str, Node]], list[tuple[str, Node, str]]]:
         """Which of the roots lead to a node or storage in their graphs, and which slots hold it."""

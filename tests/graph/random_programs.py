@@ -1,4 +1,4 @@
-"""Programs made from a seed: operations of all kinds on a pool of 4×4 tensors, of which some are dropped on the way.
+"""Programs made from a seed: operations of all kinds on a pool of 4 by 4 tensors, of which some are dropped on the way.
 
 What they compute is of no interest; what their graphs hold is.
 """
