@@ -1,5 +1,6 @@
 #include "bind/graph_walk.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -87,7 +88,7 @@ PyObject* graph_nodes(PyObject*, PyObject* args) {
 struct Counts {
     std::int64_t nodes = 0, leaves = 0, node_bytes = 0;
     std::int64_t held = 0, packed = 0, freed = 0, freed_bytes = 0;
-    std::unordered_map<Storage*, std::int64_t> storages{};  // what slots hold
+    std::vector<const Storage*> storages{};  // what slots hold
     std::unordered_set<const Release*> releases{};
     std::unordered_set<const TensorObject*> packed_tensors{};
 
@@ -110,26 +111,34 @@ struct Counts {
     void hold(Node& node) {
         each_slot(node, [&](SavedSlot& slot) {
             if (const Storage* storage = slot.held_storage())
-                storages.emplace(const_cast<Storage*>(storage), storage->bytes);
+                storages.push_back(storage);
             else if (slot.state == SlotState::Packed)
                 packed_tensors.insert(as_tensor(static_cast<PyObject*>(slot.rest->packed.get())));
         });
     }
 };
 
-// Storages that the graphs of living tensors hold, but for those of `owners` and of tensors that only graphs hold.
-std::unordered_set<const Storage*> held_by_others(const Counts& counts, const Sequence& owners) {
+// Each once. Ten million pointers are sorted in less time than a hash table of them takes.
+void make_unique(std::vector<const Storage*>& storages) {
+    std::sort(storages.begin(), storages.end());
+    storages.erase(std::unique(storages.begin(), storages.end()), storages.end());
+}
+
+// Storages that the graphs of living tensors hold, but for those of `owners` and of tensors that only graphs hold; in
+// order.
+std::vector<const Storage*> held_by_others(const Counts& counts, const Sequence& owners) {
     std::unordered_set<const TensorObject*> left_out = counts.packed_tensors;
     for (Py_ssize_t i = 0; i < owners.size(); ++i) left_out.insert(as_tensor(owners[i]));
     NodeSet others;
     for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
         if (tensor->layout && !left_out.contains(tensor))
             each_root(*tensor, [&](Node* node) { walk(node, Reach::Held, others); });
-    std::unordered_set<const Storage*> found;
+    std::vector<const Storage*> found;
     for (std::size_t i = 0; i < others.size(); ++i)
         each_slot(*others[i], [&](SavedSlot& slot) {
-            if (const Storage* storage = slot.held_storage()) found.insert(storage);
+            if (const Storage* storage = slot.held_storage()) found.push_back(storage);
         });
+    make_unique(found);
     return found;
 }
 
@@ -152,29 +161,31 @@ PyObject* graph_totals(PyObject*, PyObject* args) {
             each_root_of(more[i], [&](Node* node) { walk(node, Reach::Held, seen); });
         for (std::size_t i = in_backward; i < seen.size(); ++i) counts.hold(*seen[i]);
 
+        make_unique(counts.storages);
         std::unordered_set<const Storage*> living;
         for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
             if (tensor->layout) living.insert(tensor->storage.get());
-        std::unordered_set<const Storage*> others;
+        std::vector<const Storage*> others;
         if (owners_object != Py_None) others = held_by_others(counts, Sequence(owners_object));
 
         std::int64_t foreign = 0, held_bytes = 0, graph_only = 0, staying = 0;
         PyObject* shared = checked(PyDict_New());
         const Handle shared_handle = Handle::steal(shared);
-        for (const auto& [storage, bytes] : counts.storages) {
+        for (const Storage* storage : counts.storages) {
+            const std::int64_t bytes = storage->bytes;
             if (storage->foreign) {
                 foreign += bytes;
                 continue;
             }
             held_bytes += bytes;
             if (living.contains(storage)) {
-                const Handle key = Handle::steal(checked(PyLong_FromVoidPtr(storage))),
+                const Handle key = Handle::steal(checked(PyLong_FromVoidPtr(const_cast<Storage*>(storage)))),
                              value = Handle::steal(checked(PyLong_FromLongLong(bytes)));
                 checked(PyDict_SetItem(shared, static_cast<PyObject*>(key.get()), static_cast<PyObject*>(value.get())));
                 continue;
             }
             graph_only += bytes;
-            if (others.contains(storage)) staying += bytes;
+            if (std::binary_search(others.begin(), others.end(), storage)) staying += bytes;
         }
 
         PyObject* result = checked(PyDict_New());

@@ -117,8 +117,8 @@ def _of_code(path: str, value: object) -> Iterator[Child]:
     elif isinstance(value, types.TracebackType):
         yield from _of_frame(path, value.tb_frame)
         yield f"{path}.tb_next", value.tb_next
-    elif isinstance(base := getattr(value, "base", None), _core.Tensor):  # an array that looks at a tensor's memory
-        yield f"{path}.base", base
+    elif isinstance(base := getattr(value, "base", None), memoryview):  # an array that looks at a tensor's memory
+        yield f"{path}.base", base.obj
 
 
 def _of_frame(path: str, frame: types.FrameType | None) -> Iterator[Child]:

@@ -95,7 +95,7 @@ def why_alive(x: Tensor | Node, scopes: Mapping[str, object] | None = None) -> H
     ...     print(clew.why_alive(hidden))
     >>> program()  # doctest: +ELLIPSIS
     float32 tensor of shape (3,), 12 B is kept alive by
-      hidden → tensor → MulBackward0 (...) → 4 B
+      hidden → tensor → MulBackward0 (...) → 8 B
       loss → MulBackward0 (...), which saved it as 'self'
       loss → MulBackward0 (...), which saved it as 'other'
     """

@@ -31,45 +31,46 @@ def bytes_that_only_graphs_have(told: clew.graph.Ledger) -> int:
     )
 
 
-def check(everything: list[Any]) -> clew.graph.Ledger:
-    expected = bytes_that_no_tensor_has()
-    told = clew.graph.ledger(everything)
-    assert bytes_that_only_graphs_have(told) == expected
-    assert told.totals.graph_only_bytes == expected
-    assert clew.graph.ledger().totals.graph_only_bytes == expected
-    assert clew.explain(everything).totals.graph_only_bytes == expected
-    assert bytes_that_no_tensor_has() == expected
-    return told
+class Ground:
+    """What is alive before a program begins: earlier tests may have left something."""
 
+    def __init__(self) -> None:
+        gc.collect()
+        self.left = bytes_that_no_tensor_has()
+        self.told = clew.graph.ledger().totals.graph_only_bytes
 
-@pytest.fixture(scope="module", autouse=True)
-def nothing_left_by_others() -> None:
-    gc.collect()
-    assert bytes_that_no_tensor_has() == clew.graph.ledger().totals.graph_only_bytes
+    def check(self, everything: list[Any]) -> clew.graph.Ledger:
+        now = bytes_that_no_tensor_has()
+        expected = now - self.left
+        told = clew.graph.ledger(everything)
+        assert bytes_that_only_graphs_have(told) == expected
+        assert told.totals.graph_only_bytes == expected
+        assert clew.graph.ledger().totals.graph_only_bytes - self.told == expected
+        assert clew.explain(everything).totals.graph_only_bytes == expected
+        assert bytes_that_no_tensor_has() == now
+        return told
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_exact(seed: int) -> None:
-    gc.collect()
-    if bytes_that_no_tensor_has():
-        pytest.fail("an earlier test left a graph behind")
+    ground = Ground()
     clew.manual_seed(seed)
     program = Program(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(12):
             program.step()
-        before = check(program.everything)
+        before = ground.check(program.everything)
         assert before.totals.held + before.totals.packed > 0
         program.finish()
-        check(program.everything)
+        ground.check(program.everything)
         for _ in range(4):
             program.step()
         program.finish()
-        check(program.everything)
+        ground.check(program.everything)
     del program, before
     gc.collect()
-    assert bytes_that_no_tensor_has() == 0
+    assert bytes_that_no_tensor_has() == ground.left
 
 
 def test_the_programs_are_various() -> None:
