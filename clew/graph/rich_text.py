@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from .explanation import Explanation
-from .text import as_ascii, bytes_text, header_lines, names_text, render, tree_lines
+from .text import as_ascii, bytes_text, counted, header_lines, names_text, render, tree_lines
 
 STYLES = {
     r"● #\d+ \w+": "bold",
@@ -69,7 +69,7 @@ def _table(told: Explanation) -> Any:
 def totals_rows(told: Explanation) -> list[tuple[str, str, str, str]]:
     """The totals as a table: what, how many, how much, by whom; kinds that do not occur are left out."""
     totals = told.totals
-    count = f"{totals.nodes:,} nodes, {totals.leaves:,} leaves"
+    count = f"{counted(totals.nodes, 'node')}, {counted(totals.leaves, 'leaf')}"
     rows = [("the graph itself", count, bytes_text(totals.node_bytes), "")]
     if totals.held:
         goes = f"goes with {names_text(totals.goes_with)}" if totals.goes_with else "the graph"
@@ -77,8 +77,10 @@ def totals_rows(told: Explanation) -> list[tuple[str, str, str, str]]:
         rows.append(("  only by the graph", "", bytes_text(totals.graph_only_bytes), goes))
         if totals.staying_bytes:
             rows.append(("    also by other graphs", "", bytes_text(totals.staying_bytes), ""))
-        names = names_text(totals.shared_with) if totals.shared_with else ""
-        rows.append(("  also by your variables", "", bytes_text(totals.shared_bytes), names))
+        names = names_text(totals.shared_with) if totals.shared_with else "tensors without a name"
+        rows.append(
+            ("  also by your variables", "", bytes_text(totals.shared_bytes), names if totals.shared_bytes else "")
+        )
     if totals.foreign_bytes:
         rows.append(("  of other libraries", "", bytes_text(totals.foreign_bytes), ""))
     if totals.packed:

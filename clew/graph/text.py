@@ -103,8 +103,9 @@ def _owners(totals: Totals) -> list[str]:
             line += f", except {bytes_text(totals.staying_bytes)} that other tensors' graphs hold too"
         lines.append(line)
     if totals.shared_bytes:
-        names = f" ({names_text(totals.shared_with)})" if totals.shared_with else ""
-        lines.append(f"also held by your variables{names}: {bytes_text(totals.shared_bytes)}")
+        names = names_text(totals.shared_with)
+        owners = f"your variables ({names})" if names else "living tensors"
+        lines.append(f"also held by {owners}: {bytes_text(totals.shared_bytes)}")
     return lines
 
 
@@ -114,7 +115,7 @@ def names_text(names: Sequence[str]) -> str:
     ('`loss`', '`w`, `b` and 3 more')
     """
     marked = [name if name.endswith(" more") else f"`{name}`" for name in names]
-    return " and ".join(filter(None, [", ".join(marked[:-1]), marked[-1]]))
+    return " and ".join(filter(None, [", ".join(marked[:-1]), *marked[-1:]]))
 
 
 def _note(note: Note) -> str:
