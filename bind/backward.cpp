@@ -11,7 +11,10 @@
 namespace clew::bind {
 namespace {
 
-PyObject* on_backward = nullptr;  // clew xray listens
+// Those who look on: called before and after each backward, and at each node of one that is to be stepped through.
+PyObject* before_backward = nullptr;
+PyObject* on_backward = nullptr;
+PyObject* on_step = nullptr;
 
 // A GradientEdge (node, output) stands for the tensor whose gradient it carries: geometry and history are all that is
 // needed of it.
@@ -117,11 +120,26 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
     }
 }
 
-void notify(const std::vector<Tensor>& roots, const BackwardResult& result);
+// One gradient for each root (or an empty handle), checked and of its dtype.
+void fit_to_roots(const std::vector<Tensor>& roots, std::vector<Tensor>& gradients) {
+    if (gradients.empty()) gradients.resize(roots.size());
+    if (gradients.size() != roots.size())
+        fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
+    check_roots(roots, gradients);
+    for (std::size_t i = 0; i < roots.size(); ++i)
+        if (gradients[i] && gradients[i].dtype() != roots[i].dtype())
+            gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
+}
 
 struct Options {
     bool keep_graph, create_graph;
 };
+
+PyObject* nodes_of(const std::vector<Tensor>& roots);
+void notify(const std::vector<Tensor>& roots, const Ref<Release>& release);
+BackwardResult run_shown(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients,
+                         const Options& options);
+
 Options read_options(PyObject* retain_graph, PyObject* create_graph) {
     const int create = create_graph ? PyObject_IsTrue(create_graph) : 0;
     checked(create);
@@ -133,20 +151,14 @@ Options read_options(PyObject* retain_graph, PyObject* create_graph) {
 
 std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gradients, PyObject* retain_graph,
                         PyObject* create_graph, const std::vector<Tensor>& inputs, bool accumulate, const char* kind) {
-    if (gradients.empty()) gradients.resize(roots.size());
-    if (gradients.size() != roots.size())
-        fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (!inputs[i].requires_grad())
             fail(ErrorKind::Runtime,
                  "One of the differentiated Tensors does not require grad: input %zu; set requires_grad=True before it "
                  "is used",
                  i);
-    check_roots(roots, gradients);
+    fit_to_roots(roots, gradients);
     const Options options = read_options(retain_graph, create_graph);
-    for (std::size_t i = 0; i < roots.size(); ++i)
-        if (gradients[i] && gradients[i].dtype() != roots[i].dtype())
-            gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
     BackwardRequest request{.roots = roots,
                             .gradients = gradients,
                             .keep_graph = options.keep_graph,
@@ -154,7 +166,13 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
                             .kind = kind,
                             .inputs = inputs,
                             .accumulate_inputs = accumulate};
-    BackwardResult result = run_backward(request);
+    if (before_backward) {
+        const Handle listener = Handle::borrow(before_backward), nodes = Handle::steal(nodes_of(roots));
+        Py_DECREF(
+            checked(PyObject_CallOneArg(static_cast<PyObject*>(listener.get()), static_cast<PyObject*>(nodes.get()))));
+    }
+    const bool shown = on_step && inputs.empty() && backward_serial() == 0;
+    BackwardResult result = shown ? run_shown(roots, gradients, options) : run_backward(request);
     if (accumulate) {
         // The engine fills .grad of leaves; inputs may be results, too.
         const ModeGuard guard(kNoGrad, !options.create_graph);
@@ -165,7 +183,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
             set_grad(inputs[i], before ? engine_ops.add(before, gradient) : engine_ops.clone(gradient));
         }
     }
-    if (on_backward) notify(roots, result);
+    if (on_backward) notify(roots, result.release);
     return std::move(result.captured);
 }
 
@@ -181,6 +199,16 @@ void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_gr
     run(roots, read_tensors(gradient, "backward", true), retain_graph, create_graph, wanted, true, "backward");
 }
 
+std::unique_ptr<SteppedBackward> stepped_backward(PyObject* tensors, PyObject* gradients, PyObject* retain_graph,
+                                                  PyObject* create_graph) {
+    std::vector<Tensor> roots = read_tensors(tensors, "step", false);
+    std::vector<Tensor> given = read_tensors(gradients, "step", true);
+    fit_to_roots(roots, given);
+    const Options options = read_options(retain_graph, create_graph);
+    return std::make_unique<SteppedBackward>(std::move(roots), std::move(given), options.keep_graph,
+                                             options.create_graph);
+}
+
 namespace {
 
 PyObject* release_object(const Ref<Release>& record) {
@@ -192,14 +220,41 @@ PyObject* release_object(const Ref<Release>& record) {
     return checked(made);
 }
 
-void notify(const std::vector<Tensor>& roots, const BackwardResult& result) {
+PyObject* nodes_of(const std::vector<Tensor>& roots) {
     PyObject* nodes = checked(PyTuple_New(static_cast<Py_ssize_t>(roots.size())));
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-        const Edge edge = gradient_edge(roots[i]);
-        PyTuple_SET_ITEM(nodes, static_cast<Py_ssize_t>(i), Py_NewRef(as_object(edge.node)));
+    for (std::size_t i = 0; i < roots.size(); ++i)
+        PyTuple_SET_ITEM(nodes, static_cast<Py_ssize_t>(i), Py_NewRef(as_object(gradient_edge(roots[i]).node)));
+    return nodes;
+}
+
+void notify(const std::vector<Tensor>& roots, const Ref<Release>& release) {
+    const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(nodes_of(roots)),
+                 record = Handle::steal(release_object(release));
+    Py_DECREF(checked(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(listener.get()),
+                                                   static_cast<PyObject*>(nodes.get()),
+                                                   static_cast<PyObject*>(record.get()), nullptr)));
+}
+
+PyObject* tuple_of(std::vector<Tensor>&& gradients) {
+    PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(gradients.size())));
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+        PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(gradients[i])));
+    return tuple;
+}
+
+BackwardResult run_shown(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients,
+                         const Options& options) {
+    SteppedBackward steps(roots, gradients, options.keep_graph, options.create_graph);
+    BackwardStep step;
+    while (steps.next(step)) {
+        if (on_step == nullptr) continue;  // it was told enough
+        const Handle listener = Handle::borrow(on_step), incoming = Handle::steal(tuple_of(std::move(step.incoming))),
+                     results = Handle::steal(tuple_of(std::move(step.results)));
+        Py_DECREF(checked(PyObject_CallFunctionObjArgs(
+            static_cast<PyObject*>(listener.get()), as_object(step.node.get()), static_cast<PyObject*>(incoming.get()),
+            static_cast<PyObject*>(results.get()), nullptr)));
     }
-    const Handle held = Handle::steal(nodes), record = Handle::steal(release_object(result.release));
-    Py_DECREF(checked(PyObject_CallFunctionObjArgs(on_backward, nodes, static_cast<PyObject*>(record.get()), nullptr)));
+    return steps.finish();
 }
 
 // (tensors, gradients | None, retain_graph, create_graph, inputs | None, accumulate) -> captured gradients, None where
@@ -214,15 +269,13 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
         auto captured = run(read_tensors(tensors, accumulate ? "backward" : "grad", false),
                             read_tensors(gradients, "backward", true), retain_graph, create_graph, wanted,
                             accumulate != 0, accumulate ? "backward" : "grad");
-        PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(captured.size())));
-        for (std::size_t i = 0; i < captured.size(); ++i)
-            PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(captured[i])));
-        return tuple;
+        return tuple_of(std::move(captured));
     });
 }
 
-PyObject* py_on_backward(PyObject*, PyObject* callback) {
-    Py_XSETREF(on_backward, callback == Py_None ? nullptr : Py_NewRef(callback));
+template <PyObject** listener>
+PyObject* set_listener(PyObject*, PyObject* callback) {
+    Py_XSETREF(*listener, callback == Py_None ? nullptr : Py_NewRef(callback));
     Py_RETURN_NONE;
 }
 
@@ -267,7 +320,12 @@ PyMethodDef functions[] = {
      "Whether it accumulates into all leaves: it was given no inputs."},
     {"increment_version", py_increment_version, METH_O, "Counts a write that was made elsewhere."},
     {"run_backward", py_run_backward, METH_VARARGS, nullptr},
-    {"on_backward", py_on_backward, METH_O, "Calls back with (roots, release) after each backward; None stops it."},
+    {"before_backward", set_listener<&before_backward>, METH_O,
+     "Calls back with (roots) before each backward; None stops it."},
+    {"on_backward", set_listener<&on_backward>, METH_O,
+     "Calls back with (roots, release) after each backward; None stops it."},
+    {"on_step", set_listener<&on_step>, METH_O,
+     "Runs each backward() node by node and calls back with (node, incoming, results); None stops it."},
     {nullptr, nullptr, 0, nullptr},
 };
 

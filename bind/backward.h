@@ -12,6 +12,10 @@ namespace clew::bind {
 // gave none.
 void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_graph, PyObject* create_graph,
                      PyObject* inputs);
+// The same backward, one node at a time.
+std::unique_ptr<SteppedBackward> stepped_backward(PyObject* tensors, PyObject* gradients, PyObject* retain_graph,
+                                                  PyObject* create_graph);
+
 void init_backward(PyObject* module);
 
 }  // namespace clew::bind

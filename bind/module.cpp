@@ -14,6 +14,7 @@
 #include "bind/random.h"
 #include "bind/site.h"
 #include "bind/tensor_attributes.h"
+#include "bind/watching.h"
 #include "core/base/error.h"
 
 NB_MODULE(_core, m) {
@@ -43,6 +44,7 @@ NB_MODULE(_core, m) {
         init_fused(module);
         init_graph_walk(module);
         init_modes(m);
+        init_watching(m);
         init_random(module);
         init_collector();
     } catch (const clew::PythonError&) {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import _core
+
+if TYPE_CHECKING:
+    from .graph.timeline import Timeline
 
 
 class Stats(NamedTuple):
@@ -56,3 +59,24 @@ def empty_cache() -> None:
     0
     """
     _core.empty_cache()
+
+
+def timeline() -> Timeline:
+    """Write down every byte of tensor data, from when to when it lives and which line of the forward caused it.
+
+    Use it around a training step. What a backward takes is told under the line whose operation's derivative took it.
+    The recording costs about a microsecond an allocation while it runs, and nothing afterwards. Memory of NumPy or
+    other libraries is not in it.
+
+    >>> import clew
+    >>> x = clew.ones(1000, requires_grad=True)
+    >>> with clew.memory.timeline() as t:
+    ...     (x.exp() * x).sum().backward()
+    >>> sum(share.nbytes for share in t.at_peak()) == t.peak
+    True
+    >>> sorted({share.phase for share in t.at_peak()})
+    ['backward', 'forward']
+    """
+    from .graph.timeline import Timeline
+
+    return Timeline()

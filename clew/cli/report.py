@@ -60,9 +60,12 @@ def _print(report: Report) -> None:
 def as_text(report: Report) -> str:
     """The whole report."""
     parts = [_rule(f"clew xray {report.script}")]
-    if report.ended_in:
-        parts.append(f"The script ended in {report.ended_in}; this is what had happened until then.")
+    if report.error is not None:
+        name = type(report.error).__name__
+        parts.append(f"The script ended in {name}; this is what had happened until then.")
     parts += [_graph(report), _totals(report)]
+    if report.growth:
+        parts.append("\n".join([_rule("growth"), *(f"  {found}" for found in report.growth)]))
     if report.chosen is not None:
         parts.append(_step(report.chosen))
     return "\n\n".join(parts)
@@ -86,10 +89,11 @@ def _graph(report: Report) -> str:
     return f"{which} called from {chosen.place}{source}\n{render(chosen.explanation)}"
 
 
-def _totals(report: Report) -> str:
+def totals_rows(report: Report) -> list[tuple[str, str]]:
+    """What was built, saved and freed: a name and a text each."""
     counters = report.counters
     held_bytes = counters["bytes_saved"] - counters["bytes_freed_by_backward"] - counters["bytes_freed_by_scope"]
-    rows = [
+    return [
         ("nodes built", f"{counters['nodes_built']:,}, those of leaves included"),
         ("bytes saved by nodes", bytes_text(counters["bytes_saved"])),
         ("peak of all tensors", bytes_text(report.peak_bytes)),
@@ -97,12 +101,15 @@ def _totals(report: Report) -> str:
         ("freed by scope", _freed(counters, "scope")),
         ("still held", f"{counted(counters['nodes_alive'], 'node')}, {bytes_text(max(0, held_bytes))} saved"),
     ]
-    lines = [_rule("totals of the run"), *_table(rows)]
+
+
+def _totals(report: Report) -> str:
+    lines = [_rule("totals of the run"), *_table(totals_rows(report))]
     holders = _grouped(report.held)
     lines += [f"    {holder}" for holder in holders[:_MOST_HOLDERS]]
     if len(holders) > _MOST_HOLDERS:
         lines.append(f"    … {len(holders) - _MOST_HOLDERS:,} more")
-    if not holders and counters["nodes_alive"] > 0:
+    if not holders and report.counters["nodes_alive"] > 0:
         lines.append("    by no variable that the script's names lead to")
     return "\n".join(lines)
 
@@ -129,7 +136,8 @@ def _holder(group: Sequence[Held]) -> str:
     return f"by {path}: {counted(nodes, 'node')}, {bytes_text(saved)} saved{made}"
 
 
-def _step(chosen: Backward) -> str:
+def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str]], str]:
+    """A title, where the time of a step goes, and which steps that is the mean of."""
     typical, how = _typical(chosen)
     rows = [
         ("building the graph", _share(typical.recording, typical.wall)),
@@ -137,8 +145,13 @@ def _step(chosen: Backward) -> str:
         ("backward", _share(typical.backward, typical.wall)),
         ("elsewhere: Python, optimizer", _share(typical.elsewhere, typical.wall)),
     ]
-    title = _rule(f"the step: {typical.wall / 1e6:.3f} ms, {counted(typical.operations, 'operation')}")
-    return "\n".join([title, *_table(rows), f"  ({how}; the report's own time is left out)"])
+    title = f"the step: {typical.wall / 1e6:.3f} ms, {counted(typical.operations, 'operation')}"
+    return title, rows, f"{how}; the report's own time is left out"
+
+
+def _step(chosen: Backward) -> str:
+    title, rows, how = step_rows(chosen)
+    return "\n".join([_rule(title), *_table(rows), f"  ({how})"])
 
 
 def _typical(chosen: Backward) -> tuple[Step, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,11 +15,16 @@ from .. import _core, memory
 from ..graph.explain import LIMIT
 from ..graph.explanation import Place
 from ..graph.frames import is_ours
+from ..graph.growth import GrowthWarning
 from ..graph.names import find_tensors
+from ..graph.picture import Picture
 from ..graph.protocol import Node
+from ..graph.timeline import Timeline
 from ..graph.walk import walk
+from ..graph.watch import Watch
 from . import as_torch, report, script
 from .recorder import Backward, Recorder
+from .stepping import Stepper
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,18 @@ class Report:
     counters: Mapping[str, int]
     peak_bytes: int
     held: tuple[Held, ...]
-    ended_in: str | None
+    growth: tuple[GrowthWarning, ...]
+    error: BaseException | None
+
+    @property
+    def picture(self) -> Picture | None:
+        """The graph drawn, under ``--html``."""
+        return self.chosen.picture if self.chosen else None
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """The memory of one step, under ``--html``."""
+        return self.chosen.timeline if self.chosen else None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=LIMIT, metavar="N", help="nodes to show (default: %(default)s)")
     parser.add_argument(
         "-m", dest="is_module", action="store_true", help="SCRIPT is a module's name, as in `python -m`"
+    )
+    parser.add_argument("--html", metavar="FILE", help="also write the report as a page, with the graph and the memory")
+    parser.add_argument(
+        "--step", action="store_true", help="show a backward node by node: the first one, or that of --at"
     )
     parser.add_argument("script", metavar="SCRIPT", help="the Python script to run")
     parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="passed on to the script")
@@ -68,20 +89,35 @@ def main(options: argparse.Namespace) -> int:
     except script.NotAScript as error:
         print(f"clew xray: {error}", file=sys.stderr)
         return 2
+    if options.html is not None and (problem := _cannot_write(options.html)):
+        print(f"clew xray: --html {options.html}: expected a file that can be written, got: {problem}", file=sys.stderr)
+        return 2
     if options.as_torch:
         as_torch.install()
     at = None if options.at is None else (loaded.file, options.at)
-    recorder = Recorder(max(1, options.limit), at)
+    recorder = Recorder(max(1, options.limit), at, draws=options.html is not None)
+    watch = Watch(warn=False)
+    stepper = Stepper(at)
     before = _core.graph_counters()
     memory.reset_peak()
+    watch.start()
     recorder.start()
+    if options.step:
+        stepper.start()
     try:
         ending = script.run(loaded, options.arguments)
     finally:
+        stepper.stop()
         recorder.stop()
+        watch.stop()
     sys.stdout.flush()
     sys.stderr.flush()
-    report.show(_report(options, loaded, ending, recorder, before))
+    found = _report(options, ending, recorder, watch, before)
+    report.show(found)
+    if options.html is not None:
+        from .html import page
+
+        page(found).save(options.html)
     if isinstance(ending.error, KeyboardInterrupt):
         _end_by_interrupt(ending.error)
     return ending.exit_code
@@ -89,9 +125,9 @@ def main(options: argparse.Namespace) -> int:
 
 def _report(
     options: argparse.Namespace,
-    loaded: script.Script,
     ending: script.Ending,
     recorder: Recorder,
+    watch: Watch,
     before: Mapping[str, int],
 ) -> Report:
     after = _core.graph_counters()
@@ -108,8 +144,19 @@ def _report(
         counters=counters,
         peak_bytes=memory.stats().peak,
         held=tuple(_held(scopes)),
-        ended_in=type(ending.error).__name__ if ending.error else None,
+        growth=tuple(watch.warnings),
+        error=ending.error,
     )
+
+
+def _cannot_write(path: str) -> str | None:
+    """Why the report could not be written there; found out before the script runs, not after."""
+    if os.path.isdir(path):
+        return "a folder"
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        return f"no folder {folder}"
+    return None if os.access(path if os.path.exists(path) else folder, os.W_OK) else "no permission"
 
 
 def _locals(trace: TracebackType | None) -> Iterable[Mapping[str, object]]:

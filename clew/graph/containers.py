@@ -51,11 +51,7 @@ def children(path: str, value: object, is_wanted: Callable[[object], bool]) -> I
         yield from ((f"{path}[{_key(key)}]", item) for key, item in list(value.items()) if matters(item))
         yield from ((f"{path}: a key", key) for key in list(value) if isinstance(key, _core.Tensor))
     elif isinstance(value, (list, tuple, deque)):
-        names = getattr(value, "_fields", None) if isinstance(value, tuple) else None
-        if names:
-            yield from ((f"{path}.{name}", item) for name, item in zip(names, value, strict=False) if matters(item))
-        else:
-            yield from ((f"{path}[{number}]", item) for number, item in enumerate(list(value)) if matters(item))
+        yield from ((f"{path}[{number}]", item) for number, item in enumerate(list(value)) if matters(item))
     elif isinstance(value, (set, frozenset)):
         yield from ((f"{path}{{...}}", item) for item in list(value) if matters(item))
     elif isinstance(value, (*_OPAQUE, *_ITERATORS)):

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
+#include "core/tensor/timeline.h"
 
 namespace clew {
 namespace {
@@ -51,7 +53,7 @@ public:
         this_threads_run = this;
     }
     ~Run() {
-        this_threads_run = around_;
+        if (this_threads_run == this) this_threads_run = around_;
         // Runs of several threads may end in any order.
         Run** link = &runs_under_way;
         while (*link != this) link = &(*link)->outer_;
@@ -61,6 +63,14 @@ public:
     Run& operator=(const Run&) = delete;
 
     BackwardResult go();
+
+    // One node at a time: start() once, then next() until it gives false.
+    void start();
+    bool next(BackwardStep* seen);
+    BackwardResult finish() { return std::move(result_); }
+    // A run that is not at work right now is none that hooks should see.
+    void enter() { around_ = std::exchange(this_threads_run, this); }
+    void leave() { this_threads_run = around_; }
 
     std::uint64_t serial() const { return serial_; }
     Run* outer() const { return outer_; }
@@ -80,7 +90,7 @@ private:
     void add_captures();
     void push(std::uint32_t index);
     std::uint32_t pop();
-    void evaluate(std::uint32_t index);
+    void evaluate(std::uint32_t index, BackwardStep* seen);
     void send(Node& node, std::span<Tensor> results);
     void check_finite(Node& node, std::span<Tensor> results);
 
@@ -234,8 +244,23 @@ void Run::send(Node& node, std::span<Tensor> results) {
     }
 }
 
-void Run::evaluate(std::uint32_t index) {
+// Tells a timeline whose rule runs (Note [Whose bytes]).
+class RuleGuard {
+public:
+    explicit RuleGuard(const Node& node) : before_(running_node) {
+        if (!timelines.empty()) running_node = {{node.code, node.instruction}, node.sequence, true};
+    }
+    ~RuleGuard() { running_node = before_; }
+    RuleGuard(const RuleGuard&) = delete;
+    RuleGuard& operator=(const RuleGuard&) = delete;
+
+private:
+    RunningNode before_;
+};
+
+void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
     Node& node = *entries_[index].node;
+    const RuleGuard guard(node);
     constexpr int kInline = 6;
     Tensor few_in[kInline], few_out[kInline];
     std::vector<Tensor> many_in, many_out;
@@ -272,22 +297,21 @@ void Run::evaluate(std::uint32_t index) {
         }
         std::vector<Tensor> shown;  // the rule may consume its gradients; hooks after it see them still
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
-        if (hooks_after) shown.assign(incoming.begin(), incoming.end());
+        if (hooks_after || seen) shown.assign(incoming.begin(), incoming.end());
         BackwardCall call{node, incoming, results, wants};
         node.kind->backward(call);
         if (hooks_after) run_post_hooks(node, results, shown);
         if (mode(kAnomaly)) check_finite(node, results);
         if (!request_.keep_graph) release_saved(node, result_.release);
+        if (seen) *seen = {NodeRef(&node), std::move(shown), {results.begin(), results.end()}};
     }
     for (Tensor& gradient : incoming) gradient = Tensor();
     send(node, results);
 }
 
-BackwardResult Run::go() {
+void Run::start() {
     result_.captured.resize(request_.inputs.size());
     if (!request_.keep_graph) result_.release = Release::make(request_.kind);
-    const ModeGuard guard(kNoGrad, !request_.create_graph);
-    const ModeGuard inside(kInBackward, true);
     seed_roots();
     const auto root_count = static_cast<std::uint32_t>(entries_.size());
     discover();
@@ -297,11 +321,21 @@ BackwardResult Run::go() {
     }
     for (std::uint32_t i = 0; i < root_count; ++i)
         if (entries_[i].waiting == 0) push(i);
-    for (std::uint32_t count = 1; !ready_.empty(); ++count) {
-        evaluate(pop());
+}
+
+bool Run::next(BackwardStep* seen) {
+    if (ready_.empty()) return false;
+    evaluate(pop(), seen);
+    return true;
+}
+
+BackwardResult Run::go() {
+    const ModeGuard guard(kNoGrad, !request_.create_graph);
+    const ModeGuard inside(kInBackward, true);
+    start();
+    for (std::uint32_t count = 1; next(nullptr); ++count)
         if (count % 256 == 0) runtime.check_interrupt();
-    }
-    return std::move(result_);
+    return finish();
 }
 
 }  // namespace
@@ -335,6 +369,67 @@ BackwardResult run_backward(const BackwardRequest& request) {
     }();
     if (timed) timings.backward += now_ns() - start;
     return result;
+}
+
+std::vector<Tensor> run_rule(Node& node, std::span<Tensor> gradients) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    std::vector<Tensor> results(node.edge_count);
+    std::uint64_t wants = 0;
+    for (std::uint32_t i = 0; i < node.edge_count; ++i)
+        if (node.edge_nodes()[i]) wants |= std::uint64_t{1} << std::min<std::uint32_t>(i, 63);
+    BackwardCall call{node, gradients, results, wants};
+    node.kind->backward(call);
+    return results;
+}
+
+struct SteppedBackward::State {
+    std::vector<Tensor> roots, gradients;
+    BackwardRequest request;
+    Run run;
+
+    State(std::vector<Tensor> from, std::vector<Tensor> given, bool keep_graph, bool create_graph)
+        : roots(std::move(from)),
+          gradients(std::move(given)),
+          request{.roots = roots,
+                  .gradients = gradients,
+                  .keep_graph = keep_graph,
+                  .create_graph = create_graph,
+                  .inputs = {}},
+          run(request) {}
+};
+
+SteppedBackward::SteppedBackward(std::vector<Tensor> roots, std::vector<Tensor> gradients, bool keep_graph,
+                                 bool create_graph)
+    : state_(std::make_unique<State>(std::move(roots), std::move(gradients), keep_graph, create_graph)) {
+    state_->run.leave();
+    during([&] { state_->run.start(); });
+}
+
+SteppedBackward::~SteppedBackward() = default;
+
+template <class Work>
+void SteppedBackward::during(Work work) {
+    struct Inside {
+        Run& run;
+        explicit Inside(Run& run) : run(run) { run.enter(); }
+        ~Inside() { run.leave(); }
+    } inside(state_->run);
+    const ModeGuard grad(kNoGrad, !state_->request.create_graph);
+    const ModeGuard backward(kInBackward, true);
+    work();
+}
+
+BackwardResult SteppedBackward::finish() { return state_->run.finish(); }
+
+bool SteppedBackward::next(BackwardStep& step) {
+    bool ran = false;
+    during([&] {
+        do {
+            step = {};
+            ran = state_->run.next(&step);
+        } while (ran && !step.node);  // nothing arrived there: not a step
+    });
+    return ran;
 }
 
 }  // namespace clew

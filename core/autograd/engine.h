@@ -9,6 +9,7 @@
 // With `inputs`, only nodes on a path to one of them run. One thread does all of it; a backward inside a backward is a
 // nested call.
 #pragma once
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,34 @@ struct BackwardResult {
 };
 
 BackwardResult run_backward(const BackwardRequest& request);
+
+// What happened at one node: the gradients that arrived, hooks included, and those that it sent on.
+struct BackwardStep {
+    NodeRef node;
+    std::vector<Tensor> incoming, results;
+};
+
+// The same run, one node at a time, for those who want to look at each gradient on its way. Between steps other
+// backwards may run. What has not run when it is destroyed does not run.
+class SteppedBackward {
+public:
+    SteppedBackward(std::vector<Tensor> roots, std::vector<Tensor> gradients, bool keep_graph, bool create_graph);
+    ~SteppedBackward();
+    SteppedBackward(const SteppedBackward&) = delete;
+    SteppedBackward& operator=(const SteppedBackward&) = delete;
+
+    bool next(BackwardStep& step);  // false: all nodes have run
+    BackwardResult finish();        // then: what was released
+
+private:
+    struct State;
+    template <class Work>
+    void during(Work work);
+    std::unique_ptr<State> state_;
+};
+
+// The node's rule alone, on gradients of its outputs: no hooks, nothing freed, nothing accumulated.
+std::vector<Tensor> run_rule(Node& node, std::span<Tensor> gradients);
 
 // For hooks: which run this thread is in (0: none), all runs under way, whether the run asks a node for gradients, and
 // whether it accumulates into all leaves (it was given no inputs).

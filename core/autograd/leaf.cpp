@@ -141,16 +141,36 @@ bool unshared(const Tensor& t) {
            !t->grad_fn;
 }
 
+bool lie_alike(const Tensor& a, const Tensor& b) {
+    return a.dtype() == b.dtype() &&
+           (a->layout == b->layout || (a.contiguous() && b.contiguous() && same_sizes(a.sizes(), b.sizes())));
+}
+
+// A view of all of a memory that nobody else sees (a rule's product, transposed) is as good as the product itself.
+bool is_sole_view(const Tensor& t) {
+    return t->base && t->references == 1 && t->base->references == 1 && t->storage->references == 2 && t.contiguous() &&
+           t->offset == 0 && !t->storage->foreign && !t->grad_fn && !t->base->grad_fn && !t->base->extras &&
+           t->storage->bytes == t.numel() * static_cast<std::int64_t>(item_size(t.dtype()));
+}
+
+// What `.grad` becomes when there was none: the gradient itself where nothing else holds it, else a copy.
+Tensor first_gradient(Tensor gradient, const Tensor& leaf) {
+    const bool same_layout = gradient->layout == leaf->layout || same_sizes(gradient.strides(), leaf.strides());
+    if (!grad_enabled() && same_layout) {
+        if (unshared(gradient)) return gradient;
+        if (is_sole_view(gradient)) return alias(gradient, gradient.layout_ref(), 0);
+    }
+    return engine_ops.clone(gradient);
+}
+
 }  // namespace
 
 void add_gradient(Tensor& into, Tensor gradient) {
     if (!into) {
         into = std::move(gradient);
-    } else if (!grad_enabled() && unshared(into) && into->layout == gradient->layout &&
-               into.dtype() == gradient.dtype()) {
+    } else if (!grad_enabled() && unshared(into) && lie_alike(into, gradient)) {
         engine_ops.add_in_place(into, gradient);
-    } else if (!grad_enabled() && unshared(gradient) && into->layout == gradient->layout &&
-               into.dtype() == gradient.dtype()) {
+    } else if (!grad_enabled() && unshared(gradient) && lie_alike(into, gradient)) {
         engine_ops.add_in_place(gradient, into);
         into = std::move(gradient);
     } else {
@@ -163,9 +183,7 @@ void accumulate(Node& accumulator, Tensor gradient) {
     const Tensor leaf(accumulator.outputs()[0].tensor);
     const Tensor before = grad_of(leaf);
     if (!before) {
-        const bool same_layout = gradient->layout == leaf->layout || same_sizes(gradient.strides(), leaf.strides());
-        set_grad(leaf, !grad_enabled() && unshared(gradient) && same_layout ? std::move(gradient)
-                                                                            : engine_ops.clone(gradient));
+        set_grad(leaf, first_gradient(std::move(gradient), leaf));
     } else if (grad_enabled()) {
         set_grad(leaf, engine_ops.add(before, gradient));
     } else {

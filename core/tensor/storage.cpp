@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/allocator.h"
+#include "core/tensor/timeline.h"
 
 namespace clew {
 
@@ -29,6 +30,7 @@ StorageRef Storage::make(std::int64_t bytes) {
     }
     storage->bytes = bytes;
     count_data(bytes);
+    if (!timelines.empty()) tell_timelines_taken(storage, bytes);
     return StorageRef::steal(storage);
 }
 
@@ -52,6 +54,7 @@ void destroy(Storage* storage) {
         return;
     }
     uncount_data(storage->bytes);
+    if (!timelines.empty()) tell_timelines_given(storage);
     if (storage->in_place) {
         pool_give(storage, sizeof(Storage) + static_cast<std::size_t>(storage->bytes));
     } else {

@@ -1,0 +1,77 @@
+"""``clew xray --html``: the whole report as one page that needs nothing else to be shown."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from ..graph.explain import explain
+from ..graph.page import Page, table
+from ..graph.text import counted
+from . import report as text
+
+if TYPE_CHECKING:
+    from .xray import Report
+
+
+def page(report: Report) -> Page:
+    """Summary, graph, memory, growth, and the error in which the script ended."""
+    made = Page(f"clew xray {report.script}", _subtitle(report))
+    if report.error is not None:
+        made.add("Error", _error(report.error))
+    made.add("Summary", _summary(report))
+    if report.picture is not None:
+        made.add_graph(report.picture)
+    if report.timeline is not None:
+        heading = "<p>From the end of one backward to the end of the next: one step.</p>"
+        made.add("Memory", heading + report.timeline.section())
+    made.add("Growth", _growth(report))
+    return made
+
+
+def _subtitle(report: Report) -> str:
+    if report.error is not None:
+        return f"ended in {type(report.error).__name__}"
+    return "" if report.chosen is None else f"{counted(report.chosen.count, 'backward')} at {report.chosen.place.short}"
+
+
+def _error(error: BaseException) -> str:
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    rows = [
+        (field, str(value))
+        for field in ("made_at", "saved_at", "freed_at", "written_by", "written_at", "lost_at", "cause")
+        if (value := getattr(error, field, None)) is not None
+    ]
+    parts = [f"<h2>{html.escape(name)}</h2>", f"<pre>{html.escape(str(error))}</pre>"]
+    if rows:
+        parts.append(table(("what", "where"), rows))
+    node = getattr(error, "node", None)
+    if node is not None:
+        parts.append(f"<h2>The graph below it</h2><pre>{html.escape(str(explain(node, limit=30)))}</pre>")
+    return "".join(parts)
+
+
+def _summary(report: Report) -> str:
+    parts = ["<h2>Totals of the run</h2>", table(("what", "how much"), text.totals_rows(report))]
+    if report.held:
+        rows = [(held.path, str(held.made_at or ""), held.nodes, held.saved_bytes) for held in report.held[:50]]
+        parts += ["<h2>Who still holds a graph</h2>", table(("variable", "made at", "nodes", "saved bytes"), rows)]
+    if report.chosen is not None:
+        title, rows_of_step, how = text.step_rows(report.chosen)
+        parts += [f"<h2>{html.escape(title)}</h2>", table(("where the time goes", "share and time"), rows_of_step)]
+        parts.append(f"<p>{html.escape(how)}</p>")
+        if report.chosen.explanation is not None:
+            told = html.escape(str(report.chosen.explanation))
+            parts.append(f"<h2>The graph as text</h2><pre>{told}</pre>")
+    return "".join(parts)
+
+
+def _growth(report: Report) -> str:
+    if not report.growth:
+        return "<p>No line held the graphs of more and more iterations.</p>"
+    rows = [
+        (str(found.made_at), found.path or "no name leads to it", found.iterations, found.nodes, found.nbytes)
+        for found in report.growth
+    ]
+    advice = "".join(f"<p>{html.escape(str(found))}</p>" for found in report.growth)
+    return table(("made at", "held by", "iterations", "nodes", "bytes"), rows) + advice

@@ -1,0 +1,104 @@
+// A graph as Python wrote it: columns of numbers, compressed. Nothing here makes an object for each node.
+const KIND = { operation: 0, leaf: 1, result: 2 };
+const GROUP_KINDS = ["module", "function", "loop", "step", "part"];
+const STATES = ["held", "packed", "freed"];
+const ARRAYS = { B: Uint8Array, I: Uint32Array, i: Int32Array, d: Float64Array };
+
+async function readModel(element) {
+  const head = JSON.parse(element.textContent);
+  const packed = Uint8Array.from(atob(head.columns), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const buffer = await new Response(stream).arrayBuffer();
+  const column = {};
+  for (const [name, type, offset, length] of head.layout) column[name] = new ARRAYS[type](buffer, offset, length);
+  const count = column.kind.length;
+  const model = { ...head, ...column, count, groups: column.group_parent.length };
+  model.childGroups = Array.from({ length: model.groups }, () => []);
+  for (let group = 1; group < model.groups; group++) model.childGroups[column.group_parent[group]].push(group);
+  model.inputs = adjacency(count, column.edge_to, column.edge_from);
+  model.users = adjacency(count, column.edge_from, column.edge_to);
+  model.moments = head.snapshots.map((snapshot, number) => readMoment(model, snapshot, column, number));
+  return model;
+}
+
+// Rows of other ends, by node: neighbours(i) are values[start[i]] to values[start[i + 1] - 1].
+function adjacency(count, keys, values) {
+  const start = new Uint32Array(count + 1);
+  for (const key of keys) start[key + 1]++;
+  for (let i = 0; i < count; i++) start[i + 1] += start[i];
+  const next = start.slice();
+  const ends = new Uint32Array(values.length);
+  for (let i = 0; i < keys.length; i++) ends[next[keys[i]]++] = values[i];
+  return (node) => ends.subarray(start[node], start[node + 1]);
+}
+
+// Running sums, so that the state of a folded group costs as little as that of a node.
+function readMoment(model, snapshot, column, number) {
+  const slotState = column[`slot_state_${number}`];
+  const gone = column[`gone_${number}`];
+  const release = column[`release_${number}`];
+  const sums = {};
+  for (const name of ["heldBytes", "freedBytes", "held", "packed", "freed", "released", "gone", "nodes"])
+    sums[name] = new Float64Array(model.count + 1);
+  for (let node = 0; node < model.count; node++) {
+    for (const name in sums) sums[name][node + 1] = sums[name][node];
+    if (model.kind[node] === KIND.operation) sums.nodes[node + 1]++;
+    sums.gone[node + 1] += gone[node];
+    if (release[node] >= 0) sums.released[node + 1]++;
+    for (let slot = firstSlot(model, node); slot < model.slot_end[node]; slot++) {
+      const state = STATES[gone[node] ? 2 : slotState[slot]];
+      sums[state][node + 1]++;
+      if (state !== "packed" && !(model.slot_flags[slot] & 1)) sums[state + "Bytes"][node + 1] += model.slot_bytes[slot];
+    }
+  }
+  return { ...snapshot, slotState, gone, release, sums };
+}
+
+const firstSlot = (model, node) => (node ? model.slot_end[node - 1] : 0);
+
+// An item is what is drawn as one box: a node (its number), or a folded group (-1 - its number).
+const isGroup = (item) => item < 0;
+const groupOf = (item) => -1 - item;
+const itemOfGroup = (group) => -1 - group;
+
+function extent(model, item) {
+  return isGroup(item) ? [model.group_first[groupOf(item)], model.group_end[groupOf(item)]] : [item, item + 1];
+}
+
+function totals(model, moment, item) {
+  const [first, end] = extent(model, item);
+  const result = {};
+  for (const name in moment.sums) result[name] = moment.sums[name][end] - moment.sums[name][first];
+  return result;
+}
+
+function stateOf(model, moment, item) {
+  if (!isGroup(item) && model.kind[item] !== KIND.operation) {
+    if (moment.gone[item]) return "gone";
+    return model.kind[item] === KIND.leaf ? "leaf" : "result";
+  }
+  const sum = totals(model, moment, item);
+  if (sum.nodes > 0 && sum.gone >= sum.nodes) return "gone";
+  if (sum.held) return "held";
+  if (sum.packed) return "packed";
+  if (sum.freed || sum.released) return "freed";
+  return "plain";
+}
+
+function bytesText(count) {
+  if (count < 1024) return `${count} B`;
+  for (const unit of ["KiB", "MiB", "GiB"]) {
+    count /= 1024;
+    if (count < 1024) return `${count.toFixed(1)} ${unit}`;
+  }
+  return `${(count / 1024).toFixed(1)} TiB`;
+}
+
+const numberText = (number) => number.toLocaleString("en-US");
+const counted = (number, noun) => `${numberText(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+function placeText(model, place) {
+  if (place < 0) return "";
+  const [file, line] = model.places[place];
+  return `${file.replace(/^.*[\\/]/, "")}:${line}`;
+}

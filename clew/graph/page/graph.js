@@ -1,0 +1,140 @@
+// One graph on the page: toolbar, search, slider, and what they do.
+const FOLDS = {
+  automatic: null,
+  modules: ["module"],
+  functions: ["function"],
+  loops: ["loop", "part"],
+  everything: GROUP_KINDS,
+  nothing: [],
+};
+
+async function startGraph(root) {
+  const model = await readModel(root.querySelector("script[type='application/json']"));
+  const find = (name) => root.querySelector(`.${name}`);
+  const state = { moment: model.moments[model.moments.length - 1], unfolded: new Set(model.unfolded), selected: null, matches: null, match: -1, showSaved: model.show_saved };
+  const say = (text) => (find("message").textContent = text);
+
+  const actions = {
+    select(item) {
+      state.selected = item;
+      paint();
+    },
+    fold(group) {
+      state.unfolded.delete(group);
+      redraw(itemOfGroup(group));
+    },
+    unfold(group) {
+      const wanted = new Set(state.unfolded).add(group);
+      if (shownBy(wanted) > MOST_BOXES) return say(`That would show more than ${MOST_BOXES} boxes: fold something first.`);
+      state.unfolded = wanted;
+      state.selected = null;
+      redraw(null, group);
+    },
+    reveal(node) {
+      const wanted = new Set(state.unfolded);
+      for (const group of groupsAround(model, node)) wanted.add(group);
+      if (shownBy(wanted) > MOST_BOXES) {
+        wanted.clear();
+        for (const group of [0, ...groupsAround(model, node)]) wanted.add(group);
+      }
+      const changed = wanted.size !== state.unfolded.size;
+      state.unfolded = wanted;
+      state.selected = node;
+      if (changed) redraw(node);
+      else {
+        paint();
+        view.centre(node);
+      }
+    },
+  };
+  const shownBy = (unfolded) => [...unfolded].reduce((sum, group) => sum + (groupsAround(model, itemOfGroup(group)).every((one) => unfolded.has(one)) ? sizeOf(model, group) - 1 : 0), 1);
+  const view = new View(find("canvas"), actions);
+
+  function redraw(centre = null, group = null) {
+    const before = performance.now();
+    view.draw(model, state.moment, state.unfolded, state.showSaved);
+    say(`${counted(view.parts.items.length, "box").replace("boxs", "boxes")} of ${counted(model.count, "node")}, laid out in ${Math.round(performance.now() - before)} ms`);
+    paint();
+    if (centre !== null) view.centre(centre);
+    else if (group !== null) view.centre(view.parts.box[model.group_first[group]]);
+    else view.fit();
+  }
+
+  function paint() {
+    view.paint(model, state.moment, state.selected, state.matches);
+    const content = state.selected === null ? describeAll(model, state.moment) : describe(model, state.moment, state.selected, actions);
+    if (state.matches) content.push(element("h3", {}, `found ${numberText(state.matches.length)}`), nodeList(model, state.matches, actions, 50));
+    find("panel").replaceChildren(...content);
+  }
+
+  function search(text) {
+    const wanted = text.trim().toLowerCase();
+    state.match = -1;
+    state.matches = null;
+    if (wanted) {
+      const inText = model.text.map((one) => one.toLowerCase().includes(wanted));
+      const inPlace = model.places.map(([file, line, name], place) => `${placeText(model, place)} ${name}`.toLowerCase().includes(wanted));
+      const inGroup = Array.from(model.group_label, (label) => inText[label] && model.text[label] !== "");
+      for (let group = 1; group < model.groups; group++) inGroup[group] ||= inGroup[model.group_parent[group]];
+      const matching = (test) => Array.from({ length: model.count }, (_, node) => node).filter(test);
+      state.matches = matching((node) => inText[model.title[node]] || inText[model.shape[node]] || inPlace[model.place[node]] || inGroup[model.node_group[node]]);
+      // The text of a line comes last: most words of it are names of operations on the same line.
+      if (!state.matches.length) state.matches = matching((node) => model.places[model.place[node]]?.[3].toLowerCase().includes(wanted));
+    }
+    find("found").textContent = state.matches ? counted(state.matches.length, "match").replace("matchs", "matches") : "";
+    paint();
+  }
+
+  function showMoment(number) {
+    state.moment = model.moments[number];
+    find("moment").textContent = `${number + 1}/${model.moments.length} ${state.moment.label}`;
+    find("life").setAttribute("aria-valuetext", state.moment.label);
+    paint();
+  }
+
+  find("search").addEventListener("input", (event) => search(event.target.value));
+  find("search").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !state.matches?.length) return;
+    state.match = (state.match + (event.shiftKey ? -1 : 1) + state.matches.length) % state.matches.length;
+    actions.reveal(state.matches[state.match]);
+  });
+  find("folding").addEventListener("change", (event) => {
+    const closed = FOLDS[event.target.value];
+    const { unfolded, complete } = closed ? unfoldAllBut(model, closed, MOST_BOXES) : { unfolded: new Set(model.unfolded), complete: true };
+    state.unfolded = unfolded;
+    state.selected = null;
+    redraw();
+    if (!complete) say(`Unfolded as far as ${MOST_BOXES} boxes go.`);
+  });
+  find("saved").addEventListener("change", (event) => {
+    state.showSaved = event.target.checked;
+    redraw(state.selected);
+  });
+  find("life").addEventListener("input", (event) => showMoment(Number(event.target.value)));
+  find("closer").addEventListener("click", () => view.zoom(1.25));
+  find("farther").addEventListener("click", () => view.zoom(0.8));
+  find("fit").addEventListener("click", () => view.whole());
+  find("canvas").addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[event.key];
+    if (step) view.move(view.at.x + step[0], view.at.y + step[1], view.at.scale);
+    else if (event.key === "+") view.zoom(1.25);
+    else if (event.key === "-") view.zoom(0.8);
+    else if (event.key === "0") view.whole();
+    else return;
+    event.preventDefault();
+  });
+
+  find("saved").checked = state.showSaved;
+  find("life").max = model.moments.length - 1;
+  find("life").value = model.moments.length - 1;
+  find("life").disabled = model.moments.length < 2;
+  showMoment(model.moments.length - 1);
+  // A tab that is not shown has no size yet; the drawing waits until it has.
+  const whenSized = new ResizeObserver(() => {
+    if (!find("canvas").clientWidth) return;
+    whenSized.disconnect();
+    redraw();
+    root.dataset.ready = "yes";
+  });
+  whenSized.observe(find("canvas"));
+}

@@ -1,0 +1,377 @@
+"""How much memory will the backward need? Known before it runs.
+
+Note [Predicting the peak]
+What a derivative takes depends on its operation, its shapes and what is broadcast; a table of that would drift from the
+engine. So each rule is run once, alone, on gradients of zeros, and what it takes and gives is measured; rules of the
+same line and shapes (the layers of a loop) once together. Then the whole backward is played through with sizes only, in
+the engine's order: which gradients wait, which are added in place, what each node frees when it has run. The prediction
+itself never needs more than one rule at a time.
+
+Python that runs inside a backward (custom functions, hooks, what saved_tensors_hooks unpack) is not run: a custom
+function is taken to give fresh gradients and to need nothing else.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..memory import stats
+from ..ops.creation import zeros
+from .protocol import Node, is_tensor
+from .walk import walk
+
+
+class _Buffer:
+    """The memory of a gradient on its way; it goes when the last gradient that lies in it has gone."""
+
+    __slots__ = ("nbytes", "references")
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self.references = 0
+
+
+@dataclass(slots=True)
+class _Gradient:
+    """A gradient without numbers."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+    buffer: _Buffer | None  # None: memory that is there anyway, such as a view of a saved tensor
+    is_view: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * int(self.dtype.itemsize)
+
+
+@dataclass(slots=True)
+class _Result:
+    """What a rule made for one input: fresh memory (its bytes), an incoming gradient's, or what is there anyway."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+    is_view: bool
+    source: str
+    index: int  # of the incoming gradient, or of the fresh memory
+    nbytes: int
+
+
+@dataclass(slots=True)
+class _Rule:
+    """What was measured of a rule."""
+
+    most: int  # bytes at once, results included
+    results: tuple[_Result | None, ...]
+
+
+class _Memory:
+    """Live bytes and their peak."""
+
+    def __init__(self) -> None:
+        self.live = self.peak = stats().live
+
+    def take(self, nbytes: int) -> _Buffer:
+        self.live += nbytes
+        self.peak = max(self.peak, self.live)
+        return _Buffer(nbytes)
+
+    def touch(self, nbytes: int) -> None:
+        """So many more for a moment."""
+        self.peak = max(self.peak, self.live + nbytes)
+
+    def hold(self, gradient: _Gradient) -> _Gradient:
+        if gradient.buffer is not None:
+            gradient.buffer.references += 1
+        return gradient
+
+    def drop(self, gradient: _Gradient) -> None:
+        if gradient.buffer is None:
+            return
+        gradient.buffer.references -= 1
+        if gradient.buffer.references == 0:
+            self.live -= gradient.buffer.nbytes
+
+
+def predict_peak(tensors: Any, *, retain_graph: bool = False) -> int:
+    """The most bytes of tensor data that will be alive at once while ``backward()`` of these tensors runs.
+
+    Nothing is freed or accumulated. It takes about as long as one backward of the graph's distinct operations, and
+    memory for one of them at a time. The answer counts as :func:`clew.memory.stats` does: what is alive now is in it.
+
+    Args:
+        tensors: a tensor, or a sequence of tensors, from which backward would be called.
+        retain_graph: as in ``backward``: whether what is saved stays.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        TypeError: ``tensors`` is neither a tensor nor a sequence of them.
+        RuntimeError: there is no graph, or it was freed.
+
+    >>> import clew
+    >>> x = clew.ones(1000, requires_grad=True)
+    >>> loss = x.exp().exp().sum()
+    >>> expected = clew.graph.predict_peak(loss)
+    >>> clew.memory.reset_peak()
+    >>> loss.backward()
+    >>> clew.memory.stats().peak == expected
+    True
+    """
+    roots = [tensors] if is_tensor(tensors) else tensors
+    if not isinstance(roots, Sequence) or not roots or not all(is_tensor(root) for root in roots):
+        got = type(tensors).__name__
+        raise TypeError(f"predict_peak: expected a tensor or a sequence of tensors, got {got}; pass your loss")
+    for root in roots:
+        if root.grad_fn is None:
+            raise RuntimeError("predict_peak: expected a tensor with a graph, got one without grad_fn; see explain(x)")
+    return _Play(roots, retain_graph).run()
+
+
+class _Play:
+    """A backward played through with sizes only."""
+
+    def __init__(self, roots: Sequence[Any], retain_graph: bool) -> None:
+        nodes = walk([root.grad_fn for root in roots])
+        for node in nodes:
+            if any(slot.state == "freed" for slot in node.saved):
+                by = node.released.site if node.released else "a backward"
+                raise RuntimeError(
+                    f"predict_peak: expected a graph that can run, got one whose {node.name()} (made at "
+                    f"{node.made_at}) was freed by {by}; make the value again"
+                )
+        self._retain = retain_graph
+        self._rules: dict[object, _Rule] = {}
+        self._waiting = dict.fromkeys(nodes, 0)
+        for node in nodes:
+            for below, _ in node.next_functions:
+                if below is not None:
+                    self._waiting[below] += 1
+        self._saved = _SavedBytes(nodes)
+        self._memory = _Memory()
+        self._pending: dict[tuple[Node, int], _Gradient] = {}
+        self._ready: list[tuple[int, int, Node]] = []
+        self._roots = roots
+
+    def run(self) -> int:
+        for root in self._roots:
+            ones = self._memory.take(root.numel() * root.dtype.itemsize)
+            self._add(root.grad_fn, root.output_nr, self._fresh(tuple(root.shape), root.dtype, ones))
+        for node in {root.grad_fn for root in self._roots}:
+            if self._waiting[node] == 0:
+                self._push(node)
+        while self._ready:
+            self._evaluate(heapq.heappop(self._ready)[2])
+        return self._memory.peak
+
+    def _push(self, node: Any) -> None:
+        heapq.heappush(self._ready, (-node._sequence_nr(), len(self._ready), node))
+
+    def _fresh(self, shape: tuple[int, ...], dtype: Any, buffer: _Buffer) -> _Gradient:
+        return self._memory.hold(_Gradient(shape, _dense(shape), dtype, buffer))
+
+    def _evaluate(self, node: Any) -> None:
+        incoming = [self._pending.pop((node, index), None) for index in range(len(node.outputs))]
+        if node.name() == "AccumulateGrad":
+            self._accumulate(node, incoming[0])
+            return
+        results: list[_Gradient | None] = [None] * len(node.next_functions)
+        if any(gradient is not None for gradient in incoming):
+            results = self._apply(node, incoming)
+            if not self._retain:
+                self._memory.live -= self._saved.release(node)
+        for gradient in incoming:
+            if gradient is not None:
+                self._memory.drop(gradient)
+        for (below, index), result in zip(node.next_functions, results, strict=True):
+            if below is None:
+                continue
+            if result is not None:
+                self._add(below, index, self._fit(result, *below.outputs[index]))
+            self._waiting[below] -= 1
+            if self._waiting[below] == 0:
+                self._push(below)
+
+    def _apply(self, node: Any, incoming: Sequence[_Gradient | None]) -> list[_Gradient | None]:
+        rule = self._rule(node, incoming)
+        self._memory.touch(rule.most)
+        fresh: dict[int, _Buffer] = {}
+        results: list[_Gradient | None] = []
+        for made in rule.results:
+            if made is None:
+                results.append(None)
+                continue
+            buffer = None
+            if made.source == "fresh":
+                if made.index not in fresh:
+                    fresh[made.index] = self._memory.take(made.nbytes)
+                buffer = fresh[made.index]
+            elif made.source == "incoming":
+                before = incoming[made.index]
+                buffer = before.buffer if before is not None else None
+            gradient = _Gradient(made.shape, made.strides, made.dtype, buffer, made.is_view)
+            results.append(self._memory.hold(gradient))
+        return results
+
+    def _fit(self, gradient: _Gradient, shape: Any, dtype: Any) -> _Gradient:
+        """As the engine does: what was broadcast is summed, what was promoted is cast."""
+        shape = tuple(shape)
+        if gradient.shape == shape and gradient.dtype == dtype:
+            return gradient
+        size = math.prod(shape) * int(dtype.itemsize)
+        fitted = self._fresh(shape, dtype, self._memory.take(size))
+        self._memory.drop(gradient)
+        return fitted
+
+    def _add(self, node: Any, index: int, gradient: _Gradient) -> None:
+        into = self._pending.get((node, index))
+        if into is None:
+            self._pending[node, index] = gradient
+            return
+        if _alone(into) and into.strides == gradient.strides:
+            self._memory.drop(gradient)
+        elif _alone(gradient) and into.strides == gradient.strides:
+            self._memory.drop(into)
+            self._pending[node, index] = gradient
+        else:
+            total = self._fresh(into.shape, into.dtype, self._memory.take(into.nbytes))
+            self._memory.drop(into)
+            self._memory.drop(gradient)
+            self._pending[node, index] = total
+
+    def _accumulate(self, node: Any, gradient: _Gradient | None) -> None:
+        if gradient is None:
+            return
+        leaf = node.variable
+        if leaf is None or leaf.grad is not None:
+            self._memory.drop(gradient)
+            return
+        whole = gradient.buffer is not None and gradient.buffer.nbytes == gradient.nbytes
+        alone = gradient.buffer is not None and gradient.buffer.references == 1
+        if not (whole and alone and gradient.strides == tuple(leaf.stride())):
+            self._memory.take(gradient.nbytes)
+            self._memory.drop(gradient)
+
+    # Rules -----------------------------------------------------------------------------------------------------------
+
+    def _rule(self, node: Any, incoming: Sequence[_Gradient | None]) -> _Rule:
+        if type(node) is not _core.Node or any(slot.state == "packed" for slot in node.saved):
+            return _guessed(node)
+        key = (
+            node.op,
+            str(node.made_at),
+            node.outputs,
+            tuple((slot.shape, slot.dtype) for slot in node.saved),
+            tuple(below is None for below, _ in node.next_functions),
+            tuple(gradient and (gradient.strides, gradient.is_view) for gradient in incoming),
+        )
+        rule = self._rules.get(key)
+        if rule is None:
+            rule = self._rules[key] = _measured(node, incoming)
+        return rule
+
+
+class _SavedBytes:
+    """What goes when a node has run: storages that nothing holds but nodes that have run."""
+
+    def __init__(self, nodes: Sequence[Any]) -> None:
+        self._holders: dict[int, int] = {}
+        self._bytes: dict[int, int] = {}
+        for slot in (slot for node in nodes for slot in node.saved):
+            if slot.state == "held" and not slot.is_foreign:
+                self._holders[slot.storage] = self._holders.get(slot.storage, 0) + 1
+                self._bytes[slot.storage] = slot.nbytes
+        for tensor in _core.live_tensors():
+            self._holders.pop(tensor._storage_id, None)
+
+    def release(self, node: Any) -> int:
+        freed = 0
+        for slot in node.saved:
+            if slot.storage not in self._holders:
+                continue
+            self._holders[slot.storage] -= 1
+            if self._holders[slot.storage] == 0:
+                freed += self._bytes[slot.storage]
+        return freed
+
+
+def _measured(node: Any, incoming: Sequence[_Gradient | None]) -> _Rule:
+    given = [None if gradient is None else _zeros(gradient) for gradient in incoming]
+    places = {gradient._storage_id: index for index, gradient in enumerate(given) if gradient is not None}
+    kept = {slot.storage for slot in node.saved if slot.storage}
+    recording = _core.MemoryTimeline()
+    results = _core.run_rule(node, given)
+    recording.stop()
+    columns = recording.columns()
+    taken, given_back, size = (
+        np.frombuffer(columns[name], dtype=np.int64) for name in ("taken_step", "given_step", "bytes")
+    )
+    steps = np.concatenate([taken, given_back[given_back >= 0]])
+    changes = np.concatenate([size, -size[given_back >= 0]])[np.argsort(steps)]
+    most = max(0, int(np.cumsum(changes).max())) if len(changes) else 0
+    numbers: dict[int, int] = {}
+    found: list[_Result | None] = []
+    for result, (below, _) in zip(results, node.next_functions, strict=True):
+        if result is None or below is None:
+            found.append(None)
+            continue
+        storage = result._storage_id
+        if storage in places:
+            source, index = "incoming", places[storage]
+        elif storage in kept:
+            source, index = "there", 0
+        else:
+            source, index = "fresh", numbers.setdefault(storage, len(numbers))
+        shape, strides = tuple(result.shape), tuple(result.stride())
+        found.append(_Result(shape, strides, result.dtype, result._is_view(), source, index, result._storage_nbytes))
+    return _Rule(most, tuple(found))
+
+
+def _guessed(node: Any) -> _Rule:
+    """A rule that is not ours to run: fresh gradients, and what hooks unpack in their original size."""
+    results: list[_Result | None] = []
+    most = sum(slot.view_nbytes for slot in node.saved if slot.state == "packed")
+    for number, (below, index) in enumerate(node.next_functions):
+        if below is None:
+            results.append(None)
+            continue
+        shape, dtype = below.outputs[index]
+        nbytes = math.prod(shape) * int(dtype.itemsize)
+        most += nbytes
+        results.append(_Result(tuple(shape), _dense(shape), dtype, False, "fresh", number, nbytes))
+    return _Rule(most, tuple(results))
+
+
+def _zeros(gradient: _Gradient) -> Any:
+    """Zeros that lie in memory as the gradient will."""
+    reach = 1 + sum((size - 1) * stride for size, stride in zip(gradient.shape, gradient.strides, strict=True))
+    memory = zeros((max(0, reach) if all(gradient.shape) else 0,), dtype=gradient.dtype)
+    return memory.as_strided(gradient.shape, gradient.strides)
+
+
+def _dense(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(1, size)
+    return tuple(reversed(strides))
+
+
+def _alone(gradient: _Gradient) -> bool:
+    """Whether the engine may add to it in place."""
+    return (
+        gradient.buffer is not None
+        and gradient.buffer.references == 1
+        and not gradient.is_view
+        and gradient.strides == _dense(gradient.shape)
+    )
