@@ -6,6 +6,7 @@
 #include "bind/errors.h"
 #include "bind/function.h"
 #include "bind/fused.h"
+#include "bind/graph_walk.h"
 #include "bind/interop.h"
 #include "bind/modes.h"
 #include "bind/objects.h"
@@ -41,6 +42,7 @@ NB_MODULE(_core, m) {
         init_function(module);
         init_interop(module);
         init_fused(module);
+        init_graph_walk(module);
         init_modes(m);
         init_watching(m);
         init_random(module);

@@ -69,16 +69,22 @@ const char* state_name(SlotState state) {
     return names[static_cast<int>(state)];
 }
 
+// Kept from the first use: a ledger asks for many.
+PyObject* record_type(const char* name) {
+    static PyObject* const module = checked(PyImport_ImportModule("clew.graph.records"));
+    static PyObject* const slot = checked(PyObject_GetAttrString(module, "SavedSlot"));
+    static PyObject* const release = checked(PyObject_GetAttrString(module, "Release"));
+    return std::strcmp(name, "SavedSlot") == 0 ? slot : release;
+}
+
 PyObject* slot_record(Node& node, SavedSlot& slot) {
     const Storage* storage = slot.held_storage();
     const auto view_bytes = slot.layout->numel * static_cast<std::int64_t>(item_size(slot.dtype));
-    PyObject* module = checked(PyImport_ImportModule("clew.graph.records"));
-    PyObject* record = PyObject_CallMethod(
-        module, "SavedSlot", "sNNLLsNIIO", slot_name(node, slot), plain_tuple(slot.layout->shape()),
+    PyObject* record = PyObject_CallFunction(
+        record_type("SavedSlot"), "sNNLLsNIIO", slot_name(node, slot), plain_tuple(slot.layout->shape()),
         dtype_object(slot.dtype), static_cast<long long>(storage ? storage->bytes : view_bytes),
         static_cast<long long>(view_bytes), state_name(slot.state), PyLong_FromVoidPtr(const_cast<Storage*>(storage)),
         slot.version, current_version(slot), storage && storage->foreign ? Py_True : Py_False);
-    Py_DECREF(module);
     return checked(record);
 }
 
@@ -104,11 +110,7 @@ PyObject* get_released(PyObject* object, void*) {
     return guarded([&]() -> PyObject* {
         const Release* record = self_of(object)->released;
         if (record == nullptr) Py_RETURN_NONE;
-        PyObject* module = checked(PyImport_ImportModule("clew.graph.records"));
-        PyObject* made = PyObject_CallMethod(module, "Release", "sNK", record->kind, site_object(record->site),
-                                             static_cast<unsigned long long>(record->serial));
-        Py_DECREF(module);
-        return checked(made);
+        return release_object(record);
     });
 }
 
@@ -247,6 +249,11 @@ int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
 }
 
 }  // namespace
+
+PyObject* release_object(const Release* record) {
+    return checked(PyObject_CallFunction(record_type("Release"), "sNK", record->kind, site_object(record->site),
+                                         static_cast<unsigned long long>(record->serial)));
+}
 
 PyObject* node_display_name(Node* node) { return PyUnicode_FromString(node->kind->node_name); }
 

@@ -91,7 +91,13 @@ _MODULES = {
     "testing",
     "utils",
 }
-_FUNCTIONS = {"explain": "graph", "load": "serialization", "save": "serialization", "set_printoptions": "_tensor_str"}
+_FUNCTIONS = {
+    "explain": "graph",
+    "load": "serialization",
+    "save": "serialization",
+    "set_printoptions": "_tensor_str",
+    "why_alive": "graph",
+}
 
 
 def __getattr__(name: str) -> _Any:

@@ -58,6 +58,7 @@ from clew.graph.explain import explain as explain
 from clew.serialization import load as load
 from clew.serialization import save as save
 from clew._tensor_str import set_printoptions as set_printoptions
+from clew.graph.why_alive import why_alive as why_alive
 from ._functions import abs as abs
 from ._functions import abs_ as abs_
 from ._functions import absolute as absolute

@@ -18,7 +18,7 @@ from ..graph import events
 from ..graph.draw import draw
 from ..graph.explain import explain_nodes
 from ..graph.explanation import Explanation, Place
-from ..graph.frames import forget_locals, user_frames
+from ..graph.frames import scopes_of, user_frames
 from ..graph.modules import ModuleDiary, record_modules
 from ..graph.names import find_tensors
 from ..graph.picture import Picture
@@ -180,12 +180,9 @@ class Recorder:
             leaves = {id(variable) for variable in map(_variable, walk(roots)) if variable is not None}
             if not leaves <= self._names.keys():
                 self._name_searches += 1
-                scopes = [*(frame.f_locals for frame in frames), frames[-1].f_globals]
-                for path, tensor in find_tensors(scopes):
+                for path, tensor in find_tensors(scopes_of(frames)):
                     if id(tensor) in leaves:
                         self._names.setdefault(id(tensor), (weakref.ref(tensor), path))
-                scopes.clear()
-                forget_locals(frames)
         return {key: name for key, (_, name) in self._names.items()}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from .. import _core, memory
 from ..graph.explain import LIMIT
 from ..graph.explanation import Place
-from ..graph.frames import is_ours
+from ..graph.frames import is_ours, variables
 from ..graph.growth import GrowthWarning
 from ..graph.names import find_tensors
 from ..graph.picture import Picture
@@ -163,7 +163,7 @@ def _locals(trace: TracebackType | None) -> Iterable[Mapping[str, object]]:
     """What the functions in which the script failed still hold."""
     while trace is not None:
         if trace.tb_frame.f_code.co_name != "<module>" and not is_ours(trace.tb_frame.f_code.co_filename):
-            yield trace.tb_frame.f_locals
+            yield variables(trace.tb_frame)
         trace = trace.tb_next
 
 

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
-from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
-from .layout import lay_out
+from .. import _core
+from .describe import count, describe, dtype_name, group
+from .explanation import Explanation, GroupRecord, Note, Place, Totals
+from .failures import notes_of, reason_of
+from .frames import user_frames
+from .names import names_of
 from .protocol import Node, Tensor, is_node, is_tensor
-from .records import SavedSlot
+from .subjects import parts, roots_of
+from .text import counted
 from .walk import nearest, walk
 
 LIMIT = 200  # nodes described when the caller does not say
+_AROUND_A_FAILURE = 12
+_NAMES_TOLD = 4
+_MOST_OBJECTS = 100_000  # looked at in the search for names
 
 
-def explain(
-    x: Tensor | Node | Sequence[Tensor | Node], *, limit: int = LIMIT, params: Mapping[str, Tensor] | None = None
-) -> Explanation:
-    """Describe the graph that ends in ``x``: a tensor, a node, or a sequence of these.
+def explain(x: Any, *, limit: int | None = None, params: Mapping[str, Tensor] | None = None) -> Explanation:
+    """Describe the graph that ends in ``x``.
 
     For each node: the operation, the line of your code that made it, the shapes of its outputs, what it saved with
-    shape, dtype and bytes, and whether that is held, packed by a hook, or freed and by which call. A tensor without
-    history gets the reason, and the line where the history was lost.
+    shape, dtype and bytes, and whether that is held, packed by a hook, or freed and by which call. Then the sums: what
+    goes when ``x`` goes, and what your variables hold as well. A tensor without history gets the reason, and the line
+    where the history was lost.
 
     Args:
-        x: what to explain. The graph is only read.
-        limit: how many nodes are described, those nearest to ``x`` first. The totals count all.
-        params: names for leaves, such as ``dict(model.named_parameters())``.
+        x: a tensor, a node, a sequence, mapping, dataclass or other container of these such as a module returns, or an
+            exception: of one that the graph raised, the node that it is about is shown, with what it leads to. The
+            graph is only read.
+        limit: how many nodes are described, those nearest to ``x`` first; 200 if not given, 12 for an exception. The
+            totals count all, and nodes that are left out are summed up by line.
+        params: names for leaves, such as ``dict(model.named_parameters())``. Other leaves get the names that the
+            calling functions' variables lead to.
 
     Returns:
-        The answer as data; ``str`` or ``print`` gives it as text.
+        The answer as data; ``str`` or ``print`` gives it as text, ``show()`` with colour.
 
     Raises:
-        TypeError: ``x`` is neither a tensor nor a node.
+        TypeError: there is no tensor or node in ``x``.
+        ValueError: ``limit`` is less than 1.
 
     >>> import clew
     >>> x = clew.tensor([1.0, 2.0], requires_grad=True)
@@ -44,44 +58,102 @@ def explain(
     >>> {slot.state for node in clew.explain(loss).nodes for slot in node.saved}
     {'freed'}
     """
-    if limit < 1:
+    if limit is not None and limit < 1:
         raise ValueError(f"explain: expected a limit of at least 1, got {limit}; pass how many nodes to describe")
+    frames = user_frames(sys._getframe(1))
     names = {id(tensor): name for name, tensor in (params or {}).items()}
+    if isinstance(x, BaseException):
+        return _explain_failure(x, limit or _AROUND_A_FAILURE, names, frames)
+    limit = limit or LIMIT
     if is_node(x):
-        return explain_nodes([x], f"the node {x.name()}", limit=limit, names=names)
+        return explain_nodes([x], f"the node {x.name()}", limit=limit, names=names, frames=frames)
     if is_tensor(x):
-        return _explain_tensor(x, limit, names)
-    if isinstance(x, (list, tuple)) and x and all(is_node(item) or is_tensor(item) for item in x):
-        roots = [item if is_node(item) else item.grad_fn for item in x]
-        found = [root for root in roots if root is not None]
-        without = len(roots) - len(found)
-        remark = f"{without} of them without history" if without else ""
-        return explain_nodes(found, f"{len(x)} tensors or nodes", remark, limit=limit, names=names)
-    hint = "; call the module and explain its result" if hasattr(x, "named_parameters") else ""
-    raise TypeError(f"explain: expected a tensor, a node or a sequence of them, got {type(x).__name__}{hint}")
+        return _explain_tensor(x, limit, names, frames)
+    found = parts(x)
+    if not found:
+        hint = "; call the module and explain its result" if hasattr(x, "named_parameters") else ""
+        raise TypeError(
+            f"explain: expected a tensor, a node, an exception or a container of tensors and nodes, got "
+            f"{type(x).__name__}{hint}"
+        )
+    without = sum(is_tensor(item) and item.grad_fn is None for _, item in found)
+    remark = f"{without} of them without history" if without else ""
+    subject = f"{type(x).__name__} with {_contents(found)}"
+    owners = [item for _, item in found if is_tensor(item)]
+    return explain_nodes(roots_of(found), subject, remark, limit=limit, names=names, owners=owners, frames=frames)
 
 
 def explain_nodes(
-    roots: Sequence[Node], subject: str, remark: str = "", *, limit: int = LIMIT, names: Mapping[int, str] | None = None
+    roots: Sequence[Node],
+    subject: str,
+    remark: str = "",
+    *,
+    limit: int = LIMIT,
+    names: Mapping[int, str] | None = None,
+    owners: Sequence[Tensor] | None = None,
+    frames: Iterable[FrameType] = (),
+    notes: Sequence[Note] = (),
 ) -> Explanation:
-    """Describe the graph below ``roots``; ``names`` maps the ``id`` of a leaf to what the user calls it."""
-    everything = walk(roots)
-    totals = _count(everything)
-    described = everything
-    if len(everything) > limit:
+    """Describe the graph below ``roots``.
+
+    ``names`` maps the ``id`` of a leaf to what the user calls it; other names are searched in ``frames``. ``owners``
+    are the tensors that hold the graph, to tell what goes with them.
+    """
+    no_groups: tuple[GroupRecord, ...] = ()
+    totals, shared = count(roots, owners)
+    if totals.nodes + totals.leaves <= limit:
+        described, groups = walk(roots), no_groups
+    else:
         chosen = set(nearest(roots, limit))
-        described = [node for node in everything if node in chosen]
-    return Explanation(subject, remark, _describe(described, names or {}), totals)
+        described, groups = walk(roots, within=chosen), group(roots)
+    given = dict(names or {})
+    _tell_names(totals, shared, described, given, owners or (), list(frames))
+    return Explanation(subject, remark, describe(described, given), totals, notes=tuple(notes), groups=groups)
 
 
-def _explain_tensor(x: Tensor, limit: int, names: Mapping[int, str]) -> Explanation:
-    subject = f"{_dtype_name(x.dtype)} tensor of shape {tuple(x.shape)}"
+def _contents(found: list[tuple[str, Tensor | Node]]) -> str:
+    nodes = sum(is_node(item) for _, item in found)
+    told = [counted(number, noun) for number, noun in ((len(found) - nodes, "tensor"), (nodes, "node")) if number]
+    return " and ".join(told)
+
+
+def _tell_names(
+    totals: Totals,
+    shared: Mapping[int, int],
+    described: Sequence[Any],
+    names: dict[int, str],
+    owners: Sequence[Tensor],
+    frames: list[FrameType],
+) -> None:
+    """Add what the user's variables are called: to ``names`` for leaves, to ``totals`` for who holds memory."""
+    if not frames:
+        return
+    leaves = [node.variable for node in described if node.name() == "AccumulateGrad" and node.variable is not None]
+    sharing = [tensor for tensor in _core.live_tensors() if tensor._storage_id in shared] if shared else []
+    found = names_of([*leaves, *sharing, *owners], frames, _MOST_OBJECTS)
+    for leaf in leaves:
+        if id(leaf) in found:
+            names.setdefault(id(leaf), found[id(leaf)])
+    totals.goes_with = _named(owners, found, names)
+    totals.shared_with = _named(sharing, found, names)
+
+
+def _named(tensors: Sequence[Tensor], found: Mapping[int, str], given: Mapping[int, str]) -> tuple[str, ...]:
+    told = (given.get(id(tensor)) or found.get(id(tensor)) for tensor in tensors)
+    names = sorted({name for name in told if name is not None}, key=lambda name: (len(name), name))
+    more = len(names) - _NAMES_TOLD
+    return (*names[:_NAMES_TOLD], f"{more:,} more") if more > 1 else tuple(names)
+
+
+def _explain_tensor(x: Tensor, limit: int, names: Mapping[int, str], frames: list[FrameType]) -> Explanation:
+    subject = f"{dtype_name(x.dtype)} tensor of shape {tuple(x.shape)}"
     name = names.get(id(x))
     if name:
         subject = f"{name}: {subject}"
     node = x.grad_fn
     if node is not None:
-        return explain_nodes([node], subject, f"result of {node.name()}", limit=limit, names=names)
+        remark = f"result of {node.name()}"
+        return explain_nodes([node], subject, remark, limit=limit, names=names, owners=[x], frames=frames)
     if x.requires_grad:
         gradient = "has no gradient yet" if x.grad is None else f"holds a gradient of shape {tuple(x.grad.shape)}"
         return Explanation(
@@ -92,7 +164,7 @@ def _explain_tensor(x: Tensor, limit: int, names: Mapping[int, str]) -> Explanat
     if lost is not None:
         remark = "no history, because it was lost on the way"
     elif not (x.dtype.is_floating_point or x.dtype.is_complex):
-        remark = f"no history: {_dtype_name(x.dtype)} values have no gradient, only floating point values do"
+        remark = f"no history: {dtype_name(x.dtype)} values have no gradient, only floating point values do"
     else:
         remark = (
             "no history: nothing that it was made from requires a gradient; requires_grad_() makes it a leaf that does"
@@ -100,111 +172,15 @@ def _explain_tensor(x: Tensor, limit: int, names: Mapping[int, str]) -> Explanat
     return Explanation(subject, remark, (), Totals(), place, lost.cause if lost is not None else None)
 
 
-def _count(nodes: Iterable[Node]) -> Totals:
-    totals = Totals()
-    storages: set[int] = set()
-    releases: dict[int, ReleaseRecord] = {}
-    for node in nodes:
-        if _is_leaf_node(node):
-            totals.leaves += 1
-        else:
-            totals.nodes += 1
-        totals.node_bytes += node.nbytes
-        released = node.released
-        if released is not None and released.serial not in releases:
-            releases[released.serial] = ReleaseRecord.of(released)
-        for slot in node.saved:
-            _count_slot(totals, slot, storages)
-    totals.releases = list(releases.values())
-    return totals
-
-
-def _count_slot(totals: Totals, slot: SavedSlot, storages: set[int]) -> None:
-    counted_before = slot.storage != 0 and slot.storage in storages
-    storages.add(slot.storage)
-    nbytes = 0 if counted_before else slot.nbytes
-    if slot.state == "freed":
-        totals.freed += 1
-        totals.freed_bytes += nbytes
-    elif slot.state == "packed":
-        totals.packed += 1
-    else:
-        totals.held += 1
-        if slot.is_foreign:
-            totals.foreign_bytes += nbytes
-        else:
-            totals.held_bytes += nbytes
-
-
-def _describe(nodes: Sequence[Node], names: Mapping[int, str]) -> tuple[NodeRecord, ...]:
-    layout = lay_out(nodes)
-    index = {node: number for number, node in enumerate(layout.order)}
-    owners = _leaf_owners(layout.order)
-    records: list[NodeRecord] = []
-    for number, node in enumerate(layout.order):
-        above = layout.parent[node]
-        edges = [below for below, _ in node.next_functions]
-        released = node.released
-        records.append(
-            NodeRecord(
-                name=node.name(),
-                op=node.op,
-                made_at=Place.of(node.made_at),
-                outputs=_outputs(node),
-                saved=tuple(_saved(slot, number, owners) for slot in node.saved),
-                inputs=tuple(
-                    None if below is None else index[below] for below in edges if below is None or below in index
-                ),
-                hidden_inputs=sum(below is not None and below not in index for below in edges),
-                parent=None if above is None else index[above],
-                released=None if released is None else ReleaseRecord.of(released),
-                nbytes=node.nbytes,
-                leaf=_leaf(node, names) if _is_leaf_node(node) else None,
-            )
-        )
-    return tuple(records)
-
-
-def _leaf_owners(nodes: Sequence[Any]) -> dict[int, str]:
-    """Memory that leaves hold anyway, whether or not the graph refers to it."""
-    leaves = [(number, node.variable) for number, node in enumerate(nodes, 1) if _is_leaf_node(node)]
-    return {variable._storage_id: f"leaf #{number}" for number, variable in leaves if variable is not None}
-
-
-def _saved(slot: SavedSlot, number: int, owners: dict[int, str]) -> SavedRecord:
-    shared_with = owners.get(slot.storage) if slot.storage else None
-    owners.setdefault(slot.storage, f"{slot.name} of #{number + 1}")
-    return SavedRecord(
-        name=slot.name,
-        shape=tuple(slot.shape),
-        dtype=_dtype_name(slot.dtype),
-        nbytes=slot.nbytes,
-        view_nbytes=slot.view_nbytes,
-        state=slot.state,
-        storage=slot.storage,
-        shared_with=shared_with,
-        is_foreign=slot.is_foreign,
-        version=slot.version,
-        current_version=slot.current_version,
-    )
-
-
-def _leaf(node: Any, names: Mapping[int, str]) -> LeafRecord:
-    variable = node.variable
-    if variable is not None:
-        return LeafRecord(names.get(id(variable)), tuple(variable.shape), _dtype_name(variable.dtype), False)
-    ((shape, dtype),) = _outputs(node) or (((), ""),)
-    return LeafRecord(None, shape, dtype, True)
-
-
-def _outputs(node: Node) -> tuple[tuple[tuple[int, ...], str], ...]:
-    return tuple((tuple(shape), _dtype_name(dtype)) for shape, dtype in node.outputs if shape is not None)
-
-
-def _is_leaf_node(node: Node) -> bool:
-    return node.name() == "AccumulateGrad"
-
-
-def _dtype_name(dtype: object) -> str:
-    """``float32`` for ``clew.float32``, whose own text may be ``torch.float32``."""
-    return str(dtype).rpartition(".")[2]
+def _explain_failure(
+    error: BaseException, limit: int, names: Mapping[int, str], frames: list[FrameType]
+) -> Explanation:
+    reason = reason_of(error)
+    subject = type(error).__name__ if reason is error else f"{type(error).__name__}, caused by {type(reason).__name__}"
+    lines = str(reason).splitlines()
+    message = lines[0] if lines else "without a message"
+    notes = notes_of(reason, frames)
+    node = getattr(reason, "node", None)
+    if is_node(node):
+        return explain_nodes([node], subject, message, limit=limit, names=names, frames=frames, notes=notes)
+    return Explanation(subject, message, (), Totals(), notes=tuple(notes))

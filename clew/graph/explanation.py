@@ -120,6 +120,11 @@ class Totals:
     held_bytes: int = 0
     foreign_bytes: int = 0
     freed_bytes: int = 0
+    graph_only_bytes: int = 0  # of held_bytes, what no living tensor has: with the last reference to the graph it goes
+    staying_bytes: int = 0  # of that, what other living tensors' graphs hold too
+    shared_bytes: int = 0  # the rest of held_bytes: living tensors have it too
+    goes_with: tuple[str, ...] = ()  # what the user calls the tensors that were asked about
+    shared_with: tuple[str, ...] = ()  # what the user calls those that have the shared bytes
     releases: list[ReleaseRecord] = field(default_factory=list)
 
     @property
@@ -129,11 +134,37 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A line about an exception: ``freed at train.py:5 in main``."""
+
+    label: str
+    text: str
+    place: Place | None
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.place or self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """Nodes that look alike, of a graph that has too many to show: same operation, same line, same shape."""
+
+    name: str
+    made_at: Place | None
+    shape: tuple[int, ...] | None
+    dtype: str
+    nodes: int
+    slots: int
+    nbytes: int  # of what they saved, each slot for itself, held or freed
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """A graph or the reason why there is none: the answer of :func:`clew.explain`.
 
     ``subject`` says what was asked about, ``remark`` what else there is to say of it. ``nodes`` is in the order in
-    which the text prints them, so that ``#3`` in the text is ``nodes[2]``.
+    which the text prints them, so that ``#3`` in the text is ``nodes[2]``. ``groups`` sums up a graph of which not all
+    nodes are described. It holds neither tensors nor nodes of the graph.
     """
 
     subject: str
@@ -142,6 +173,8 @@ class Explanation:
     totals: Totals
     lost_at: Place | None = None
     lost_by: str | None = None
+    notes: tuple[Note, ...] = ()
+    groups: tuple[GroupRecord, ...] = ()
 
     @property
     def hidden(self) -> int:
@@ -152,3 +185,21 @@ class Explanation:
         from .text import render
 
         return render(self)
+
+    __repr__ = __str__
+
+    def show(self) -> None:
+        """Print it: with colour if stdout is a terminal and ``rich`` is installed."""
+        from .rich_text import show
+
+        show(self)
+
+    def __rich__(self) -> object:
+        from .rich_text import renderable
+
+        return renderable(self)
+
+    def _repr_html_(self) -> str:
+        from .notebook import as_html
+
+        return as_html(self)

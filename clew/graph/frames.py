@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Iterable
@@ -25,20 +26,25 @@ def user_frames(frame: FrameType | None) -> list[FrameType]:
     return found
 
 
-def forget_locals(frames: Iterable[FrameType]) -> None:
-    """Empty the copies of local variables that Python keeps in a frame once somebody has asked for ``f_locals``.
+def variables(frame: FrameType) -> dict[str, object]:
+    """The variables of a frame, in a dictionary that the frame does not keep.
 
-    They would keep the tensors of this moment alive. From Python 3.13 on there is no copy. One that the program has
-    asked for itself, with ``locals()``, is left alone.
+    Until Python 3.12 reading ``f_locals`` of a function leaves a copy of its variables in the frame, which would keep
+    alive what the function deletes later. The copy is emptied again, unless someone else has it: the function itself by
+    ``locals()``, or a debugger.
     """
-    if sys.version_info >= (3, 13):
-        return
-    for frame in frames:
-        if frame.f_code.co_flags & _HAS_FAST_LOCALS:
-            copy = frame.f_locals
-            if sys.getrefcount(copy) <= _OWN_REFERENCES:
-                copy.clear()
+    found = frame.f_locals
+    copy = dict(found)
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        is_ours_alone = sys.getrefcount(found) <= 3  # the frame's, `found`, and the argument
+        if is_ours_alone and sys.gettrace() is None:
+            found.clear()
+    return copy
 
 
-_HAS_FAST_LOCALS = 1  # inspect.CO_OPTIMIZED
-_OWN_REFERENCES = 3  # the frame, the variable here, getrefcount's argument
+def scopes_of(frames: Iterable[FrameType]) -> list[dict[str, object]]:
+    """The variables of all frames, then the globals of their modules, each module once."""
+    frames = list(frames)
+    modules = {id(frame.f_globals): frame.f_globals for frame in frames}
+    functions = [variables(frame) for frame in frames if frame.f_code.co_name != "<module>"]
+    return [*functions, *modules.values()]

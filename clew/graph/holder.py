@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, SimpleNamespace
 from typing import Any
 
-from .frames import forget_locals, is_ours
+from .frames import is_ours, variables
 from .names import find_tensors
 
 _MOST_OBJECTS = 200_000  # of the user's, in one search
@@ -25,12 +25,8 @@ def find_holder(tensors: Sequence[Any], cover_of: Callable[[Any], int], frames: 
     """
     wanted = {id(tensor) for tensor in tensors}
     for scopes in (_callers(frames), _own_modules()):
-        try:
-            found = list(find_tensors(scopes, lambda value: id(value) in wanted, _MOST_OBJECTS))
-            found += _gradients(scopes, wanted - {id(tensor) for _, tensor in found})
-        finally:
-            scopes.clear()
-            forget_locals(frames)
+        found = list(find_tensors(scopes, lambda value: id(value) in wanted, _MOST_OBJECTS))
+        found += _gradients(scopes, wanted - {id(tensor) for _, tensor in found})
         if found:
             return _common([(path, cover_of(tensor)) for path, tensor in found])
     return None
@@ -62,7 +58,7 @@ def _common(paths: Sequence[tuple[str, int]]) -> str:
 
 
 def _callers(frames: Sequence[FrameType]) -> list[Mapping[str, object]]:
-    scopes: list[Mapping[str, object]] = [frame.f_locals for frame in frames]
+    scopes: list[Mapping[str, object]] = [variables(frame) for frame in frames]
     seen: set[int] = set()
     for frame in frames:
         if id(frame.f_globals) not in seen:

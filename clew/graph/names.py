@@ -1,36 +1,24 @@
 """What the user calls a tensor: a search from names through containers, attributes and closures.
 
 The path that is found is one that the user can type: ``losses[17]``, ``state['hidden']``, ``trainer.best.loss``, and
-``model.0.weight`` as in ``named_parameters``.
+``model.0.weight`` as in ``named_parameters``. Where there is no such text (variables of a closure, a generator or a
+traceback) the name follows a colon: ``closure:kept``.
 """
 
 from __future__ import annotations
 
-import functools
-import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FrameType
 from typing import Any
 
 from .. import _core
+from .containers import SKIPPED, children
+from .frames import scopes_of
 
 MOST_OBJECTS = 1_000_000  # after so many the search stops: a data set of Python objects is not worth more
 
-# Objects that hold no tensor, or belong to Python rather than to the user.
-_SKIPPED = (
-    str,
-    bytes,
-    bytearray,
-    int,
-    float,
-    complex,
-    bool,
-    type(None),
-    range,
-    types.ModuleType,
-    types.CodeType,
-    type(...),
-)
+Scopes = Iterable[Mapping[str, object]]
 
 
 def is_tensor(value: object) -> bool:
@@ -39,90 +27,72 @@ def is_tensor(value: object) -> bool:
 
 
 def find_tensors(
-    scopes: Iterable[Mapping[str, object]],
+    scopes: Scopes,
     is_wanted: Callable[[object], bool] = is_tensor,
     most_objects: int = MOST_OBJECTS,
+    is_target: Callable[[object], bool] | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """Every tensor that can be reached from the names in ``scopes``, with the shortest path to it, each once.
+
+    Args:
+        scopes: variables, such as a frame's ``f_locals``.
+        is_wanted: what to look for instead of tensors.
+        most_objects: how many objects are looked at.
+        is_target: of what all paths are told instead of the shortest: one for each name and container that holds it.
 
     >>> import clew
     >>> x = clew.ones(2)
     >>> [path for path, tensor in find_tensors([{"losses": [1.0, {"best": x}]}])]
     ["losses[1]['best']"]
     """
-    queue: deque[tuple[str, object]] = deque()
-    for scope in scopes:
-        # Some names are not the user's: `.0` in a comprehension, `@py_assert1` under pytest.
-        names = [name for name in scope if name.isidentifier() and not name.startswith("__")]
-        queue.extend((name, scope[name]) for name in names)
+    return search(own_names(scopes), is_wanted, most_objects, is_target)
+
+
+def own_names(scopes: Scopes) -> list[tuple[str, object]]:
+    """The user's variables. Some are not the user's: ``.0`` in a comprehension, ``@py_assert1`` under pytest."""
+    return [
+        (name, value)
+        for scope in scopes
+        for name, value in list(scope.items())
+        if name.isidentifier() and not name.startswith("__")
+    ]
+
+
+def search(
+    starts: Iterable[tuple[str, object]],
+    is_wanted: Callable[[object], bool] = is_tensor,
+    most_objects: int = MOST_OBJECTS,
+    is_target: Callable[[object], bool] | None = None,
+) -> Iterator[tuple[str, Any]]:
+    """:func:`find_tensors` from objects whose paths are known, breadth first."""
+    queue = deque(starts)
     seen: set[int] = set()
     alive: list[object] = []  # keeps temporary objects, so that an id is not used twice
     while queue and len(seen) < most_objects:
         path, value = queue.popleft()
-        tensor = is_wanted(value)
-        if id(value) in seen or (not tensor and isinstance(value, _SKIPPED)):
+        wanted = is_wanted(value)
+        if not wanted and isinstance(value, SKIPPED):
+            continue
+        if id(value) in seen:
+            if wanted and is_target is not None and is_target(value):
+                yield path, value
             continue
         seen.add(id(value))
         alive.append(value)
-        if tensor:
+        if wanted:
             yield path, value
-            gradient = getattr(value, "grad", None) if getattr(value, "is_leaf", False) else None
-            if gradient is not None:
-                queue.append((f"{path}.grad", gradient))
-        queue.extend(_children(path, value))
+        queue.extend(children(path, value, is_wanted))
 
 
-def _children(path: str, value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, dict):
-        yield from ((f"{path}[{key!r}]", item) for key, item in list(value.items()))
-    elif isinstance(value, (list, tuple, deque)):
-        yield from ((f"{path}[{number}]", item) for number, item in enumerate(list(value)))
-    elif isinstance(value, (set, frozenset)):
-        yield from ((f"{path}{{...}}", item) for item in list(value))
-    elif isinstance(value, types.FunctionType):
-        yield from _of_function(path, value)
-    elif isinstance(value, types.MethodType):
-        yield f"{path}.__self__", value.__self__
-    elif isinstance(value, functools.partial):
-        yield f"{path}.func", value.func
-        yield f"{path}.args", value.args
-        yield f"{path}.keywords", value.keywords
-    elif isinstance(value, types.GeneratorType):
-        if value.gi_frame is not None:
-            yield from ((f"{path}:{name}", item) for name, item in value.gi_frame.f_locals.items())
-        return
-    if isinstance(value, type) and value.__module__ != "__main__":
-        return
-    yield from _attributes(path, value)
-
-
-def _of_function(path: str, function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            yield f"{path}:{name}", cell.cell_contents
-        except ValueError:  # the variable has no value yet
-            continue
-    yield from ((f"{path}:{number}", item) for number, item in enumerate(function.__defaults__ or ()))
-
-
-def _attributes(path: str, value: object) -> Iterator[tuple[str, object]]:
-    try:
-        own = vars(value)
-    except TypeError:
-        own = {}
-    # A module keeps its parameters in dictionaries of its own; the user writes their names after a dot.
-    is_module = isinstance(own.get("_parameters"), dict) and isinstance(own.get("_modules"), dict)
-    for name, item in list(own.items()):
-        if is_module and name in ("_parameters", "_buffers", "_modules"):
-            yield from ((f"{path}.{key}", inner) for key, inner in item.items())
-        elif not (name.startswith("__") and name.endswith("__")):
-            yield f"{path}.{name}", item
-    for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else tuple(slots):
-            if name in ("__dict__", "__weakref__"):
-                continue
-            try:
-                yield f"{path}.{name}", object.__getattribute__(value, name)
-            except AttributeError:  # mangled, or not set
-                continue
+def names_of(tensors: Iterable[Any], frames: Iterable[FrameType], most_objects: int = MOST_OBJECTS) -> dict[int, str]:
+    """What the functions of ``frames`` and their modules call these tensors, by the tensors' ``id``."""
+    wanted = {id(tensor) for tensor in tensors}
+    found: dict[int, str] = {}
+    if not wanted:
+        return found
+    for path, tensor in find_tensors(scopes_of(frames), most_objects=most_objects):
+        if id(tensor) in wanted:
+            found[id(tensor)] = path
+            if len(found) == len(wanted):
+                break
+    return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .explanation import Explanation, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from collections.abc import Sequence
+
+from .explanation import Explanation, GroupRecord, NodeRecord, Note, Place, ReleaseRecord, SavedRecord, Totals
 
 SITE_COLUMN = 44
 SOURCE_WIDTH = 72
@@ -42,15 +44,28 @@ def as_ascii(text: str) -> str:
 
 def render(told: Explanation) -> str:
     """The whole answer, without a newline at its end."""
+    lines = header_lines(told)
+    if told.nodes:
+        lines += ["", *tree_lines(told), "", *totals_lines(told.totals)]
+    return "\n".join(lines)
+
+
+def header_lines(told: Explanation) -> list[str]:
+    """What was asked about, and what there is to say of it as a whole."""
     lines = [f"{told.subject}; {told.remark}" if told.remark else told.subject]
     if told.lost_by is not None:
         lines += _lost(told.lost_by, told.lost_at)
-    if told.nodes:
-        lines += ["", *_tree(told.nodes)]
-        if told.hidden:
-            lines.append(f"… {told.hidden:,} more nodes")
-        lines += ["", *totals_lines(told.totals)]
-    return "\n".join(lines)
+    return lines + [_note(note) for note in told.notes]
+
+
+def tree_lines(told: Explanation) -> list[str]:
+    """The nodes, and a summary of those that are not shown."""
+    lines = _tree(told.nodes)
+    if told.hidden:
+        lines.append(f"… {told.hidden:,} more nodes")
+    if told.groups:
+        lines += ["", "all of them, by operation and line:", *map(_group, told.groups)]
+    return lines
 
 
 def totals_lines(totals: Totals) -> list[str]:
@@ -71,17 +86,57 @@ def totals_lines(totals: Totals) -> list[str]:
     if totals.freed:
         states.append(f"{totals.freed:,} freed, {bytes_text(totals.freed_bytes)}")
     lines.append("; ".join(states))
-    lines += [f"freed by {release}" + _quoted(release.place) for release in totals.releases]
+    lines += _owners(totals)
+    lines += [f"freed by {release}" + source_text(release.place) for release in totals.releases]
     return lines
+
+
+def _owners(totals: Totals) -> list[str]:
+    """Who holds what is held: the graph alone, or the user's variables too."""
+    lines = []
+    if totals.graph_only_bytes:
+        line = f"held only by the graph: {bytes_text(totals.graph_only_bytes)}"
+        if totals.goes_with:
+            goes = "goes" if len(totals.goes_with) == 1 else "go"
+            line += f", goes when {names_text(totals.goes_with)} {goes}"
+        if totals.staying_bytes:
+            line += f", except {bytes_text(totals.staying_bytes)} that other tensors' graphs hold too"
+        lines.append(line)
+    if totals.shared_bytes:
+        names = names_text(totals.shared_with)
+        owners = f"your variables ({names})" if names else "living tensors"
+        lines.append(f"also held by {owners}: {bytes_text(totals.shared_bytes)}")
+    return lines
+
+
+def names_text(names: Sequence[str]) -> str:
+    """
+    >>> names_text(["loss"]), names_text(["w", "b", "3 more"])
+    ('`loss`', '`w`, `b` and 3 more')
+    """
+    marked = [name if name.endswith(" more") else f"`{name}`" for name in names]
+    return " and ".join(filter(None, [", ".join(marked[:-1]), *marked[-1:]]))
+
+
+def _note(note: Note) -> str:
+    return f"  {note}" + source_text(note.place)
+
+
+def _group(group: GroupRecord) -> str:
+    shape = f" {group.shape}" if group.shape is not None else ""
+    saved = f", saved {bytes_text(group.nbytes)}" if group.slots else ""
+    place = f"  {group.made_at}{source_text(group.made_at)}" if group.made_at else ""
+    return f"  {group.nodes:,} {group.name}{shape}{saved}{place}"
 
 
 def _lost(cause: str, place: Place | None) -> list[str]:
     if place is None:
         return [f"  lost by {cause}"]
-    return [f"  lost by {cause} at {place}{_quoted(place)}"]
+    return [f"  lost by {cause} at {place}{source_text(place)}"]
 
 
-def _quoted(place: Place | None) -> str:
+def source_text(place: Place | None) -> str:
+    """The line's own text after a colon, or nothing."""
     source = _source(place)
     return f": {source}" if source else ""
 
@@ -126,7 +181,7 @@ def _headline(head: str, number: int, node: NodeRecord, last_place: Place | None
         return line
     line = f"{line:<{SITE_COLUMN}}  {node.made_at}"
     # One line of the user's often makes many nodes; its text is shown with the first.
-    return line if node.made_at == last_place else line + _quoted(node.made_at)
+    return line if node.made_at == last_place else line + source_text(node.made_at)
 
 
 def _title(node: NodeRecord) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import io
 import re
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -280,3 +285,225 @@ def test_units_and_ascii() -> None:
     ]
     assert [counted(n, "leaf") for n in (1, 2)] == ["1 leaf", "2 leaves"]
     assert as_ascii("●│├─→…").isascii()
+
+
+# ------------------------------------------------------------------------------------ what modules return
+
+
+@dataclasses.dataclass
+class Output:
+    loss: Any
+    logits: Any
+    note: str = "fine"
+
+
+class Plain:
+    def __init__(self, loss: Any) -> None:
+        self.loss, self.step = loss, 3
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda a, b: (a, b),
+        lambda a, b: {"loss": a, "logits": b},
+        lambda a, b: Output(a, b),
+        lambda a, b: {"output": [Output(a, {"inner": (b, None)})], "step": 3},
+        lambda a, b: collections.namedtuple("Pair", "a b")(a, b),
+        lambda a, b: [Plain(a), b],
+    ],
+)
+def test_outputs_of_modules(x: Any, wrap: Any) -> None:
+    a, b = x * 2, x + 1
+    told = clew.explain(wrap(a, b))
+    assert sorted(node.name for node in told.nodes) == ["AccumulateGrad", "AddBackward0", "MulBackward0"]
+    assert "2 tensors" in told.subject
+
+
+def test_a_container_that_contains_itself(x: Any) -> None:
+    loop: list[Any] = [x * 2]
+    loop.append(loop)
+    assert clew.explain(loop).totals.nodes == 1
+
+
+def test_containers_without_history() -> None:
+    told = clew.explain({"a": clew.ones(1), "b": clew.tensor([1])})
+    assert told.nodes == ()
+    assert "2 of them without history" in str(told)
+
+
+# ------------------------------------------------------------------------------------ exceptions
+
+
+def failure(run: Any) -> BaseException:
+    with pytest.raises(RuntimeError) as caught:
+        run()
+    return caught.value
+
+
+def test_second_backward(x: Any) -> None:
+    y = x.exp(); made = line()  # fmt: skip  # noqa: E702
+    loss = y.sum()
+    loss.backward(); freed = line()  # fmt: skip  # noqa: E702
+    told = clew.explain(failure(loss.backward))
+    assert told.subject == "GraphFreedError"
+    assert [node.name for node in told.nodes] == ["ExpBackward0", "AccumulateGrad"]
+    notes = {note.label: note for note in told.notes}
+    assert (notes["made at"].place.line, notes["freed at"].place.line) == (made, freed)  # type: ignore[union-attr]
+    assert notes["in the graph of"].text == "`y`, `loss`"
+    assert f"freed at test_explain.py:{freed} in test_second_backward: loss.backward()" in str(told)
+
+
+def test_written_in_place(x: Any) -> None:
+    y = x.exp()
+    z = y.sum()
+    y.mul_(2); written = line()  # fmt: skip  # noqa: E702
+    error = failure(z.backward)
+    notes = {note.label: note for note in clew.explain(error).notes}
+    assert notes["written by"].text == "mul_"
+    assert notes["written at"].place.line == written  # type: ignore[union-attr]
+    assert notes["raised at"].place.file == __file__  # type: ignore[union-attr]
+
+
+def test_an_error_that_was_caused_by_one_of_the_graph(x: Any) -> None:
+    loss = x.exp().sum()
+    loss.backward()
+
+    def wrapped() -> None:
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            raise RuntimeError("training failed") from error
+
+    told = clew.explain(failure(wrapped))
+    assert told.subject == "RuntimeError, caused by GraphFreedError"
+    assert told.nodes[0].name == "ExpBackward0"
+
+
+def test_an_error_of_others() -> None:
+    try:
+        int("x"); raised = 0  # fmt: skip  # noqa: E702
+    except ValueError as error:
+        raised = line() - 2
+        told = clew.explain(error)
+    assert told.subject == "ValueError"
+    assert told.nodes == ()
+    assert "invalid literal" in told.remark
+    assert {note.place.line for note in told.notes if note.place} == {raised}
+    assert "names no node" in str(told)
+    assert "without a message" in str(clew.explain(KeyError()))
+
+
+# ------------------------------------------------------------------------------------ who holds, what goes
+
+
+def test_what_goes_when_it_goes() -> None:
+    w = clew.rand(100, 50, requires_grad=True)
+    loss = (w * w).tanh().exp().sum()
+    told = clew.explain(loss)
+    assert (told.totals.goes_with, told.totals.shared_with) == (("loss",), ("w",))
+    assert (told.totals.graph_only_bytes, told.totals.shared_bytes) == (2 * 20_000, 20_000)
+    assert "held only by the graph: 39.1 KiB, goes when `loss` goes" in str(told)
+    assert "also held by your variables (`w`): 19.5 KiB" in str(told)
+    before = clew.memory.stats().live
+    del loss
+    assert before - clew.memory.stats().live == told.totals.graph_only_bytes + 4
+
+
+def test_what_stays_with_others() -> None:
+    w = clew.rand(10, requires_grad=True)
+    trunk = w.exp().tanh() * 2.0
+    loss = trunk.sigmoid().sum()
+    told = clew.explain(loss)
+    assert told.totals.graph_only_bytes - told.totals.staying_bytes == 40
+    assert "except" in str(told)
+    before = clew.memory.stats().live
+    del loss
+    assert before - clew.memory.stats().live == 40 + 4
+    assert trunk.requires_grad
+
+
+def test_leaves_get_the_names_of_variables(x: Any) -> None:
+    model = clew.nn.Linear(3, 1)
+    told = clew.explain(model(x).sum())
+    assert {node.leaf.name for node in told.nodes if node.leaf} == {"x", "model.weight", "model.bias"}
+
+
+def test_looking_for_names_keeps_nothing_alive(x: Any) -> None:
+    """Reading f_locals of a running function would leave a copy of its variables in the frame."""
+    h = x.exp()
+    loss = (h * h).sum()
+    clew.explain(loss)
+    clew.why_alive(h)
+    clew.graph.ledger(loss)
+    before = clew.memory.stats().live
+    del h, loss
+    assert before - clew.memory.stats().live == 12 + 4
+
+
+def test_variables_that_the_user_asked_for_stay(x: Any) -> None:
+    loss = x.exp().sum()
+    mine = locals()
+    clew.explain(loss)
+    assert mine["loss"] is loss
+
+
+# ------------------------------------------------------------------------------------ large graphs, other forms
+
+
+def test_a_large_graph_is_summed_up_by_line(x: Any) -> None:
+    z = x
+    for _ in range(3000):
+        z = z.sin()
+    told = clew.explain(z, limit=5)
+    (sines, leaf) = told.groups
+    assert (sines.name, sines.nodes, sines.slots, sines.nbytes) == ("SinBackward0", 3000, 3000, 36_000)
+    assert sines.made_at is not None
+    assert sines.made_at.source == "z = z.sin()"
+    assert leaf.nodes == 1
+    assert "3,000 SinBackward0 (3,), saved 35.2 KiB" in str(told)
+    assert clew.explain(z, limit=4000).groups == ()
+
+
+@pytest.mark.slow
+def test_ten_million_nodes() -> None:
+    x = clew.ones(1, requires_grad=True)
+    z = x
+    for _ in range(10_000_000):
+        z = z.sin()
+    begin = time.perf_counter()
+    told = clew.explain(z)
+    taken = time.perf_counter() - begin
+    assert told.totals.nodes == 10_000_000
+    assert told.totals.graph_only_bytes == 4 * (10_000_000 - 1)  # the leaf has its own
+    assert len(told.nodes) == 200
+    assert taken < 30  # about 8 s
+
+
+def test_html(x: Any) -> None:
+    html = clew.explain((x * x).sum(), params={"<w>": x})._repr_html_()
+    assert "&lt;w&gt;" in html
+    assert "<w>" not in html
+    assert "<script" not in html
+    parser = ElementTree.fromstring(html.replace("<br>", "<br/>").replace("<details open>", "<details>"))
+    assert [cell.text for cell in parser.iter("th")] == ["what was saved", "tensors", "bytes", "by whom"]
+    assert "MulBackward0 (3,)" in "".join(parser.find(".//pre").itertext())  # type: ignore[union-attr]
+
+
+def test_rich(x: Any) -> None:
+    from rich.console import Console
+
+    told = clew.explain((x.clone() ** 2).sum())
+    console = Console(width=150, file=io.StringIO(), force_terminal=True, color_system="standard", record=True)
+    console.print(told)
+    text = console.export_text()
+    assert "● #2 PowBackward0 (3,)" in text
+    assert re.search(r"only by the graph +12 B", text)
+    assert "\x1b[" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_show_is_plain_where_no_one_looks(x: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    told = clew.explain(x * 2)
+    told.show()
+    assert capsys.readouterr().out == str(told) + "\n"
+    assert repr(told) == str(told)
