@@ -13,7 +13,7 @@ from types import FrameType
 
 from .._core import Node, Site
 from ..autograd.errors import GraphFreedError
-from .frames import user_frames
+from .frames import scopes_of, user_frames
 from .loops import Loop, assigned_at, loops_around
 from .names import find_tensors
 
@@ -101,8 +101,7 @@ def _entrance(
 def _name_of(node: Node, frames: list[FrameType]) -> str | None:
     """What the running code calls a tensor that this node made; names of inner functions come first."""
     for frame in frames:
-        scopes = [frame.f_locals] if frame.f_locals is frame.f_globals else [frame.f_locals, frame.f_globals]
-        for path, tensor in find_tensors(scopes, most_objects=_MOST_OBJECTS):
+        for path, tensor in find_tensors(scopes_of([frame]), most_objects=_MOST_OBJECTS):
             if tensor.grad_fn is node:
                 return path
     return None
