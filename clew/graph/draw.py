@@ -165,10 +165,7 @@ def _arrange(
     for at in groups.order:
         node = everything[at]
         inputs = tuple(row[below] for below, _ in node.next_functions if below is not None)
-        if at < len(operations):
-            entry = Entry(OPERATION, node, inputs)
-        else:
-            entry = _leaf_entry(node, names)
+        entry = Entry(OPERATION, node, inputs) if at < len(operations) else _leaf_entry(node, names)
         row[node] = columns.add(entry, _attributes(node, attribute_width) if attribute_width else "")
     return groups, columns
 

@@ -1,4 +1,4 @@
-"""How a large graph becomes small to look at: groups of nodes by module, function and loop, each of which can be folded.
+"""How a large graph becomes small to look at: groups by module, function and loop, each of which can be folded.
 
 Every group is an unbroken piece of the order in which the operations ran. Inputs come before what uses them in that
 order, so no path leaves a group and comes back: whatever is folded, what remains to be drawn has no cycle.
@@ -18,6 +18,8 @@ from .repeats import find_repeats
 KINDS = ("module", "function", "loop", "step", "part")
 MOST_CHILDREN = 40  # a group with more is cut into parts, so that unfolding it never floods the page
 MOST_SHOWN = 60  # what is unfolded at first
+
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 Component = tuple[str, str]  # kind and label
 
@@ -62,7 +64,8 @@ def fold(
         lines: a short text for the place of each node, ``train.py:12``.
         paths: the modules and functions that each node is in, outermost first.
         sources: for each thing without inputs that is drawn too (leaves), the nodes that use it; they are numbered on
-            from ``len(signatures)`` and stand before their first user, outside of a loop that uses them again and again.
+            from ``len(signatures)`` and stand before their first user, outside of a loop that uses them in
+            several steps.
         text: the table that labels are put in.
     """
     root = Group("part", "", list(_by_path(paths, 0, len(paths), 0)))
@@ -148,15 +151,15 @@ def _loop_label(first: list[int | Group], last: list[int | Group], count: int, s
     if isinstance(opening, Group) and isinstance(closing, Group) and opening.kind in ("module", "function"):
         if opening.label != closing.label:
             return f"{opening.label} … {closing.label}"
-        return f"{opening.label} × {count:,}"
+        return f"{opening.label} {TIMES} {count:,}"
     lines = list(dict.fromkeys(line for line in map(signer.line_of, first) if line))
     if not lines:
-        return f"× {count:,}"
+        return f"{TIMES} {count:,}"
     files = {line.rpartition(":")[0] for line in lines}
     if len(lines) > 1 and len(files) == 1:
         numbers = sorted(int(line.rpartition(":")[2]) for line in lines)
-        return f"{files.pop()}:{numbers[0]}-{numbers[-1]} × {count:,}"
-    return f"{lines[0]} × {count:,}"
+        return f"{files.pop()}:{numbers[0]}-{numbers[-1]} {TIMES} {count:,}"
+    return f"{lines[0]} {TIMES} {count:,}"
 
 
 def _insert_sources(root: Group, sources: Sequence[Sequence[int]], first_number: int) -> None:

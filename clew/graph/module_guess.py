@@ -9,7 +9,22 @@ from .protocol import Node
 
 ModuleOf = Callable[[Any], "str | None"]
 
-VIEWS = frozenset(["t", "transpose", "permute", "view", "reshape", "expand", "squeeze", "unsqueeze", "select", "slice", "narrow", "to", "alias"])
+VIEWS = frozenset(
+    (
+        "t",
+        "transpose",
+        "permute",
+        "view",
+        "reshape",
+        "expand",
+        "squeeze",
+        "unsqueeze",
+        "select",
+        "slice",
+        "narrow",
+        "to",
+    )
+)
 
 
 def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> dict[Node, str]:

@@ -154,11 +154,25 @@ def _place(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> list[list[
         ) from error
     rank_height = max(len(box.lines) for box in boxes) * LINE + 14 + RANK_GAP
     graph: Any = igraph.Graph(n=len(boxes), edges=list(edges), directed=True)
-    layout = graph.layout_sugiyama(hgap=_width(boxes) + GAP, vgap=rank_height)
+    layout = graph.layout_sugiyama(layers=_layers(len(boxes), edges), hgap=_width(boxes) + GAP, vgap=rank_height)
     for box, (x, y) in zip(boxes, layout, strict=False):
         box.x, box.y = x, y
     routing = getattr(layout, "edge_routing", None) or [[] for _ in edges]
     return [[(point[0], point[1]) for point in route] for route in routing][: len(edges)]
+
+
+def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+    """The row of each box: below all its inputs. What has no inputs stands right above its first user."""
+    layers = [0] * count
+    for below, above in sorted(edges, key=lambda edge: edge[1]):  # boxes come after their inputs
+        layers[above] = max(layers[above], layers[below] + 1)
+    first_user = [count] * count
+    for below, above in edges:
+        first_user[below] = min(first_user[below], layers[above])
+    fed = {above for _, above in edges}
+    return [
+        layer if box in fed or first_user[box] == count else first_user[box] - 1 for box, layer in enumerate(layers)
+    ]
 
 
 def _width(boxes: Sequence[Box]) -> float:
