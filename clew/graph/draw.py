@@ -138,7 +138,7 @@ def _arrange(
 ) -> tuple[Groups, Columns]:
     """Fold the nodes into groups, and write them down in the order of the groups."""
     columns = Columns()
-    number = {node: at for at, node in enumerate((*operations, *leaves))}
+    number: dict[Node, int] = {node: at for at, node in enumerate((*operations, *leaves))}
     # The function that made both the first and the last node is where all of it happens: to fold it says nothing.
     around = {function_of(node) for node in operations[:1]} & {function_of(node) for node in operations[-1:]}
     modules = {} if module_of is None else {node: module_of(node) for node in operations}
@@ -156,7 +156,7 @@ def _arrange(
         lines.append("" if place is None else place.short)
         function = function_of(node)
         paths.append(_path(modules.get(node) or guessed.get(node) or "", function, function in around))
-    drawn = [users_of_one for users_of_one in users if users_of_one]  # a leaf that was drawn itself has none
+    drawn = [users_of_one for users_of_one in users if users_of_one]  # a leaf's node that was drawn itself has none
     columns.text = type(columns.text)()
     groups = fold(signatures, lines, paths, drawn, columns.text)
     used = [leaf for leaf, users_of_one in zip(leaves, users, strict=True) if users_of_one]
@@ -167,7 +167,17 @@ def _arrange(
         inputs = tuple(row[below] for below, _ in node.next_functions if below is not None)
         entry = Entry(OPERATION, node, inputs) if at < len(operations) else _leaf_entry(node, names)
         row[node] = columns.add(entry, _attributes(node, attribute_width) if attribute_width else "")
+    for leaf, users_of_one in zip(leaves, users, strict=True):
+        if not users_of_one:
+            _append(columns, groups, _leaf_entry(leaf, names))
     return groups, columns
+
+
+def _append(columns: Columns, groups: Groups, entry: Entry) -> None:
+    """Add a row that is in no group but that of everything."""
+    groups.order.append(columns.add(entry))
+    groups.node_group.append(0)
+    groups.end[0] = len(groups.order)
 
 
 def _leaf_entry(node: Any, names: Mapping[int, str]) -> Entry:
@@ -195,9 +205,7 @@ def _add_result(
     else:
         at = next(row for row, reference in enumerate(columns.nodes) if reference is not None and reference() is node)
         entry = Entry(RESULT, None, (at,), name, shape)
-    groups.order.append(columns.add(entry))
-    groups.node_group.append(0)
-    groups.end[0] = len(groups.order)
+    _append(columns, groups, entry)
 
 
 def _path(module: str, function: tuple[str, str], is_outermost: bool) -> tuple[Component, ...]:

@@ -72,6 +72,7 @@ def fold(
     signer = _Signer(signatures, lines)
     _find_loops(root, signer)
     _insert_sources(root, sources, len(signatures))
+    _dissolve(root)
     _cut(root)
     return _flatten(root, len(signatures) + len(sources), text)
 
@@ -86,9 +87,7 @@ def _by_path(paths: Sequence[tuple[Component, ...]], first: int, end: int, depth
         if here is None:
             yield from range(start, place)
             continue
-        items = list(_by_path(paths, start, place, depth + 1))
-        # A group of one is the one: nothing is gained by unfolding it.
-        yield items[0] if len(items) == 1 else Group(*here, items)
+        yield Group(*here, list(_by_path(paths, start, place, depth + 1)))
 
 
 class _Signer:
@@ -209,6 +208,15 @@ def _steps_of(loop: Group, depth: int, users: Sequence[int], ways: Sequence[tupl
         if len(way) > depth and way[depth] is loop:
             steps.add(user if len(way) == depth + 1 else id(way[depth + 1]))
     return len(steps)
+
+
+def _dissolve(group: Group) -> None:
+    """A group of one is the one: nothing is gained by unfolding it."""
+    for place, item in enumerate(group.items):
+        if isinstance(item, Group):
+            _dissolve(item)
+            if len(item.items) == 1:
+                group.items[place] = item.items[0]
 
 
 def _cut(root: Group) -> None:
