@@ -167,9 +167,8 @@ def _arrange(
         inputs = tuple(row[below] for below, _ in node.next_functions if below is not None)
         entry = Entry(OPERATION, node, inputs) if at < len(operations) else _leaf_entry(node, names)
         row[node] = columns.add(entry, _attributes(node, attribute_width) if attribute_width else "")
-    for leaf, users_of_one in zip(leaves, users, strict=True):
-        if not users_of_one:
-            _append(columns, groups, _leaf_entry(leaf, names))
+    for unused in (one for one, users_of_one in zip(leaves, users, strict=True) if not users_of_one):
+        _append(columns, groups, _leaf_entry(unused, names))
     return groups, columns
 
 

@@ -6,6 +6,8 @@ order, so no path leaves a group and comes back: whatever is folded, what remain
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from array import array
 from collections import Counter
@@ -225,11 +227,13 @@ def _cut(root: Group) -> None:
     for group in groups:
         total = len(group.items)
         names = [f"{number + 1}" for number in range(total)]
+        levels = next(count for count in itertools.count(1) if MOST_CHILDREN**count >= total)
+        size = max(2, math.ceil(total ** (1 / levels)))
         while len(group.items) > MOST_CHILDREN:
             items: list[int | Group] = []
             merged = []
-            for start in range(0, len(group.items), MOST_CHILDREN):
-                end = min(start + MOST_CHILDREN, len(group.items))
+            for start in range(0, len(group.items), size):
+                end = min(start + size, len(group.items))
                 name = f"{names[start].split(' ')[0]} to {names[end - 1].split(' ')[-1]}"
                 items.append(Group("part", f"{name} of {total:,}", group.items[start:end]))
                 merged.append(name)

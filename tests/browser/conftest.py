@@ -49,6 +49,7 @@ class Opened:
         return box.first.get_attribute("class").split()
 
     def click(self, title):
+        self.page.locator(".toolbar .fit").click()  # what is out of sight cannot be clicked
         self.page.locator(".box .title", has_text=title).first.click()
 
     def at_moment(self, number):
@@ -68,6 +69,7 @@ def opened(chromium, tmp_path):
         context = chromium.new_context(viewport={"width": 1400, "height": 900}, offline=True, **options)
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(10_000)
         page.on("console", lambda message: all_complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: all_complaints.append(str(error)))
         page.on("request", lambda request: check_local(request.url))
