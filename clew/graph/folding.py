@@ -20,6 +20,7 @@ from .repeats import find_repeats
 KINDS = ("module", "function", "loop", "step", "part")
 MOST_CHILDREN = 40  # a group with more is cut into parts, so that unfolding it never floods the page
 MOST_SHOWN = 60  # what is unfolded at first
+FEW = 30  # boxes of a graph in which not even loops are folded at first
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -274,7 +275,7 @@ def first_unfolded(groups: Groups, most: int = MOST_SHOWN) -> list[int]:
     size = [nodes[number] + len(children[number]) for number in range(len(groups))]
     unfolded = [0]
     shown = size[0]
-    small = len(groups.order) <= most // 2
+    small = len(groups.order) <= FEW
     for group in unfolded:
         for child in children[group]:
             is_loop = KINDS[groups.kind[child]] in ("loop", "part") and not small
