@@ -185,7 +185,9 @@ def gradient_norm(node: Any) -> float | None:
     gradient = None if variable is None else variable.grad
     if gradient is None:
         return None
-    return float(numpy.linalg.norm(gradient.detach().numpy().ravel()))
+    values = gradient.detach().numpy().ravel()
+    # In double precision: the square of what a float32 holds may be more than it holds.
+    return float(numpy.linalg.norm(values.astype(numpy.float64) if values.dtype.kind == "f" else values))
 
 
 def shape_text(shape: Sequence[int], dtype: object) -> str:

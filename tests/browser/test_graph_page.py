@@ -5,6 +5,9 @@ import time
 import pytest
 
 import clew
+from clew.graph.page import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.beyond]
 
 
 class Net(clew.nn.Module):
@@ -237,7 +240,7 @@ def test_a_summary_is_a_table(opened):
 
 
 def test_a_report_has_tabs_and_charts(opened, picture):
-    report = clew.graph.page.Page("report")
+    report = Page("report")
     report.add("Summary", "<p>one</p>")
     report.add_bars("Timeline", ["t0", "t1", "t2"], {"a": [1024, 2048, 0], "b": [0, 1024, 0]})
     report.add_graph(picture)
