@@ -4,9 +4,10 @@ Nothing here changes a graph or costs anything until it is called: the engine re
 the node saved and which call freed it, and these functions read that.
 """
 
-from .draw import Film, draw, film
+from .draw import draw
 from .explain import explain
 from .explanation import Explanation, LeafRecord, NodeRecord, Place, ReleaseRecord, SavedRecord, Totals
+from .film import Film, film
 from .picture import Picture
 from .walk import nearest, walk
 from .why_alive import Holder, Holders, why_alive

@@ -1,11 +1,10 @@
-"""``clew.graph.draw`` and ``clew.graph.film``: pictures of graphs."""
+"""``clew.graph.draw``: from a graph to its picture."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from .. import _core
@@ -18,14 +17,12 @@ from .columns import (
     ordered,
     shape_text,
 )
-from .events import listen, stop_listening
 from .explain import explain
 from .explanation import Place
 from .folding import Component, Groups, fold
 from .module_guess import ModuleOf, fill_modules, function_of, modules_by_parameters
 from .picture import Picture
 from .protocol import Node, Tensor, is_node, is_tensor
-from .records import Release
 from .summary import summarise
 from .walk import walk
 
@@ -250,42 +247,3 @@ def _attributes(node: Any, width: int) -> str:
         if value is not None and not is_tensor(value):
             found.append(f"{name}={value!r}"[:width])
     return ", ".join(found)
-
-
-class Film:
-    """The context of :func:`film`."""
-
-    def __init__(self, picture: Picture) -> None:
-        self.picture = picture
-
-    def __enter__(self) -> Picture:
-        listen(self._after_backward)
-        return self.picture
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        stop_listening(self._after_backward)
-        self.picture.snapshot("end", only_if_changed=True)
-
-    def _after_backward(self, roots: tuple[Node, ...], release: Release | None) -> None:
-        kind = "backward" if release is None or release.kind != "grad" else "autograd.grad"
-        where = "" if release is None or release.site is None else f" at {Place.of(release.site)}"
-        kept = ", graph kept" if release is None else ""
-        self.picture.snapshot(f"after {kind}(){where}{kept}", only_if_changed=True)
-
-
-def film(x: Drawable, params: Mapping[str, Tensor] | None = None, **options: Any) -> Film:
-    """Draw ``x`` now, and add its state after each backward that happens in the ``with`` block.
-
-    Takes the arguments of :func:`draw`. The page of the picture then has a slider, from built to freed.
-
-    >>> import clew
-    >>> x = clew.ones(3, requires_grad=True)
-    >>> loss = (x * x).sum()
-    >>> with clew.graph.film(loss) as picture:
-    ...     loss.backward()
-    >>> [snapshot.label for snapshot in picture.snapshots]  # doctest: +ELLIPSIS
-    ['built', 'after backward() at ...']
-    """
-    return Film(draw(x, params, **options))

@@ -14,7 +14,9 @@ from clew.graph import draw, film, walk
 pytestmark = pytest.mark.beyond
 
 
-@pytest.mark.parametrize("name", ["columns", "dot", "draw", "module_guess", "page.charts", "page.page", "repeats"])
+@pytest.mark.parametrize(
+    "name", ["columns", "dot", "draw", "film", "module_guess", "page.charts", "page.page", "repeats"]
+)
 def test_examples_run(name):
     result = doctest.testmod(importlib.import_module(f"clew.graph.{name}"))
     assert result.attempted > 0
@@ -211,7 +213,7 @@ def test_a_film_shows_what_each_backward_frees():
     states = [[slot.state for row in picture.rows(moment) for slot in row.saved] for moment in range(3)]
     assert states == [["held"], ["held"], ["freed"]]
     labels = [snapshot.label for snapshot in picture.snapshots]
-    assert labels[:2] == ["built", "after backward(), graph kept"]
+    assert labels[:2] == ["built", "after a backward that kept the graph"]
     assert labels[2].startswith("after backward() at test_draw.py:")
     norms = [[row.gradient_norm for row in picture.rows(moment) if row.kind == "leaf"] for moment in range(3)]
     expected = numpy.sqrt(3) * numpy.e
@@ -226,6 +228,28 @@ def test_a_film_notes_no_backward_of_another_graph():
     with film(y) as picture:
         other.exp().sum().backward()
     assert [snapshot.label for snapshot in picture.snapshots] == ["built"]
+
+
+def test_a_film_notes_the_gradient_that_comes_to_each_node():
+    x = clew.tensor([3.0, 4.0], requires_grad=True)
+    y = x * 2
+    z = y * x.detach()
+    with film(z, gradients=True) as picture:
+        z.sum().backward()
+    norms = [row.gradient_norm for row in picture.rows() if row.title == "MulBackward0"]
+    assert norms == pytest.approx([5.0, 2**0.5])  # of y: (3, 4); of z: (1, 1)
+    (leaf,) = [row.gradient_norm for row in picture.rows() if row.kind == "leaf"]
+    assert leaf == pytest.approx(10.0)
+
+
+def test_the_hooks_of_a_film_end_with_it():
+    x = clew.ones(2, requires_grad=True)
+    y = x.exp()
+    with film(y, gradients=True) as picture:
+        y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    picture.snapshot("later")
+    assert [row.gradient_norm for row in picture.rows() if row.kind == "operation"] == [None]
 
 
 def test_a_film_ends_when_its_block_does():

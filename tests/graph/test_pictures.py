@@ -14,6 +14,8 @@ from clew.graph.page import Page, bars, table
 
 pytestmark = pytest.mark.beyond
 
+SPACE = "{http://www.w3.org/2000/svg}"
+
 
 def test_the_page_has_the_walk_in_its_columns(embedded, mlp, loss):
     picture = draw(loss, dict(mlp.named_parameters()))
@@ -71,15 +73,28 @@ def test_svg_has_a_box_for_each_row_and_a_line_for_each_edge(mlp, loss):
     pytest.importorskip("igraph", reason="needs the extra [viz]")
     picture = draw({"<loss>": loss}, dict(mlp.named_parameters()))
     root = xml.etree.ElementTree.fromstring(picture.svg)
-    space = "{http://www.w3.org/2000/svg}"
-    groups = root.findall(f"{space}g")
+    groups = root.findall(f"{SPACE}g")
     rows = list(picture.rows())
     assert [group.get("class") for group in groups] == [row.state for row in rows]
-    assert [group.find(f"{space}text").text for group in groups] == [row.title for row in rows]
-    assert len(root.findall(f"{space}path")) == sum(len(set(row.inputs)) for row in rows)
-    corners = [(float(box.get("x")), float(box.get("y"))) for box in (group.find(f"{space}rect") for group in groups)]
+    assert [group.find(f"{SPACE}text").text for group in groups] == [row.title for row in rows]
+    assert len(root.findall(f"{SPACE}path")) == sum(len(set(row.inputs)) for row in rows)
+    corners = [(float(box.get("x")), float(box.get("y"))) for box in (group.find(f"{SPACE}rect") for group in groups)]
     assert len(set(corners)) == len(rows)
     assert picture._repr_svg_() == picture.svg
+
+
+def test_graphs_that_are_not_connected_stand_side_by_side():
+    pytest.importorskip("igraph", reason="needs the extra [viz]")
+    leaves = [clew.ones(2, requires_grad=True) for _ in range(4)]
+    results = {f"r{at}": (x.exp() * x.sin() + x).sum() for at, x in enumerate(leaves)}
+    picture = draw(results)
+    svg = xml.etree.ElementTree.fromstring(picture.svg)
+    cards = [group.find(f"{SPACE}rect") for group in svg.findall(f"{SPACE}g")]
+    assert len(cards) == len(picture)
+    corners = [[float(card.get(name)) for name in ("x", "y", "width", "height")] for card in cards]
+    for number, (x, y, width, height) in enumerate(corners):
+        for other_x, other_y, _, other_height in corners[:number]:
+            assert abs(x - other_x) >= width or y >= other_y + other_height or other_y >= y + height
 
 
 def test_svg_folds_what_is_large():

@@ -70,7 +70,7 @@ def page_data(picture: Picture) -> dict[str, Any]:
         ],
         "snapshots": [
             # JSON has no infinity and no NaN, which are the norms one looks for: as text they survive.
-            {"label": one.label, "gradients": {row: repr(norm) for row, norm in one.gradients.items()}}
+            {"label": one.label, "gradients": {row: repr(norm) for row, norm in (one.gradients | one.flow).items()}}
             for one in picture.snapshots
         ],
         "unfolded": first_unfolded(groups),
