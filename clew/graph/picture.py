@@ -82,7 +82,7 @@ class Picture:
     ) -> None:
         """Add the state that the graph is in now, for the slider of the page.
 
-        ``label`` says which moment it is. ``flow`` has norms of gradients at rows that are no leaves: nobody keeps those.
+        ``label`` says which moment it is. ``flow`` has norms of gradients at rows that are no leaves.
         """
         if self.summary is not None:
             return
