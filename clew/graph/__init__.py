@@ -5,7 +5,7 @@ the node saved and which call freed it, and these functions read that.
 """
 
 from .diff import Change, Diff, Snapshot, diff, snapshot
-from .draw import Film, draw, film
+from .draw import draw
 from .explain import explain
 from .explanation import (
     Explanation,
@@ -18,6 +18,7 @@ from .explanation import (
     SavedRecord,
     Totals,
 )
+from .film import Film, film
 from .gradient_flow import GradientFlow, LayerFlow, gradient_flow
 from .growth import GrowthWarning
 from .ledger import ledger

@@ -133,7 +133,8 @@ class Snapshot:
     gone: bytearray
     release: array[int]  # of each row: a number in `releases`, or -1
     releases: list[ReleaseRecord]
-    gradients: dict[int, float]
+    gradients: dict[int, float]  # norms of what leaves have accumulated
+    flow: dict[int, float] = field(default_factory=dict)  # norms of what came to other nodes, where somebody looked
 
     def same_state(self, other: Snapshot) -> bool:
         """Whether nothing was packed, freed, dropped or accumulated between the two."""
@@ -183,9 +184,13 @@ def gradient_norm(node: Any) -> float | None:
     """The Euclidean norm of what a leaf has accumulated; None without a gradient."""
     variable = node.variable
     gradient = None if variable is None else variable.grad
-    if gradient is None:
-        return None
-    return float(numpy.linalg.norm(gradient.detach().numpy().ravel()))
+    return None if gradient is None else norm_of(gradient)
+
+
+def norm_of(tensor: Any) -> float:
+    """The Euclidean norm, in double precision: the square of what a float32 holds may be more than it holds."""
+    values = tensor.detach().numpy().ravel()
+    return float(numpy.linalg.norm(values.astype(numpy.float64) if values.dtype.kind == "f" else values))
 
 
 def shape_text(shape: Sequence[int], dtype: object) -> str:

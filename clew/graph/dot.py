@@ -19,7 +19,7 @@ STYLE = {
 
 def as_dot(picture: Picture) -> str:
     """All nodes and edges, nothing folded. What nodes saved is drawn where the picture was told to."""
-    lines = ["digraph {", '  node [shape=box, fontname="monospace", fontsize=10, height=0.2, ranksep=0.1]']
+    lines = ["digraph {", '  node [shape=box, fontname="monospace", fontsize=10, height=0.2]']
     if picture.summary is not None:
         lines.append(f"  summary [label={quoted(picture.title)}]")
     else:

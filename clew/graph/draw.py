@@ -1,11 +1,10 @@
-"""``clew.graph.draw`` and ``clew.graph.film``: pictures of graphs."""
+"""``clew.graph.draw``: from a graph to its picture."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from .. import _core
@@ -18,14 +17,12 @@ from .columns import (
     ordered,
     shape_text,
 )
-from .events import listen, stop_listening
 from .explain import explain
 from .explanation import Place
 from .folding import Component, Groups, fold
 from .module_guess import ModuleOf, fill_modules, function_of, modules_by_parameters
 from .picture import Picture
 from .protocol import Node, Tensor, is_node, is_tensor
-from .records import Release
 from .summary import summarise
 from .walk import walk
 
@@ -138,7 +135,7 @@ def _arrange(
 ) -> tuple[Groups, Columns]:
     """Fold the nodes into groups, and write them down in the order of the groups."""
     columns = Columns()
-    number = {node: at for at, node in enumerate((*operations, *leaves))}
+    number: dict[Node, int] = {node: at for at, node in enumerate((*operations, *leaves))}
     # The function that made both the first and the last node is where all of it happens: to fold it says nothing.
     around = {function_of(node) for node in operations[:1]} & {function_of(node) for node in operations[-1:]}
     modules = {} if module_of is None else {node: module_of(node) for node in operations}
@@ -156,7 +153,7 @@ def _arrange(
         lines.append("" if place is None else place.short)
         function = function_of(node)
         paths.append(_path(modules.get(node) or guessed.get(node) or "", function, function in around))
-    drawn = [users_of_one for users_of_one in users if users_of_one]  # a leaf that was drawn itself has none
+    drawn = [users_of_one for users_of_one in users if users_of_one]  # a leaf's node that was drawn itself has none
     columns.text = type(columns.text)()
     groups = fold(signatures, lines, paths, drawn, columns.text)
     used = [leaf for leaf, users_of_one in zip(leaves, users, strict=True) if users_of_one]
@@ -165,12 +162,18 @@ def _arrange(
     for at in groups.order:
         node = everything[at]
         inputs = tuple(row[below] for below, _ in node.next_functions if below is not None)
-        if at < len(operations):
-            entry = Entry(OPERATION, node, inputs)
-        else:
-            entry = _leaf_entry(node, names)
+        entry = Entry(OPERATION, node, inputs) if at < len(operations) else _leaf_entry(node, names)
         row[node] = columns.add(entry, _attributes(node, attribute_width) if attribute_width else "")
+    for unused in (one for one, users_of_one in zip(leaves, users, strict=True) if not users_of_one):
+        _append(columns, groups, _leaf_entry(unused, names))
     return groups, columns
+
+
+def _append(columns: Columns, groups: Groups, entry: Entry) -> None:
+    """Add a row that is in no group but that of everything."""
+    groups.order.append(columns.add(entry))
+    groups.node_group.append(0)
+    groups.end[0] = len(groups.order)
 
 
 def _leaf_entry(node: Any, names: Mapping[int, str]) -> Entry:
@@ -198,9 +201,7 @@ def _add_result(
     else:
         at = next(row for row, reference in enumerate(columns.nodes) if reference is not None and reference() is node)
         entry = Entry(RESULT, None, (at,), name, shape)
-    groups.order.append(columns.add(entry))
-    groups.node_group.append(0)
-    groups.end[0] = len(groups.order)
+    _append(columns, groups, entry)
 
 
 def _path(module: str, function: tuple[str, str], is_outermost: bool) -> tuple[Component, ...]:
@@ -246,42 +247,3 @@ def _attributes(node: Any, width: int) -> str:
         if value is not None and not is_tensor(value):
             found.append(f"{name}={value!r}"[:width])
     return ", ".join(found)
-
-
-class Film:
-    """The context of :func:`film`."""
-
-    def __init__(self, picture: Picture) -> None:
-        self.picture = picture
-
-    def __enter__(self) -> Picture:
-        listen(self._after_backward)
-        return self.picture
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        stop_listening(self._after_backward)
-        self.picture.snapshot("end", only_if_changed=True)
-
-    def _after_backward(self, roots: tuple[Node, ...], release: Release | None) -> None:
-        kind = "backward" if release is None or release.kind != "grad" else "autograd.grad"
-        where = "" if release is None or release.site is None else f" at {Place.of(release.site)}"
-        kept = ", graph kept" if release is None else ""
-        self.picture.snapshot(f"after {kind}(){where}{kept}", only_if_changed=True)
-
-
-def film(x: Drawable, params: Mapping[str, Tensor] | None = None, **options: Any) -> Film:
-    """Draw ``x`` now, and add its state after each backward that happens in the ``with`` block.
-
-    Takes the arguments of :func:`draw`. The page of the picture then has a slider, from built to freed.
-
-    >>> import clew
-    >>> x = clew.ones(3, requires_grad=True)
-    >>> loss = (x * x).sum()
-    >>> with clew.graph.film(loss) as picture:
-    ...     loss.backward()
-    >>> [snapshot.label for snapshot in picture.snapshots]  # doctest: +ELLIPSIS
-    ['built', 'after backward() at ...']
-    """
-    return Film(draw(x, params, **options))

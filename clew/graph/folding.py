@@ -1,4 +1,4 @@
-"""How a large graph becomes small to look at: groups of nodes by module, function and loop, each of which can be folded.
+"""How a large graph becomes small to look at: groups by module, function and loop, each of which can be folded.
 
 Every group is an unbroken piece of the order in which the operations ran. Inputs come before what uses them in that
 order, so no path leaves a group and comes back: whatever is folded, what remains to be drawn has no cycle.
@@ -6,6 +6,8 @@ order, so no path leaves a group and comes back: whatever is folded, what remain
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from array import array
 from collections import Counter
@@ -18,6 +20,9 @@ from .repeats import find_repeats
 KINDS = ("module", "function", "loop", "step", "part")
 MOST_CHILDREN = 40  # a group with more is cut into parts, so that unfolding it never floods the page
 MOST_SHOWN = 60  # what is unfolded at first
+FEW = 30  # boxes of a graph in which not even loops are folded at first
+
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 Component = tuple[str, str]  # kind and label
 
@@ -62,13 +67,15 @@ def fold(
         lines: a short text for the place of each node, ``train.py:12``.
         paths: the modules and functions that each node is in, outermost first.
         sources: for each thing without inputs that is drawn too (leaves), the nodes that use it; they are numbered on
-            from ``len(signatures)`` and stand before their first user, outside of a loop that uses them again and again.
+            from ``len(signatures)`` and stand before their first user, outside of a loop that uses them in
+            several steps.
         text: the table that labels are put in.
     """
     root = Group("part", "", list(_by_path(paths, 0, len(paths), 0)))
     signer = _Signer(signatures, lines)
     _find_loops(root, signer)
     _insert_sources(root, sources, len(signatures))
+    _dissolve(root)
     _cut(root)
     return _flatten(root, len(signatures) + len(sources), text)
 
@@ -83,9 +90,7 @@ def _by_path(paths: Sequence[tuple[Component, ...]], first: int, end: int, depth
         if here is None:
             yield from range(start, place)
             continue
-        items = list(_by_path(paths, start, place, depth + 1))
-        # A group of one is the one: nothing is gained by unfolding it.
-        yield items[0] if len(items) == 1 else Group(*here, items)
+        yield Group(*here, list(_by_path(paths, start, place, depth + 1)))
 
 
 class _Signer:
@@ -148,15 +153,15 @@ def _loop_label(first: list[int | Group], last: list[int | Group], count: int, s
     if isinstance(opening, Group) and isinstance(closing, Group) and opening.kind in ("module", "function"):
         if opening.label != closing.label:
             return f"{opening.label} … {closing.label}"
-        return f"{opening.label} × {count:,}"
+        return f"{opening.label} {TIMES} {count:,}"
     lines = list(dict.fromkeys(line for line in map(signer.line_of, first) if line))
     if not lines:
-        return f"× {count:,}"
+        return f"{TIMES} {count:,}"
     files = {line.rpartition(":")[0] for line in lines}
     if len(lines) > 1 and len(files) == 1:
         numbers = sorted(int(line.rpartition(":")[2]) for line in lines)
-        return f"{files.pop()}:{numbers[0]}-{numbers[-1]} × {count:,}"
-    return f"{lines[0]} × {count:,}"
+        return f"{files.pop()}:{numbers[0]}-{numbers[-1]} {TIMES} {count:,}"
+    return f"{lines[0]} {TIMES} {count:,}"
 
 
 def _insert_sources(root: Group, sources: Sequence[Sequence[int]], first_number: int) -> None:
@@ -208,17 +213,28 @@ def _steps_of(loop: Group, depth: int, users: Sequence[int], ways: Sequence[tupl
     return len(steps)
 
 
+def _dissolve(group: Group) -> None:
+    """A group of one is the one: nothing is gained by unfolding it."""
+    for place, item in enumerate(group.items):
+        if isinstance(item, Group):
+            _dissolve(item)
+            if len(item.items) == 1:
+                group.items[place] = item.items[0]
+
+
 def _cut(root: Group) -> None:
     """Put the items of long groups into parts, and these into larger parts, until none is long."""
     groups = [root]
     for group in groups:
         total = len(group.items)
         names = [f"{number + 1}" for number in range(total)]
+        levels = next(count for count in itertools.count(1) if MOST_CHILDREN**count >= total)
+        size = max(2, math.ceil(total ** (1 / levels)))
         while len(group.items) > MOST_CHILDREN:
             items: list[int | Group] = []
             merged = []
-            for start in range(0, len(group.items), MOST_CHILDREN):
-                end = min(start + MOST_CHILDREN, len(group.items))
+            for start in range(0, len(group.items), size):
+                end = min(start + size, len(group.items))
                 name = f"{names[start].split(' ')[0]} to {names[end - 1].split(' ')[-1]}"
                 items.append(Group("part", f"{name} of {total:,}", group.items[start:end]))
                 merged.append(name)
@@ -259,7 +275,7 @@ def first_unfolded(groups: Groups, most: int = MOST_SHOWN) -> list[int]:
     size = [nodes[number] + len(children[number]) for number in range(len(groups))]
     unfolded = [0]
     shown = size[0]
-    small = len(groups.order) <= most // 2
+    small = len(groups.order) <= FEW
     for group in unfolded:
         for child in children[group]:
             is_loop = KINDS[groups.kind[child]] in ("loop", "part") and not small

@@ -10,7 +10,7 @@ from .protocol import Node
 ModuleOf = Callable[[Any], "str | None"]
 
 VIEWS = frozenset(
-    [
+    (
         "t",
         "transpose",
         "permute",
@@ -23,8 +23,7 @@ VIEWS = frozenset(
         "slice",
         "narrow",
         "to",
-        "alias",
-    ]
+    )
 )
 
 

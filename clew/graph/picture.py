@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,12 +77,18 @@ class Picture:
         moments = ", ".join(snapshot.label for snapshot in self.snapshots)
         return f"<clew.graph.Picture: {len(self):,} boxes; {moments}>"
 
-    def snapshot(self, label: str = "", *, only_if_changed: bool = False) -> None:
-        """Add the state that the graph is in now, for the slider of the page. ``label`` says which moment it is."""
+    def snapshot(
+        self, label: str = "", *, only_if_changed: bool = False, flow: Mapping[int, float] | None = None
+    ) -> None:
+        """Add the state that the graph is in now, for the slider of the page.
+
+        ``label`` says which moment it is. ``flow`` has norms of gradients at rows that are no leaves.
+        """
         if self.summary is not None:
             return
         now = take_snapshot(self.columns, label, self.releases)
-        if only_if_changed and self.snapshots and now.same_state(self.snapshots[-1]):
+        now.flow = dict(flow or {})
+        if only_if_changed and not now.flow and self.snapshots and now.same_state(self.snapshots[-1]):
             return
         if not label:
             touched = any(release >= 0 for release in now.release)
@@ -107,7 +113,7 @@ class Picture:
                 saved=saved,
                 state=self._state(row, saved, snapshot),
                 released=None if release < 0 else self.releases.values[release],
-                gradient_norm=snapshot.gradients.get(row),
+                gradient_norm=snapshot.gradients.get(row, snapshot.flow.get(row)),
                 attributes=columns.attributes.get(row, ""),
                 remark=columns.remarks.get(row, ""),
             )

@@ -152,13 +152,41 @@ def _place(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> list[list[
             "Picture.svg: expected igraph, which lays graphs out, but it is not installed; pip install 'clew[viz]', "
             "or use Picture.html, which needs nothing"
         ) from error
-    rank_height = max(len(box.lines) for box in boxes) * LINE + 14 + RANK_GAP
+    row_height = max(len(box.lines) for box in boxes) * LINE + 14 + RANK_GAP
+    width = _width(boxes) + GAP
+    layers = _layers(len(boxes), edges)
+    routes: list[list[tuple[float, float]]] = [[] for _ in edges]
     graph: Any = igraph.Graph(n=len(boxes), edges=list(edges), directed=True)
-    layout = graph.layout_sugiyama(hgap=_width(boxes) + GAP, vgap=rank_height)
-    for box, (x, y) in zip(boxes, layout, strict=False):
-        box.x, box.y = x, y
-    routing = getattr(layout, "edge_routing", None) or [[] for _ in edges]
-    return [[(point[0], point[1]) for point in route] for route in routing][: len(edges)]
+    graph.vs["box"], graph.es["edge"] = range(len(boxes)), range(len(edges))
+    right = 0.0
+    # One connected piece at a time, side by side: igraph 1.0.0 crashes when it gets several.
+    for piece in graph.connected_components(mode="weak"):
+        part = graph.induced_subgraph(piece)
+        rows = [layers[box] for box in part.vs["box"]]
+        lowest = min(rows)
+        layout = part.layout_sugiyama(layers=[row - lowest for row in rows], hgap=width, vgap=row_height)
+        routing = getattr(layout, "edge_routing", None) or [[] for _ in part.es]
+        shift = right - min([x for x, _ in layout] + [point[0] for route in routing for point in route])
+        for number, (x, y) in zip(part.vs["box"], layout, strict=False):
+            boxes[number].x, boxes[number].y = x + shift, y
+            right = max(right, x + shift + width)
+        for number, route in zip(part.es["edge"], routing, strict=False):
+            routes[number] = [(point[0] + shift, point[1]) for point in route]
+    return routes
+
+
+def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+    """The row of each box: below all its inputs. What has no inputs stands right above its first user."""
+    layers = [0] * count
+    for below, above in sorted(edges, key=lambda edge: edge[1]):  # boxes come after their inputs
+        layers[above] = max(layers[above], layers[below] + 1)
+    first_user = [count] * count
+    for below, above in edges:
+        first_user[below] = min(first_user[below], layers[above])
+    fed = {above for _, above in edges}
+    return [
+        layer if box in fed or first_user[box] == count else first_user[box] - 1 for box, layer in enumerate(layers)
+    ]
 
 
 def _width(boxes: Sequence[Box]) -> float:

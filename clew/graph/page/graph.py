@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import functools
+import string
 import sys
 import zlib
 from array import array
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ..folding import first_unfolded
@@ -30,19 +33,13 @@ def graph_section(picture: Picture, number: int) -> str:
     legend = "".join(f'<span class="chip {state}">{state}</span>' for state in states)
     foldings = ("automatic", "modules", "functions", "loops", "everything", "nothing")
     options = "".join(f"<option>{folding}</option>" for folding in foldings)
-    return f"""<div class="graph">
-<div class="toolbar" role="toolbar" aria-label="Graph">
-<input type="search" class="search" placeholder="operation, line, shape, parameter" aria-label="Search the graph; Enter goes to the next match">
-<span class="found" role="status"></span>
-<label>Fold <select class="folding">{options}</select></label>
-<label><input type="checkbox" class="saved"> saved tensors</label>
-<span class="buttons"><button type="button" class="closer" aria-label="zoom in">+</button><button type="button" class="farther" aria-label="zoom out">−</button><button type="button" class="fit">whole graph</button></span>
-<span class="legend" aria-label="colours">{legend}</span>
-</div>
-<svg class="canvas" tabindex="0" role="group" aria-label="Graph; arrow keys move, plus and minus zoom"><defs><marker id="arrow-{number}" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="9" orient="auto"><path d="M0,0.5L8,4L0,7.5Z"/></marker></defs><g class="scene"></g></svg>
-<aside class="panel" aria-live="polite" aria-label="What is selected"></aside>
-<div class="bottom"><label>Life of the graph <input type="range" class="life" min="0" step="1"></label><span class="moment"></span><span class="message" role="status"></span></div>
-{as_script(page_data(picture))}</div>"""
+    data = as_script(page_data(picture))
+    return _asset().substitute(number=number, options=options, legend=legend, data=data)
+
+
+@functools.cache
+def _asset() -> string.Template:
+    return string.Template((files(__package__) / "graph.html").read_text(encoding="utf-8"))
 
 
 def page_data(picture: Picture) -> dict[str, Any]:
@@ -73,7 +70,7 @@ def page_data(picture: Picture) -> dict[str, Any]:
         ],
         "snapshots": [
             # JSON has no infinity and no NaN, which are the norms one looks for: as text they survive.
-            {"label": one.label, "gradients": {row: repr(norm) for row, norm in one.gradients.items()}}
+            {"label": one.label, "gradients": {row: repr(norm) for row, norm in (one.gradients | one.flow).items()}}
             for one in picture.snapshots
         ],
         "unfolded": first_unfolded(groups),

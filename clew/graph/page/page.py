@@ -16,7 +16,7 @@ from .graph import graph_section
 if TYPE_CHECKING:
     from ..picture import Picture
 
-SCRIPTS = ("data.js", "fold.js", "view.js", "panel.js", "graph.js", "page.js")
+SCRIPTS = ("data.js", "fold.js", "layout.js", "view.js", "panel.js", "graph.js", "page.js")
 
 # Nothing may be loaded: also a report on a hostile program stays where it is.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

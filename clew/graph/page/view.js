@@ -1,4 +1,4 @@
-// Draws the visible boxes as SVG, laid out by dagre, and moves the window over them.
+// Draws the visible boxes as SVG, and moves the window over them.
 const SVG = "http://www.w3.org/2000/svg";
 const ink = document.createElement("canvas").getContext("2d");
 const FONT = 'system-ui, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif';
@@ -62,33 +62,6 @@ function stateText(model, moment, item) {
   }
 }
 
-function layOut(model, moment, parts, showSaved) {
-  const graph = new dagre.graphlib.Graph({ compound: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 26, ranksep: 40, edgesep: 14, marginx: 24, marginy: 24 });
-  graph.setDefaultEdgeLabel(() => ({}));
-  for (const item of parts.items) {
-    const lines = linesOf(model, moment, item, showSaved);
-    const width = Math.max(...lines.map((line, number) => widthOf(line, number ? TEXT_FONT : TITLE_FONT)), 96);
-    const button = isGroup(item) ? 26 : 0;
-    graph.setNode(`i${item}`, { item, lines, width: Math.ceil(width) + 2 * PAD + 8 + button, height: lines.length * LINE + 14 });
-  }
-  const frames = new Set();
-  for (let [item, group] of parts.frame) {
-    let inner = `i${item}`;
-    for (; group > 0; group = model.group_parent[group]) {
-      const known = frames.has(group);
-      if (!known) graph.setNode(`f${group}`, { group });
-      frames.add(group);
-      graph.setParent(inner, `f${group}`);
-      if (known) break;
-      inner = `f${group}`;
-    }
-  }
-  for (const edge of parts.edges) graph.setEdge(`i${edge.from}`, `i${edge.to}`, { count: edge.count });
-  dagre.layout(graph);
-  return graph;
-}
-
 function path(points) {
   // A smooth line through the points that the layout gives.
   let text = `M${points[0].x},${points[0].y}`;
@@ -111,23 +84,17 @@ class View {
 
   draw(model, moment, unfolded, showSaved) {
     this.parts = visibleParts(model, unfolded);
-    const graph = layOut(model, moment, this.parts, showSaved);
-    this.size = graph.graph();
+    const layout = layOut(model, moment, unfolded, this.parts, showSaved);
+    this.size = layout;
     this.boxes.clear();
-    const frames = [];
-    const boxes = [];
-    for (const name of graph.nodes()) {
-      const node = graph.node(name);
-      if (node.group !== undefined) frames.push({ area: node.width * node.height, shape: this.frame(model, node) });
-      else boxes.push(this.box(model, moment, node));
-    }
-    frames.sort((a, b) => b.area - a.area);
     const marker = `url(#${this.svg.querySelector("marker").id})`;
-    const edges = graph.edges().map((name) => {
-      const { points, count } = graph.edge(name);
-      return make("path", { class: "edge", d: path(points), "marker-end": marker, "stroke-width": 1.2 + Math.min(3, Math.log2(count) / 2) });
+    const edges = layout.edges.map(({ points, count, arrow, bend }) => {
+      const line = make("path", { class: "edge", d: bend || path(points), "stroke-width": 1.2 + Math.min(3, Math.log2(count) / 2) });
+      if (arrow) line.setAttribute("marker-end", marker);
+      return line;
     });
-    this.scene.replaceChildren(...frames.map((frame) => frame.shape), ...edges, ...boxes);
+    const frames = layout.frames.map((frame) => this.frame(model, frame)); // outer before inner
+    this.scene.replaceChildren(...frames, ...edges, ...layout.boxes.map((box) => this.box(model, moment, box)));
   }
 
   frame(model, { group, x, y, width, height }) {

@@ -1,0 +1,162 @@
+// Where the boxes go. Each unfolded group is laid out by dagre on its own and is one box for the layout around it: so
+// what belongs together stays together, and each layout is small. An edge that leaves a group goes through a port in
+// the group's frame, and on from there.
+const TITLE_ROOM = 32;
+const PORT_ROOM = 24;
+const MARGIN = 16;
+
+function layOut(model, moment, unfolded, parts, showSaved) {
+  const levels = new Map(); // unfolded group -> what its layout is made of
+  for (const group of unfolded) levels.set(group, { children: [], edges: new Map(), joins: new Map() });
+  const parent = new Map(); // item or frame -> the unfolded group around it
+  for (const [item, group] of parts.frame) {
+    parent.set(`i${item}`, group);
+    for (let inner = group; inner > 0 && !parent.has(`f${inner}`); inner = model.group_parent[inner]) parent.set(`f${inner}`, model.group_parent[inner]);
+  }
+  for (const [child, group] of parent) levels.get(group).children.push(child);
+  for (const edge of parts.edges) addEdge(levels, parent, edge);
+  const size = (item) => boxSize(model, moment, item, showSaved);
+  const result = { boxes: [], frames: [], edges: [] };
+  const whole = layOutLevel(model, 0, levels, size);
+  place(whole, -whole.left, -whole.top, levels, result);
+  return { ...result, width: whole.width, height: whole.height };
+}
+
+function boxSize(model, moment, item, showSaved) {
+  const lines = linesOf(model, moment, item, showSaved);
+  const width = Math.max(...lines.map((line, number) => widthOf(line, number ? TEXT_FONT : TITLE_FONT)), 96);
+  return { item, lines, width: Math.ceil(width) + 2 * PAD + 8 + (isGroup(item) ? 26 : 0), height: lines.length * LINE + 14 };
+}
+
+// Cuts an edge between two boxes into one piece for each level that it passes.
+function addEdge(levels, parent, { from, to, count }) {
+  const way = (name) => {
+    const found = [name];
+    while (parent.get(name)) found.push((name = `f${parent.get(name)}`));
+    return found.reverse();
+  };
+  const [above, below] = [way(`i${from}`), way(`i${to}`)];
+  let depth = 0;
+  while (above[depth] === below[depth]) depth++;
+  const piece = (group, start, end) => {
+    const { edges } = levels.get(group);
+    const key = `${start} ${end}`;
+    if (!edges.has(key)) edges.set(key, { start, end, count: 0, key });
+    edges.get(key).count += count;
+    return key;
+  };
+  const groupAt = (chain, at) => (at === 0 ? 0 : Number(chain[at - 1].slice(1)));
+  const join = (group, inner, outer, side) => levels.get(group).joins.set(`${inner}|${outer}|${side}`, { inner, outer, side });
+  const middle = piece(groupAt(above, depth), above[depth], below[depth]);
+  let outer = middle;
+  for (let at = depth + 1; at < above.length; at++) {
+    const inner = piece(groupAt(above, at), above[at], `out:${above[at]}`);
+    join(groupAt(above, at), inner, outer, "start");
+    outer = inner;
+  }
+  outer = middle;
+  for (let at = depth + 1; at < below.length; at++) {
+    const inner = piece(groupAt(below, at), `in:${below[at]}`, below[at]);
+    join(groupAt(below, at), inner, outer, "end");
+    outer = inner;
+  }
+}
+
+function layOutLevel(model, group, levels, size) {
+  const level = levels.get(group);
+  const graph = new dagre.graphlib.Graph();
+  graph.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 38, edgesep: 12 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  level.inner = new Map();
+  for (const child of level.children) {
+    const node = child[0] === "i" ? size(Number(child.slice(1))) : layOutLevel(model, Number(child.slice(1)), levels, size);
+    level.inner.set(child, node);
+    graph.setNode(child, { width: node.width, height: node.height });
+  }
+  const fed = new Set();
+  const used = new Set();
+  const ports = { in: [], out: [] };
+  for (const { start, end } of level.edges.values()) {
+    if (start.startsWith("in:")) ports.in.push(start);
+    else used.add(start);
+    if (end.startsWith("out:")) ports.out.push(end);
+    else fed.add(end);
+  }
+  for (const port of [...ports.in, ...ports.out]) graph.setNode(port, { width: 1, height: 1 });
+  if (ports.in.length) {
+    graph.setNode("top", { width: 1, height: 1 });
+    for (const port of ports.in) graph.setEdge("top", port, { weight: 20 });
+    for (const child of level.children) if (!fed.has(child)) graph.setEdge("top", child, { weight: 0, minlen: 2 });
+  }
+  if (ports.out.length) {
+    graph.setNode("bottom", { width: 1, height: 1 });
+    for (const port of ports.out) graph.setEdge(port, "bottom", { weight: 20 });
+    for (const child of level.children) if (!used.has(child)) graph.setEdge(child, "bottom", { weight: 0, minlen: 2 });
+  }
+  for (const { start, end, key } of level.edges.values()) graph.setEdge(start, end, { weight: 2, key });
+  dagre.layout(graph);
+  return measure(model, group, level, graph, ports);
+}
+
+// The frame around a level, and its ports moved to the frame's edge.
+function measure(model, group, level, graph, ports) {
+  const extreme = (choose, sign, axis, side) => choose(...level.children.map((name) => graph.node(name)[axis] + (sign * graph.node(name)[side]) / 2));
+  const [top, bottom] = [extreme(Math.min, -1, "y", "height"), extreme(Math.max, 1, "y", "height")];
+  let [left, right] = [extreme(Math.min, -1, "x", "width"), extreme(Math.max, 1, "x", "width")];
+  for (const { start, end, key, count } of level.edges.values()) {
+    let { points } = graph.edge(start, end);
+    // A port stands where its edge comes near, whatever place dagre found for it far outside.
+    if (start.startsWith("in:")) {
+      points = points.filter((point) => point.y > top - MARGIN);
+      points.unshift({ x: points[0].x, y: top - MARGIN });
+    }
+    if (end.startsWith("out:")) {
+      points = points.filter((point) => point.y < bottom + MARGIN);
+      points.push({ x: points.at(-1).x, y: bottom + MARGIN });
+    }
+    for (const { x } of points) [left, right] = [Math.min(left, x), Math.max(right, x)];
+    level.edges.get(key).route = { points, count, arrow: end[0] === "i" && !end.startsWith("in:") };
+  }
+  level.graph = graph;
+  if (group === 0) return frameOf(group, left - 24, right + 24, top - 24, bottom + 24);
+  const title = widthOf(groupTitle(model, group), TEXT_FONT) + 64;
+  const spare = Math.max(0, title - (right - left) - 2 * MARGIN) / 2;
+  return frameOf(group, left - MARGIN - spare, right + MARGIN + spare, top - TITLE_ROOM - (ports.in.length ? PORT_ROOM : 0), bottom + MARGIN + (ports.out.length ? PORT_ROOM : 0));
+}
+
+const frameOf = (group, left, right, top, bottom) => ({ group, left, top, width: right - left, height: bottom - top });
+
+// From the coordinates of each level to those of the picture.
+function place(frame, dx, dy, levels, result) {
+  const level = levels.get(frame.group);
+  for (const edge of level.edges.values()) {
+    edge.route.points = edge.route.points.map(({ x, y }) => ({ x: x + dx, y: y + dy }));
+    result.edges.push(edge.route);
+  }
+  for (const [child, node] of level.inner) {
+    const { x, y } = level.graph.node(child);
+    if (child[0] === "i") result.boxes.push({ ...node, x: x + dx, y: y + dy });
+    else {
+      result.frames.push({ ...node, x: x + dx, y: y + dy });
+      place(node, x + dx - node.left - node.width / 2, y + dy - node.top - node.height / 2, levels, result);
+      joinPorts(levels.get(node.group), level, y + dy, node.height, result);
+    }
+  }
+}
+
+// Leads each edge at a group's frame on to the ports inside: straight down if there is one, else to all of them.
+function joinPorts(level, around, y, height, result) {
+  const joins = [...level.joins.values()];
+  const times = new Map();
+  for (const { outer, side } of joins) times.set(outer + side, (times.get(outer + side) || 0) + 1);
+  for (const { inner, outer, side } of joins) {
+    const [within, outside] = [level.edges.get(inner).route, around.edges.get(outer).route];
+    const port = side === "start" ? within.points.at(-1) : within.points[0];
+    const at = side === "start" ? 0 : outside.points.length - 1;
+    if (times.get(outer + side) === 1) outside.points[at] = { x: port.x, y: y + ((side === "start" ? 1 : -1) * height) / 2 };
+    const ends = side === "start" ? [port, outside.points[at]] : [outside.points[at], port];
+    const middle = (ends[0].y + ends[1].y) / 2;
+    const bend = `M${ends[0].x},${ends[0].y}C${ends[0].x},${middle} ${ends[1].x},${middle} ${ends[1].x},${ends[1].y}`;
+    result.edges.push({ points: ends, bend, count: within.count });
+  }
+}
