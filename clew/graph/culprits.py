@@ -38,7 +38,7 @@ def tell_what_to_do(error: BaseException, roots: tuple[Node, ...], keeps_graph: 
         retain += " (here it comes too late: it is the earlier call that frees)"
     frames = user_frames(sys._getframe())
     if path[0]._sequence_nr() == error._youngest:
-        name = _name_of(path[0], frames)
+        name = _names_of(path[:1], frames).get(path[0])
         error.advice = (
             f"{_called(name, 'the value')} was run backward before: compute it again before each backward, or {retain}"
         )
@@ -87,24 +87,23 @@ def _entrance(
     ]
     first = min(new[-1] + 1 if new else 0, len(path) - 1)
     last = next((position for position in range(first, len(path)) if old[position]), len(path) - 1)
-    for position in range(first, last + 1):
-        name = _name_of(path[position], frames)
-        if name is not None:
-            break
-    else:
-        position = first
+    names = _names_of(path[first : last + 1], frames)
+    position = next((position for position in range(first, last + 1) if path[position] in names), first)
+    name = names.get(path[position])
+    if name is None:
         made = path[position].made_at
         name = assigned_at(made.file, made.line) if made else None  # the name has another value by now
     return (path[position - 1] if position else None), path[position], name
 
 
-def _name_of(node: Node, frames: list[FrameType]) -> str | None:
-    """What the running code calls a tensor that this node made; names of inner functions come first."""
-    for frame in frames:
-        for path, tensor in find_tensors(scopes_of([frame]), most_objects=_MOST_OBJECTS):
-            if tensor.grad_fn is node:
-                return path
-    return None
+def _names_of(nodes: list[Node], frames: list[FrameType]) -> dict[Node, str]:
+    """What the running code calls the tensors that these nodes made; names of inner functions come first."""
+    wanted = set(nodes)
+    found: dict[Node, str] = {}
+    for path, tensor in find_tensors(scopes_of(frames), most_objects=_MOST_OBJECTS):
+        if tensor.grad_fn in wanted:
+            found.setdefault(tensor.grad_fn, path)
+    return found
 
 
 def _called(name: str | None, otherwise: str) -> str:

@@ -5,15 +5,26 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import sysconfig
 from collections.abc import Iterable
 from types import FrameType
 
+_INSTALLED = tuple(
+    path + os.sep
+    for name, path in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def is_ours(filename: str) -> bool:
     """Whether a frame of this file is inside clew, or in the import machinery under it."""
     return filename.startswith(_PACKAGE) or filename.startswith("<frozen ")
+
+
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to Python or to a package: a test runner's or a notebook's, not what the user works on."""
+    return filename.startswith(_INSTALLED) or f"{os.sep}site-packages{os.sep}" in filename
 
 
 def user_frames(frame: FrameType | None) -> list[FrameType]:
@@ -43,8 +54,8 @@ def variables(frame: FrameType) -> dict[str, object]:
 
 
 def scopes_of(frames: Iterable[FrameType]) -> list[dict[str, object]]:
-    """The variables of all frames, then the globals of their modules, each module once."""
-    frames = list(frames)
+    """The variables of the frames that are the user's own code, then their modules' globals, each module once."""
+    frames = [frame for frame in frames if not is_installed(frame.f_code.co_filename)]
     modules = {id(frame.f_globals): frame.f_globals for frame in frames}
     functions = [variables(frame) for frame in frames if frame.f_code.co_name != "<module>"]
     return [*functions, *modules.values()]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, SimpleNamespace
 from typing import Any
 
-from .frames import is_ours, variables
+from .frames import is_installed, is_ours, variables
 from .names import find_tensors
 
 _MOST_OBJECTS = 200_000  # of the user's, in one search
@@ -78,14 +78,10 @@ def _own_modules() -> list[Mapping[str, object]]:
     scope: dict[str, object] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if isinstance(module, types.ModuleType) and file and not is_ours(file) and not _is_installed(file):
+        if isinstance(module, types.ModuleType) and file and not is_ours(file) and not is_installed(file):
             scope[name.rpartition(".")[2]] = _as_object(vars(module))
     return [scope]
 
 
 def _as_object(attributes: Mapping[str, object]) -> SimpleNamespace:
     return SimpleNamespace(**{name: value for name, value in attributes.items() if not name.startswith("__")})
-
-
-def _is_installed(file: str) -> bool:
-    return file.startswith((sys.base_prefix, sys.prefix)) or "site-packages" in file

@@ -19,6 +19,7 @@ from .records import SavedSlot
 from .subjects import parts
 
 _MOST_NAMES = 8  # of one storage
+_MOST_OBJECTS = 100_000  # looked at in the search for names
 
 
 def ledger(x: Any = None) -> Ledger:
@@ -100,7 +101,7 @@ class _Book:
 
     def close(self, nodes: int, frames: Iterable[FrameType]) -> Ledger:
         wanted = [tensor for _, _, slot, _ in self.entries for tensor in self.living.get(slot.storage, ())]
-        names = names_of(wanted, frames)
+        names = names_of(wanted, frames, _MOST_OBJECTS)
         records = tuple(self._record(*entry, names) for entry in self.entries)
         totals = self._totals(nodes, records)
         return Ledger(records, totals)
