@@ -1,0 +1,84 @@
+"""The report of `clew xray --html`, as a reader sees it."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [pytest.mark.beyond, pytest.mark.browser]
+
+SCRIPT = """\
+import clew as torch
+from clew import nn
+
+model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
+optimizer = torch.optim.Adam(model.parameters())
+total = 0
+for _ in range(24):
+    optimizer.zero_grad()
+    loss = model(torch.ones(4, 6)).square().mean()
+    loss.backward()
+    optimizer.step()
+    total = total + loss  # grows
+loss.backward()
+"""
+
+
+@pytest.fixture
+def report(tmp_path, script_environment):
+    """What clew xray writes about a script that leaks and ends in an error."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    command = [sys.executable, "-m", "clew.cli", "xray", "--html", "report.html", "train.py"]
+    ran = subprocess.run(command, cwd=tmp_path, env=script_environment, capture_output=True, text=True, timeout=100)
+    assert ran.returncode == 1
+    assert "GraphFreedError" in ran.stderr
+    return (tmp_path / "report.html").read_text()
+
+
+def test_each_section(report, opened):
+    reader = opened(report, wait_for="main")
+    page = reader.page
+    assert page.locator("[role=tab]").all_inner_texts() == ["Error", "Summary", "Graph", "Memory", "Growth"]
+
+    def visible(tab):
+        page.get_by_role("tab", name=tab).click()
+        shown = page.locator("section:visible")
+        assert shown.count() == 1
+        return shown.inner_text()
+
+    error = visible("Error")
+    assert "Trying to backward through the graph a second time" in error
+    assert "train.py:9" in error  # made
+    assert "train.py:10" in error  # freed
+    summary = visible("Summary")
+    assert "nodes built" in summary
+    assert "optimizer" in summary
+    assert "Alive at the peak" in visible("Memory")
+    growth = visible("Growth")
+    assert "total" in growth
+    assert "train.py:12" in growth
+
+
+def test_the_graph_of_a_step(report, opened):
+    reader = opened(report, wait_for="main")
+    reader.page.get_by_role("tab", name="Graph").click()
+    reader.page.wait_for_selector(".graph[data-ready=yes]")
+    assert "TanhBackward0" in reader.boxes()
+    assert "model.0.weight" in reader.boxes()
+    reader.at_moment(0)
+    assert "held" in reader.classes("TanhBackward0")
+    reader.at_moment(1)
+    assert "freed" in reader.classes("TanhBackward0")
+    assert reader.text(".moment").endswith("after backward 16 at train.py:10")
+    reader.click("TanhBackward0")
+    panel = reader.text(".panel")
+    assert "train.py:9" in panel
+    assert "loss = model(torch.ones(4, 6)).square().mean()" in panel
+    assert "freed" in panel
+
+
+def test_the_chart_tells_what_is_under_the_pointer(report, opened):
+    reader = opened(report, wait_for="main")
+    reader.page.get_by_role("tab", name="Memory").click()
+    reader.page.locator(".chart svg").hover()
+    assert "KiB" in reader.text(".chart .note") or " B" in reader.text(".chart .note")
