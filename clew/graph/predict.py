@@ -16,62 +16,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from .. import _core
 from ..memory import stats
-from ..ops.creation import zeros
 from .protocol import Node, is_tensor
+from .rule_costs import Buffer, Gradient, Rule, dense, guessed, measured
 from .walk import walk
-
-
-class _Buffer:
-    """The memory of a gradient on its way; it goes when the last gradient that lies in it has gone."""
-
-    __slots__ = ("nbytes", "references")
-
-    def __init__(self, nbytes: int) -> None:
-        self.nbytes = nbytes
-        self.references = 0
-
-
-@dataclass(slots=True)
-class _Gradient:
-    """A gradient without numbers."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: Any
-    buffer: _Buffer | None  # None: memory that is there anyway, such as a view of a saved tensor
-    is_view: bool = False
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * int(self.dtype.itemsize)
-
-
-@dataclass(slots=True)
-class _Result:
-    """What a rule made for one input: fresh memory (its bytes), an incoming gradient's, or what is there anyway."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: Any
-    is_view: bool
-    source: str
-    index: int  # of the incoming gradient, or of the fresh memory
-    nbytes: int
-
-
-@dataclass(slots=True)
-class _Rule:
-    """What was measured of a rule."""
-
-    most: int  # bytes at once, results included
-    results: tuple[_Result | None, ...]
 
 
 class _Memory:
@@ -80,21 +31,21 @@ class _Memory:
     def __init__(self) -> None:
         self.live = self.peak = stats().live
 
-    def take(self, nbytes: int) -> _Buffer:
+    def take(self, nbytes: int) -> Buffer:
         self.live += nbytes
         self.peak = max(self.peak, self.live)
-        return _Buffer(nbytes)
+        return Buffer(nbytes)
 
     def touch(self, nbytes: int) -> None:
         """So many more for a moment."""
         self.peak = max(self.peak, self.live + nbytes)
 
-    def hold(self, gradient: _Gradient) -> _Gradient:
+    def hold(self, gradient: Gradient) -> Gradient:
         if gradient.buffer is not None:
             gradient.buffer.references += 1
         return gradient
 
-    def drop(self, gradient: _Gradient) -> None:
+    def drop(self, gradient: Gradient) -> None:
         if gradient.buffer is None:
             return
         gradient.buffer.references -= 1
@@ -151,7 +102,7 @@ class _Play:
                     f"{node.made_at}) was freed by {by}; make the value again"
                 )
         self._retain = retain_graph
-        self._rules: dict[object, _Rule] = {}
+        self._rules: dict[object, Rule] = {}
         self._waiting = dict.fromkeys(nodes, 0)
         for node in nodes:
             for below, _ in node.next_functions:
@@ -159,7 +110,7 @@ class _Play:
                     self._waiting[below] += 1
         self._saved = _SavedBytes(nodes)
         self._memory = _Memory()
-        self._pending: dict[tuple[Node, int], _Gradient] = {}
+        self._pending: dict[tuple[Node, int], Gradient] = {}
         self._ready: list[tuple[int, int, Node]] = []
         self._roots = roots
 
@@ -177,15 +128,15 @@ class _Play:
     def _push(self, node: Any) -> None:
         heapq.heappush(self._ready, (-node._sequence_nr(), len(self._ready), node))
 
-    def _fresh(self, shape: tuple[int, ...], dtype: Any, buffer: _Buffer) -> _Gradient:
-        return self._memory.hold(_Gradient(shape, _dense(shape), dtype, buffer))
+    def _fresh(self, shape: tuple[int, ...], dtype: Any, buffer: Buffer) -> Gradient:
+        return self._memory.hold(Gradient(shape, dense(shape), dtype, buffer))
 
     def _evaluate(self, node: Any) -> None:
         incoming = [self._pending.pop((node, index), None) for index in range(len(node.outputs))]
         if node.name() == "AccumulateGrad":
             self._accumulate(node, incoming[0])
             return
-        results: list[_Gradient | None] = [None] * len(node.next_functions)
+        results: list[Gradient | None] = [None] * len(node.next_functions)
         if any(gradient is not None for gradient in incoming):
             results = self._apply(node, incoming)
             if not self._retain:
@@ -202,11 +153,11 @@ class _Play:
             if self._waiting[below] == 0:
                 self._push(below)
 
-    def _apply(self, node: Any, incoming: Sequence[_Gradient | None]) -> list[_Gradient | None]:
+    def _apply(self, node: Any, incoming: Sequence[Gradient | None]) -> list[Gradient | None]:
         rule = self._rule(node, incoming)
         self._memory.touch(rule.most)
-        fresh: dict[int, _Buffer] = {}
-        results: list[_Gradient | None] = []
+        fresh: dict[int, Buffer] = {}
+        results: list[Gradient | None] = []
         for made in rule.results:
             if made is None:
                 results.append(None)
@@ -219,11 +170,11 @@ class _Play:
             elif made.source == "incoming":
                 before = incoming[made.index]
                 buffer = before.buffer if before is not None else None
-            gradient = _Gradient(made.shape, made.strides, made.dtype, buffer, made.is_view)
+            gradient = Gradient(made.shape, made.strides, made.dtype, buffer, made.is_view)
             results.append(self._memory.hold(gradient))
         return results
 
-    def _fit(self, gradient: _Gradient, shape: Any, dtype: Any) -> _Gradient:
+    def _fit(self, gradient: Gradient, shape: Any, dtype: Any) -> Gradient:
         """As the engine does: what was broadcast is summed, what was promoted is cast."""
         shape = tuple(shape)
         if gradient.shape == shape and gradient.dtype == dtype:
@@ -233,7 +184,7 @@ class _Play:
         self._memory.drop(gradient)
         return fitted
 
-    def _add(self, node: Any, index: int, gradient: _Gradient) -> None:
+    def _add(self, node: Any, index: int, gradient: Gradient) -> None:
         into = self._pending.get((node, index))
         if into is None:
             self._pending[node, index] = gradient
@@ -249,7 +200,7 @@ class _Play:
             self._memory.drop(gradient)
             self._pending[node, index] = total
 
-    def _accumulate(self, node: Any, gradient: _Gradient | None) -> None:
+    def _accumulate(self, node: Any, gradient: Gradient | None) -> None:
         if gradient is None:
             return
         leaf = node.variable
@@ -264,9 +215,9 @@ class _Play:
 
     # Rules -----------------------------------------------------------------------------------------------------------
 
-    def _rule(self, node: Any, incoming: Sequence[_Gradient | None]) -> _Rule:
+    def _rule(self, node: Any, incoming: Sequence[Gradient | None]) -> Rule:
         if type(node) is not _core.Node or any(slot.state == "packed" for slot in node.saved):
-            return _guessed(node)
+            return guessed(node)
         key = (
             node.op,
             str(node.made_at),
@@ -277,7 +228,7 @@ class _Play:
         )
         rule = self._rules.get(key)
         if rule is None:
-            rule = self._rules[key] = _measured(node, incoming)
+            rule = self._rules[key] = measured(node, incoming)
         return rule
 
 
@@ -305,73 +256,11 @@ class _SavedBytes:
         return freed
 
 
-def _measured(node: Any, incoming: Sequence[_Gradient | None]) -> _Rule:
-    given = [None if gradient is None else _zeros(gradient) for gradient in incoming]
-    places = {gradient._storage_id: index for index, gradient in enumerate(given) if gradient is not None}
-    kept = {slot.storage for slot in node.saved if slot.storage}
-    recording = _core.MemoryTimeline()
-    results = _core.run_rule(node, given)
-    recording.stop()
-    columns = recording.columns()
-    taken, given_back, size = (
-        np.frombuffer(columns[name], dtype=np.int64) for name in ("taken_step", "given_step", "bytes")
-    )
-    steps = np.concatenate([taken, given_back[given_back >= 0]])
-    changes = np.concatenate([size, -size[given_back >= 0]])[np.argsort(steps)]
-    most = max(0, int(np.cumsum(changes).max())) if len(changes) else 0
-    numbers: dict[int, int] = {}
-    found: list[_Result | None] = []
-    for result, (below, _) in zip(results, node.next_functions, strict=True):
-        if result is None or below is None:
-            found.append(None)
-            continue
-        storage = result._storage_id
-        if storage in places:
-            source, index = "incoming", places[storage]
-        elif storage in kept:
-            source, index = "there", 0
-        else:
-            source, index = "fresh", numbers.setdefault(storage, len(numbers))
-        shape, strides = tuple(result.shape), tuple(result.stride())
-        found.append(_Result(shape, strides, result.dtype, result._is_view(), source, index, result._storage_nbytes))
-    return _Rule(most, tuple(found))
-
-
-def _guessed(node: Any) -> _Rule:
-    """A rule that is not ours to run: fresh gradients, and what hooks unpack in their original size."""
-    results: list[_Result | None] = []
-    most = sum(slot.view_nbytes for slot in node.saved if slot.state == "packed")
-    for number, (below, index) in enumerate(node.next_functions):
-        if below is None:
-            results.append(None)
-            continue
-        shape, dtype = below.outputs[index]
-        nbytes = math.prod(shape) * int(dtype.itemsize)
-        most += nbytes
-        results.append(_Result(tuple(shape), _dense(shape), dtype, False, "fresh", number, nbytes))
-    return _Rule(most, tuple(results))
-
-
-def _zeros(gradient: _Gradient) -> Any:
-    """Zeros that lie in memory as the gradient will."""
-    reach = 1 + sum((size - 1) * stride for size, stride in zip(gradient.shape, gradient.strides, strict=True))
-    memory = zeros((max(0, reach) if all(gradient.shape) else 0,), dtype=gradient.dtype)
-    return memory.as_strided(gradient.shape, gradient.strides)
-
-
-def _dense(shape: Sequence[int]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(1, size)
-    return tuple(reversed(strides))
-
-
-def _alone(gradient: _Gradient) -> bool:
+def _alone(gradient: Gradient) -> bool:
     """Whether the engine may add to it in place."""
     return (
         gradient.buffer is not None
         and gradient.buffer.references == 1
         and not gradient.is_view
-        and gradient.strides == _dense(gradient.shape)
+        and gradient.strides == dense(gradient.shape)
     )
