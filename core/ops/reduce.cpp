@@ -69,6 +69,7 @@ struct MeanAll {
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "mean(Tensor self, *, dtype? dtype=None)",
                                  .node = "MeanBackward0",
+                                 .flags = kBoth | kOutArgument,
                                  .domain = "real",
                                  .doc = "The mean of all elements; of none it is NaN."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

@@ -45,6 +45,7 @@ struct ExtremumAll {
     static constexpr OpText text{
         .schema = largest ? "max(Tensor self)" : "min(Tensor self)",
         .node = largest ? "MaxBackward1" : "MinBackward1",
+        .flags = kBoth | kOutArgument,
         .domain = "real",
         .doc = largest
                    ? "The largest element (NaN wins; equals share the gradient evenly); with dim, the largest along "

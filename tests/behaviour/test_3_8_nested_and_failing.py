@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from behaviour_support import assert_close, assert_equal, collector_off, live_bytes, nodes_of
@@ -206,24 +205,20 @@ def test_3_8_gradients_in_flight_are_freed_by_an_exception(torch):
 
 
 INTERRUPTED = """
-import sys, time
+import sys
 
 x = torch.ones(1, requires_grad=True)
 y = x
 for _ in range(int(sys.argv[1])):
     y = -y
-began = time.perf_counter()
-y.backward(retain_graph=True)
-whole = time.perf_counter() - began
-x.grad = None
-print(whole, flush=True)
+hook = y.register_hook(lambda gradient: print("running", flush=True))
 try:
-    began = time.perf_counter()
     y.backward(retain_graph=True)
-    print("not interrupted")
+    print("ran to its end")
 except KeyboardInterrupt:
-    print(time.perf_counter() - began)
-assert x.grad is None
+    print("interrupted")
+assert x.grad is None  # it did not get there
+hook.remove()
 y.backward()
 assert x.grad.tolist() == [1.0]
 """
@@ -236,11 +231,10 @@ def test_3_8_ctrl_c_stops_a_long_backward(torch, tmp_path, script_environment):
     command = [sys.executable, str(script), str(3_000_000)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=script_environment) as running:
         try:
-            whole = float(running.stdout.readline())
-            time.sleep(whole / 5)
+            assert running.stdout.readline() == "running\n"
             os.kill(running.pid, signal.SIGINT)
             output, _ = running.communicate(timeout=60)
         finally:
             running.kill()
     assert running.returncode == 0
-    assert float(output) < whole * 0.7, "stopped before its end"
+    assert output == "interrupted\n"

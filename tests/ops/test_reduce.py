@@ -214,3 +214,8 @@ def test_count_nonzero():
         check("count_nonzero", numpy.eye(3, 4, dtype=dtype))
         check("count_nonzero", numpy.eye(3, 4, dtype=dtype), 1)
         check("count_nonzero", strided(numpy.eye(3, 4, dtype=dtype)), kwargs={"dim": (0, 1)})
+
+
+@pytest.mark.parametrize("name", ["mean", "max", "min"])
+def test_out_of_a_reduction_to_one_number(name):
+    check_out(name, sample((2, 3)))
