@@ -236,7 +236,7 @@ void Run::send(Node& node, std::span<Tensor> results) {
 class RuleGuard {
 public:
     explicit RuleGuard(const Node& node) : before_(running_node) {
-        if (!timelines.empty()) running_node = {{node.code, node.instruction}, node.sequence, true};
+        if (a_timeline_runs) running_node = {{node.code, node.instruction}, node.sequence, true};
     }
     ~RuleGuard() { running_node = before_; }
     RuleGuard(const RuleGuard&) = delete;

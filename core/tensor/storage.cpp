@@ -30,7 +30,8 @@ StorageRef Storage::make(std::int64_t bytes) {
     }
     storage->bytes = bytes;
     count_data(bytes);
-    if (!timelines.empty()) tell_timelines_taken(storage, bytes);
+    if (a_timeline_runs) [[unlikely]]
+        tell_timelines_taken(storage, bytes);
     return StorageRef::steal(storage);
 }
 
@@ -54,7 +55,8 @@ void destroy(Storage* storage) {
         return;
     }
     uncount_data(storage->bytes);
-    if (!timelines.empty()) tell_timelines_given(storage);
+    if (a_timeline_runs) [[unlikely]]
+        tell_timelines_given(storage);
     if (storage->in_place) {
         pool_give(storage, sizeof(Storage) + static_cast<std::size_t>(storage->bytes));
     } else {

@@ -9,6 +9,7 @@
 namespace clew {
 
 std::vector<Timeline*> timelines;
+bool a_timeline_runs = false;
 thread_local constinit RunningNode running_node;
 
 namespace {
@@ -18,7 +19,10 @@ std::int64_t now() {
 }
 }  // namespace
 
-Timeline::Timeline() : live_at_start(memory_stats.live), start_ns_(now()) { timelines.push_back(this); }
+Timeline::Timeline() : live_at_start(memory_stats.live), start_ns_(now()) {
+    timelines.push_back(this);
+    a_timeline_runs = true;
+}
 
 Timeline::~Timeline() {
     stop();
@@ -26,7 +30,10 @@ Timeline::~Timeline() {
         if (site.code) runtime.release(site.code);
 }
 
-void Timeline::stop() { std::erase(timelines, this); }
+void Timeline::stop() {
+    std::erase(timelines, this);
+    a_timeline_runs = !timelines.empty();
+}
 
 std::int32_t Timeline::site_index(Site site) {
     if (site.code == nullptr) return -1;

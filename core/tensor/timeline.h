@@ -50,8 +50,9 @@ private:
 };
 
 extern std::vector<Timeline*> timelines;  // those that run: usually none
-void tell_timelines_taken(const Storage* storage, std::int64_t bytes);
-void tell_timelines_given(const Storage* storage);
+extern bool a_timeline_runs;              // all that storages ask
+[[gnu::cold]] void tell_timelines_taken(const Storage* storage, std::int64_t bytes);
+[[gnu::cold]] void tell_timelines_given(const Storage* storage);
 
 // The node whose rule this thread runs; set by the engine while a timeline runs.
 struct RunningNode {
