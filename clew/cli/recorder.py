@@ -77,7 +77,6 @@ class Recorder:
         self.backwards: dict[tuple[str, int], Backward] = {}
         self.last: Backward | None = None
         self._limit = limit
-        self._own_ns = 0
         self._start: tuple[int, Mapping[str, int]] = (0, {})
         self._names: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._name_searches = 0
@@ -91,7 +90,7 @@ class Recorder:
             self._modules = record_modules()
             self._diary = self._modules.__enter__()
             self._step = Timeline(self._diary).__enter__()
-        self._start = perf_counter_ns(), _core.timings()
+        self._start = perf_counter_ns() - events.Spent.total, _core.timings()
         self._backward_ns = self._start[1]["backward"]
 
     def stop(self) -> None:
@@ -109,7 +108,6 @@ class Recorder:
         return ended
 
     def _before_backward(self, roots: tuple[Node, ...]) -> None:
-        entered = perf_counter_ns()
         frames = user_frames(sys._getframe(1))
         if frames and not _core.backward_serial() and threading.current_thread() is threading.main_thread():
             key = (frames[0].f_code.co_filename, frames[0].f_lineno)
@@ -118,22 +116,18 @@ class Recorder:
             # A graph is drawn before it is freed. Which backward is the last one cannot be known.
             if (self.at is None or self.at == key) and (number & (number - 1)) == 0:
                 self._drawn = draw(roots, params=self._named(self._leaf_names(roots, frames), roots))
-        self._own_ns += perf_counter_ns() - entered
 
     def _named(self, names: Mapping[int, str], roots: tuple[Node, ...]) -> Mapping[str, Any]:
         leaves = {id(leaf): leaf for leaf in map(_variable, walk(roots)) if leaf is not None}
         return {name: leaves[key] for key, name in names.items() if key in leaves}
 
     def _after_backward(self, roots: tuple[Node, ...], release: Release | None) -> None:
-        entered = perf_counter_ns()
-        now = (entered - self._own_ns, _core.timings())
+        now = (events.Spent.entered - events.Spent.total, _core.timings())
         frames = user_frames(sys._getframe(1))
         if frames and not self._is_nested(now[1]):
             backward = self._note(frames, now, roots)
             if self._draws and threading.current_thread() is threading.main_thread():
                 self._note_step(backward, release)
-        del roots
-        self._own_ns += perf_counter_ns() - entered
 
     def _is_nested(self, timings: Mapping[str, int]) -> bool:
         """Whether this backward ran inside another, as those of `checkpoint` do: it is part of that one."""
