@@ -164,12 +164,16 @@ def python_signature(name: str, function: Any, *, in_tensor: bool) -> str:
     return f"def {name}({', '.join(parts)}) -> {result}: ..."
 
 
+BUFFER_NAMES = {"__buffer__", "__release_buffer__"}  # from Python 3.12 on; the stubs are the same for all versions
+
+
 def own_members(kind: type) -> dict[str, Any]:
     """The members that it does not have from object."""
     found = {name: inspect.getattr_static(kind, name) for name in sorted(dir(kind))}
     return {
         name: value
         for name, value in found.items()
+        if name not in BUFFER_NAMES
         if name not in OBJECT_NAMES or value is not inspect.getattr_static(object, name)
     }
 
