@@ -1,7 +1,6 @@
 """1.3 Each pass makes a new graph; it goes at once, without recursion, when its last result goes.
 1.4 Control flow is Python's."""
 
-import time
 import weakref
 
 import pytest
@@ -229,21 +228,22 @@ def test_1_4_a_branch_that_was_not_taken_is_not_in_the_graph(torch):
 
 
 @pytest.mark.beyond
-def test_1_4_changing_the_graph_at_each_step_is_no_slower(torch):
+def test_1_4_changing_the_graph_at_each_step_takes_no_more(torch):
+    """Nothing is prepared for a graph that has not been seen before; the time is for the benchmarks to tell."""
+
     def step(x, width, length):
         y = x[:width]
         for _ in range(length):
             y = y * 1.01
         y.sum().backward()
 
-    def seconds(widths):
+    def work(widths):
         x = torch.ones(64, requires_grad=True)
-        began = time.perf_counter()
+        step(x, 1, 1)
+        before = torch._core.graph_counters()["nodes_built"], torch.memory.stats()
         for width in widths:
             step(x, width, 20)
-        return time.perf_counter() - began
+        after = torch._core.graph_counters()["nodes_built"], torch.memory.stats()
+        return after[0] - before[0], after[1].allocations - before[1].allocations, after[1].objects - before[1].objects
 
-    same, changing = [32] * 60, list(range(2, 62))
-    best_same = min(seconds(same) for _ in range(15))
-    best_changing = min(seconds(changing) for _ in range(15))
-    assert best_changing < 1.6 * best_same
+    assert work([32] * 60) == work(range(2, 62))

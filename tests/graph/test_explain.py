@@ -7,7 +7,6 @@ import dataclasses
 import io
 import re
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
@@ -471,13 +470,10 @@ def test_ten_million_nodes() -> None:
     z = x
     for _ in range(10_000_000):
         z = z.sin()
-    begin = time.perf_counter()
     told = clew.explain(z)
-    taken = time.perf_counter() - begin
     assert told.totals.nodes == 10_000_000
     assert told.totals.graph_only_bytes == 4 * (10_000_000 - 1)  # the leaf has its own
     assert len(told.nodes) == 200
-    assert taken < 30  # about 8 s
 
 
 def test_html(x: Any) -> None:
