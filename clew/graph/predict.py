@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import _core
 from ..memory import stats
-from .protocol import Node, is_tensor
+from .protocol import Node, tensors_of
 from .rule_costs import Buffer, Gradient, Rule, dense, guessed, measured
 from .walk import walk
 
@@ -79,10 +79,7 @@ def predict_peak(tensors: Any, *, retain_graph: bool = False) -> int:
     >>> clew.memory.stats().peak == expected
     True
     """
-    roots = [tensors] if is_tensor(tensors) else tensors
-    if not isinstance(roots, Sequence) or not roots or not all(is_tensor(root) for root in roots):
-        got = type(tensors).__name__
-        raise TypeError(f"predict_peak: expected a tensor or a sequence of tensors, got {got}; pass your loss")
+    roots = tensors_of("predict_peak", tensors)
     for root in roots:
         if root.grad_fn is None:
             raise RuntimeError("predict_peak: expected a tensor with a graph, got one without grad_fn; see explain(x)")

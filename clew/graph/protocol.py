@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeGuard
 
 from .records import Lost, Release, SavedSlot, Site
@@ -58,3 +59,16 @@ def is_node(x: object) -> TypeGuard[Node]:
 def is_tensor(x: object) -> TypeGuard[Tensor]:
     """Whether it has a place in a graph, or could have one."""
     return hasattr(x, "grad_fn")
+
+
+def tensors_of(op: str, x: Any) -> list[Any]:
+    """What a backward would start from: a tensor, or a sequence of tensors.
+
+    Raises:
+        TypeError: it is neither. ``op`` is who asks.
+    """
+    tensors = [x] if is_tensor(x) else x
+    if not isinstance(tensors, Sequence) or not tensors or not all(is_tensor(tensor) for tensor in tensors):
+        got = type(x).__name__
+        raise TypeError(f"{op}: expected a tensor or a sequence of tensors, got {got}; pass your loss")
+    return list(tensors)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from .. import _core
 from .explanation import Place
-from .protocol import Node, is_tensor
+from .protocol import Node, is_tensor, tensors_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,9 @@ def step(
     >>> x.grad
     tensor([6.])
     """
-    roots = [tensors] if is_tensor(tensors) else tensors
-    if not isinstance(roots, Sequence) or not roots or not all(is_tensor(root) for root in roots):
-        got = type(tensors).__name__
-        raise TypeError(f"step: expected a tensor or a sequence of tensors, got {got}; pass your loss")
+    roots = tensors_of("step", tensors)
     gradients: list[Any] | None = None if gradient is None else [gradient] if is_tensor(gradient) else list(gradient)
-    return _steps(_core.stepped_backward(list(roots), gradients, retain_graph, create_graph))
+    return _steps(_core.stepped_backward(roots, gradients, retain_graph, create_graph))
 
 
 def _steps(run: Any) -> Iterator[Step]:

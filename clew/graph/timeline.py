@@ -114,16 +114,31 @@ class Timeline:
         numbers: _Numbers = self._columns[name]
         return numbers
 
+    def _in_order(self, taken: _Numbers, given: _Numbers, released: _Numbers) -> _Numbers:
+        """What belongs to each block that was taken, given back, or released from before, in the order of events."""
+        return np.concatenate([taken, given[self._is_given], released])[self._order]
+
+    @cached_property
+    def _is_given(self) -> NDArray[np.bool_]:
+        return self._column("given_step") >= 0
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        given = self._column("given_step")[self._is_given]
+        return np.argsort(
+            np.concatenate([self._column("taken_step"), given, self._column("release_step")]), kind="stable"
+        )
+
+    @cached_property
+    def _changes(self) -> _Numbers:
+        size = self._column("bytes")
+        return self._in_order(size, -size, -self._column("release_bytes"))
+
     @cached_property
     def _steps(self) -> tuple[_Numbers, _Numbers]:
         """The numbers of all changes in order, and the live bytes after each."""
-        given = self._column("given_step")
-        is_given = given >= 0
-        steps = np.concatenate([self._column("taken_step"), given[is_given], self._column("release_step")])
-        size = self._column("bytes")
-        changes = np.concatenate([size, -size[is_given], -self._column("release_bytes")])
-        order = np.argsort(steps, kind="stable")
-        return steps[order], self._columns["live_at_start"] + np.cumsum(changes[order])
+        steps = self._in_order(self._column("taken_step"), self._column("given_step"), self._column("release_step"))
+        return steps, self._columns["live_at_start"] + np.cumsum(self._changes)
 
     @property
     def allocations(self) -> int:
@@ -199,39 +214,29 @@ class Timeline:
     def series(self, most_lines: int = 12) -> Series:
         """Bytes over time, stacked by line, for a chart: the lines that held most at some moment, and all others."""
         groups, keys = self._groups
-        given = self._column("given_step")
-        is_given = given >= 0
-        size = self._column("bytes")
-        earlier = len(self._column("release_step"))
-        steps = np.concatenate([self._column("taken_step"), given[is_given], self._column("release_step")])
-        changes = np.concatenate([size, -size[is_given], -self._column("release_bytes")])
-        owners = np.concatenate([groups, groups[is_given], np.full(earlier, len(keys), dtype=np.int64)])
-        times = np.concatenate(
-            [self._column("taken_ns"), self._column("given_ns")[is_given], np.full(earlier, -1, dtype=np.int64)]
-        )
-        order = np.argsort(steps, kind="stable")
-        most = _most_of_each(owners[order], changes[order], len(keys))
+        changes, released = self._changes, np.ones_like(self._column("release_step"))
+        owners = self._in_order(groups, groups, len(keys) * released)
+        times = self._in_order(self._column("taken_ns"), self._column("given_ns"), -released)
+        most = _most_of_each(owners, changes, len(keys))
         chosen = np.argsort(-most, kind="stable")[:most_lines]
         row_of = np.full(len(keys) + 1, len(chosen), dtype=np.int64)
         row_of[chosen] = np.arange(len(chosen))
         row_of[-1] = len(chosen) + 1
-        rows, ordered = row_of[owners[order]], changes[order]
-        kept = self._points(order, steps)
-        values = np.stack([np.cumsum(np.where(rows == row, ordered, 0))[kept] for row in range(len(chosen) + 2)])
+        rows, kept = row_of[owners], self._points()
+        values = np.stack([np.cumsum(np.where(rows == row, changes, 0))[kept] for row in range(len(chosen) + 2)])
         values[-1] += int(self._columns["live_at_start"])
-        seconds = np.maximum(np.maximum.accumulate(times[order])[kept] / 1e9, 0)
+        seconds = np.maximum(np.maximum.accumulate(times)[kept] / 1e9, 0)
         names = [keys[number] for number in chosen.tolist()]
         labels = [Share(place, module, phase, 0, 0).label for place, module, phase in names]
         return Series(seconds, (*labels, "other lines", "from before"), values)
 
-    def _points(self, order: NDArray[np.intp], steps: _Numbers) -> NDArray[np.intp]:
+    def _points(self) -> NDArray[np.intp]:
         """Which changes to draw: all, or as many as can be told apart, the peak always."""
-        count = len(order)
-        if count <= _MOST_POINTS:
-            return np.arange(count)
-        kept = np.linspace(0, count - 1, _MOST_POINTS).astype(np.intp)
-        peak = np.flatnonzero(steps[order] == self._peak_step())
-        return np.unique(np.concatenate([kept, peak]))
+        steps, _ = self._steps
+        if len(steps) <= _MOST_POINTS:
+            return np.arange(len(steps))
+        kept = np.linspace(0, len(steps) - 1, _MOST_POINTS).astype(np.intp)
+        return np.unique(np.concatenate([kept, np.flatnonzero(steps == self._peak_step())]))
 
     def chrome_trace(self) -> dict[str, Any]:
         """Bytes over time in the format of Chrome's tracing and of Perfetto: counters, one a line, and the peak."""
