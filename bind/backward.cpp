@@ -2,6 +2,7 @@
 
 #include "bind/culprits.h"
 #include "bind/errors.h"
+#include "bind/node_attributes.h"
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/leaf.h"
@@ -203,18 +204,9 @@ std::unique_ptr<SteppedBackward> stepped_backward(PyObject* tensors, PyObject* g
 
 namespace {
 
-PyObject* release_object(const Ref<Release>& record) {
-    if (!record) Py_RETURN_NONE;
-    PyObject* module = checked(PyImport_ImportModule("clew.graph.records"));
-    PyObject* made = PyObject_CallMethod(module, "Release", "sNK", record->kind, site_object(record->site),
-                                         static_cast<unsigned long long>(record->serial));
-    Py_DECREF(module);
-    return checked(made);
-}
-
 void notify(const std::vector<Tensor>& roots, const Ref<Release>& release) {
     const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(root_nodes(roots)),
-                 record = Handle::steal(release_object(release));
+                 record = release ? Handle::steal(release_object(release.get())) : Handle::borrow(Py_None);
     Py_DECREF(checked(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(listener.get()),
                                                    static_cast<PyObject*>(nodes.get()),
                                                    static_cast<PyObject*>(record.get()), nullptr)));
