@@ -1,11 +1,11 @@
 #include "core/kernels/small_gemm.h"
 
 // Note [Small products]
-// The result is made in tiles of 4 rows by 2 vectors, whose sums stay in registers while k runs: each step loads two
-// vectors of b and four single elements of a. So b and out want their columns side by side, a may lie any way. A
-// product whose result lies the other way is turned over (out' = b' @ a'); a panel of b that lies the other way is
-// first packed into a buffer on the stack. What is left of the columns goes to narrower and narrower vectors, at last
-// to single columns.
+// Nothing is packed. The result is made in tiles of up to 12 rows by 2 vectors, whose sums stay in registers while k
+// runs: each step loads two vectors of b and single elements of a. So b and out want their columns side by side, a may
+// lie any way. A product whose result lies the other way is turned over (out' = b' @ a'); a panel of b that lies the
+// other way is first packed into a buffer on the stack. What is left of the columns goes to narrower and narrower
+// vectors, at last to single columns; what is left of the rows to lower tiles.
 //
 // Here alone a * b + c may be one fused instruction: it is twice as fast, and OpenBLAS does the same.
 #ifndef __clang__
@@ -18,11 +18,11 @@ namespace {
 using Index = std::int64_t;
 
 #if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
+constexpr int kVectorBytes = 64, kRows = 12;
 #elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
+constexpr int kVectorBytes = 32, kRows = 6;
 #else
-constexpr int kVectorBytes = 16;
+constexpr int kVectorBytes = 16, kRows = 6;
 #endif
 constexpr int kNarrowest = 16;     // bytes of a vector: what is narrower goes by single columns
 constexpr Index kPackedRows = 64;  // of b, at a time
@@ -53,14 +53,18 @@ template <class T, int Bytes, int Vectors, int Rows>
     using Loose = typename VectorOf<T, Bytes>::loose;
     constexpr int lanes = Bytes / static_cast<int>(sizeof(T));
     Vector sums[Rows][Vectors] = {};
+    // An address can hold one, two or four times a register, not eleven times: so a pointer to every fourth row.
+    const T* fours[(Rows + 3) / 4];
+    for (int i = 0; i < (Rows + 3) / 4; ++i) fours[i] = a + 4 * i * a_row;
     for (Index step = 0; step < k; ++step) {
         Vector right[Vectors];
         for (int v = 0; v < Vectors; ++v) right[v] = *reinterpret_cast<const Loose*>(b + v * lanes);
+#pragma GCC unroll 12
         for (int r = 0; r < Rows; ++r) {
-            const T left = a[r * a_row];
+            const T left = fours[r / 4][r % 4 * a_row];
             for (int v = 0; v < Vectors; ++v) sums[r][v] += right[v] * left;
         }
-        a += a_column;
+        for (int i = 0; i < (Rows + 3) / 4; ++i) fours[i] += a_column;
         b += b_stride;
     }
     const Index out_row = target.out.row_stride, out_column = target.out.column_stride;
@@ -95,7 +99,9 @@ void panel(Index m, Index k, const Matrix<const T>& left, const T* b, Index b_st
         out += Rows * target.out.row_stride;
         m -= Rows;
     };
-    while (m >= 4) run.template operator()<4>();
+    while (m >= kRows) run.template operator()<kRows>();
+    if (kRows > 8 && m >= 8) run.template operator()<8>();
+    if (m >= 4) run.template operator()<4>();
     if (m >= 2) run.template operator()<2>();
     if (m == 1) run.template operator()<1>();
 }
