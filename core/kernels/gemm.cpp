@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/base/threads.h"
+#include "core/kernels/dots.h"
 #include "core/kernels/integer_gemm.h"
 #include "core/kernels/packed_gemm.h"
 #include "core/kernels/scratch.h"
@@ -13,6 +14,8 @@ namespace clew::kernels {
 namespace {
 
 using Index = std::int64_t;
+
+Index parts_of(Index size, Index most) { return (size + most - 1) / most; }
 
 template <class T>
 struct Batch {
@@ -28,13 +31,17 @@ struct Products {  // out[i] (m x n) = alpha * a[i] @ b[i] + beta * out[i]
     Batch<const T> a, b;
     Batch<T> out;
     T alpha, beta;
+
+    Products turned() const { return {count, n, m, k, b.turned(), a.turned(), out.turned(), alpha, beta}; }
 };
 
 // Note [What is worth packing]
-// Measured on Zen 5. Where b's columns lie side by side, packing pays once a panel of b no longer fits the first-level
-// cache as it lies; where they don't (x @ w.T), almost at once.
-bool is_small(Index m, Index n, Index k, Index b_column_stride) {
-    return m * n * k <= (b_column_stride == 1 ? 1000000 : 4096) || k == 0;
+// Measured on Zen 5. Where b's columns lie side by side, packing pays once there are many rows and a panel of b no
+// longer fits the first-level cache as it lies; where they don't (x @ w.T), almost at once.
+template <class T>
+bool is_small(const Products<T>& p) {
+    const Index work = p.m * p.n * p.k;
+    return p.k == 0 || work <= 4096 || (p.b.first.column_stride == 1 && (work <= 1000000 || p.m <= 24));
 }
 
 template <class T>
@@ -64,7 +71,6 @@ void small_products(const Products<T>& p) {
 constexpr Index kSteps = 320, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
 constexpr Index kTaskWork = Index{1} << 20;  // multiplications that are worth another thread
 
-Index parts_of(Index size, Index most) { return (size + most - 1) / most; }
 // The size of `parts` even parts, in multiples of `unit`.
 Index part_size(Index size, Index parts, Index unit) { return parts_of(parts_of(size, parts), unit) * unit; }
 
@@ -159,6 +165,39 @@ void packed_products(const Products<T>& p) {
         parallel_for(p.count, std::max<Index>(1, kTaskWork / work), some);
 }
 
+// Note [Thin products]
+// With few rows or columns, packing the other operand costs as much as the product. Where both have their terms side
+// by side, each element is a sum along memory.
+constexpr Index kThin = 8;
+
+template <class T>
+bool is_thin(const Products<T>& p) {
+    return p.a.first.column_stride == 1 && p.b.first.row_stride == 1 && p.k >= 128 &&
+           (std::min(p.m, p.n) <= kThin || (p.k >= 1024 && p.m * p.n <= 1024));
+}
+
+template <class T>
+void thin_products(const Products<T>& p) {
+    const auto loops = dots().of<T>();
+    const bool by_rows = p.m >= p.n;
+    const Index lines = by_rows ? p.m : p.n, work = p.m * p.n * p.k;
+    const Index grain = std::max<Index>(16, (Index{1} << 18) / (work / lines)) / 4 * 4;
+    const Index parts = parts_of(lines, grain);
+    const auto some = [&](Index begin, Index end) {
+        for (Index task = begin; task < end; ++task) {
+            const Index i = task / parts, line = task % parts * grain, count = std::min(grain, lines - line);
+            const T* a = p.a[i].data;
+            const T* b = p.b[i].data;
+            Matrix<T> out = p.out[i];
+            (by_rows ? a : b) += line * (by_rows ? p.a.first.row_stride : p.b.first.column_stride);
+            out.data += line * (by_rows ? out.row_stride : out.column_stride);
+            loops(by_rows ? count : p.m, by_rows ? p.n : count, p.k, a, p.a.first.row_stride, b,
+                  p.b.first.column_stride, out, p.alpha, p.beta);
+        }
+    };
+    parallel_for(p.count * parts, parts > 1 ? 1 : std::max<Index>(1, (Index{1} << 18) / work), some);
+}
+
 template <class T>
 void products(Products<T> p) {
     const Index a_rows = p.a.first.row_stride, out_rows = p.out.first.row_stride;
@@ -166,9 +205,9 @@ void products(Products<T> p) {
         p.m *= p.count;  // one b for all, and the rows of the others follow each other: one tall product
         p.count = 1;
     }
-    if (is_small(p.m, p.n, p.k, p.b.first.column_stride)) return small_products(p);
-    if (p.out.first.column_stride != 1 && p.out.first.row_stride == 1)
-        p = {p.count, p.n, p.m, p.k, p.b.turned(), p.a.turned(), p.out.turned(), p.alpha, p.beta};
+    if (is_thin(p)) return thin_products(p);
+    if (is_small(p)) return small_products(p);
+    if (p.out.first.column_stride != 1 && p.out.first.row_stride == 1) p = p.turned();
     packed_products(p);
 }
 
