@@ -133,9 +133,12 @@ def show(figures: dict[str, Any]) -> None:
     plain_rows = [row for row in rows if row["group"] != "sweep"]
     if plain_rows:
         print(report.plain(report.table(plain_rows)))
-    for threads in sorted({row["threads"] for row in rows if row["group"] == "sweep"}):
+    for threads in sorted({row["threads"] for row in rows}):
+        lines = report.sweep_table(rows, threads)
+        if not lines:
+            continue
         print(f"\nOperations, {threads} threads: the faster of PyTorch and NumPy over clew (!: more than 5 % slower)")
-        print(report.plain(report.sweep_table(rows, threads)))
+        print(report.plain(lines))
     if memory:
         print("\nPeak of resident memory over the import's")
         print(report.plain(report.table(memory, "bytes")))

@@ -113,7 +113,7 @@ def _ratios(rows: Iterable[Row]) -> Iterator[Verdict]:
             continue
         for rival in ("torch", "jax", "machine"):
             bar, found = bar_of(row, rival), ratio(row, rival)
-            if bar is None or (found is None and rival not in row["results"]):
+            if bar is None or not {"clew", rival} <= set(row["results"]):
                 continue
             said = _said(row, rival) if found is None else _times(found, rival)
             asked = f"at least {_times(bar.ratio, rival)}"
@@ -154,7 +154,7 @@ def _sweep(rows: Iterable[Row]) -> Iterator[Verdict]:
     for row in rows:
         ours = best(row, "clew")
         theirs = {name: t for name in ("torch", "numpy") if (t := best(row, name)) is not None}
-        if row["group"] != "sweep" or not theirs:
+        if row["group"] != "sweep" or not theirs or "clew" not in row["results"]:
             continue
         fastest = min(theirs, key=lambda name: theirs[name])
         asked = f"at most {SLOWER_ALLOWED:.2f} of PyTorch's and NumPy's time"
@@ -185,7 +185,7 @@ def _bytes(memory: Iterable[Row]) -> Iterator[Verdict]:
     for row in memory:
         found = row["results"]
         ours, theirs = (found.get(name, {}).get("bytes") for name in ("clew", "torch"))
-        if theirs is None:
+        if theirs is None or "clew" not in found:
             continue
         said = _said(row, "torch") if ours is None else f"{ours / theirs:.2f} of it"
         is_met = ours is not None and ours <= theirs

@@ -71,6 +71,8 @@ def sweep_table(rows: Sequence[Row], threads: int) -> list[Cells]:
     """The faster of PyTorch's and NumPy's times over clew's: a line for each operation, a column for each size."""
     chosen = [row for row in rows if row["group"] == "sweep" and row["threads"] == threads]
     sizes = sorted({row["facts"]["size"] for row in chosen})
+    if not any("clew" in row["results"] for row in chosen):
+        return []
     keys = list(dict.fromkeys((row["facts"]["operation"], row["facts"]["direction"]) for row in chosen))
     found = {(row["facts"]["operation"], row["facts"]["direction"], row["facts"]["size"]): row for row in chosen}
     lines = [["", "", *(f"10^{len(str(size)) - 1}" for size in sizes)]]

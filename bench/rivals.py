@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,10 @@ from bench.workload import Run, Workload
 
 BENT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # they would choose other kernels than a user's process has
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def _as_it_is(function: Any) -> Any:
+    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,11 @@ class Rival:
     def make(self, workload: Workload, module: Any) -> Run:
         """What is timed; raises what the library raises where it cannot do the work."""
         if self.method == "eager":
-            return workload.eager(module, self._jit(module))
+            if self.compiles:
+                module.compiler.reset()  # each workload pays for its own compilation
+            return workload.eager(module, module.compile if self.compiles else _as_it_is)
         run: Run = getattr(workload, self.method)(module)
         return run
-
-    def _jit(self, module: Any) -> Callable[[Any], Any]:
-        return module.compile if self.compiles else lambda function: function
 
     def version(self, module: Any) -> str:
         try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from bench.workload import Jit, Module, Run, Workload
-from bench.workloads._shared import fill
+from bench.workloads._shared import Spec, adam, arrays, fill
 
 STEPS = 100
 
@@ -53,10 +54,26 @@ def returns_of(rewards: list[float]) -> list[float]:
     return list(centred / (centred.std() + 1e-6))
 
 
+SPEC: Spec = {"0.weight": (32, 4), "0.bias": (32,), "2.weight": (2, 32), "2.bias": (2,)}
+
+
+def episode(seed: int, logs_of: Callable[[Any], Any], number: Callable[[Any], float]) -> tuple[list[Any], list[float]]:
+    """The logarithms of the chosen actions' probabilities, and the returns. 100 steps whatever the policy does."""
+    cart, dice = Cart(seed), np.random.default_rng(seed + 1)
+    chosen, rewards = [], []
+    for _ in range(STEPS):
+        logs = logs_of(cart.observation())
+        action = int(dice.random() < math.exp(number(logs[1])))
+        chosen.append(logs[action])
+        rewards.append(cart.step(action == 1))
+    return chosen, returns_of(rewards)
+
+
 class PolicyGradient(Workload):
-    """An episode of 100 steps whatever the policy does, so that each library has the same work."""
+    """JAX takes no part: compiled, it would collect the episode first and go through it again as one batch."""
 
     name = "policy gradient, batch 1, episode of 100 steps"
+    compiled = True
     trains = True
     tolerance = 10
 
@@ -64,22 +81,44 @@ class PolicyGradient(Workload):
         model = m.nn.Sequential(m.nn.Linear(4, 32), m.nn.Tanh(), m.nn.Linear(32, 2))
         fill(m, model)
         optimizer = m.optim.Adam(model.parameters(), lr=1e-3)
+        act = jit(lambda seen: model(seen).log_softmax(1)[0])
 
-        def episode(seed: int = 0) -> Any:
-            cart, dice = Cart(seed), np.random.default_rng(seed + 1)
-            logs, rewards = [], []
-            for _ in range(STEPS):
-                log = model(m.from_numpy(cart.observation())).log_softmax(1)[0]
-                action = int(dice.random() < math.exp(log[1].item()))
-                logs.append(log[action])
-                rewards.append(cart.step(action == 1))
-            loss = -(m.stack(logs) * m.tensor(returns_of(rewards), dtype=m.float32)).sum()
+        def step(seed: int = 0) -> Any:
+            chosen, returns = episode(seed, lambda seen: act(m.from_numpy(seen)), lambda log: log.item())
+            loss = -(m.stack(chosen) * m.tensor(returns, dtype=m.float32)).sum()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             return loss
 
-        return Run(episode, check=lambda: [episode(seed) for seed in range(3)])
+        return Run(step, check=lambda: [step(seed) for seed in range(3)])
+
+    def autograd(self, autograd: Module) -> Run:
+        import autograd.numpy as anp
+        from autograd.tracer import getval
+
+        begin, apply = adam(1e-3)
+        parameters = arrays(SPEC)
+        moments = begin(np, parameters)
+
+        def loss(parameters: Any, seed: int) -> Any:
+            def logs_of(seen: Any) -> Any:
+                hidden = anp.tanh(anp.dot(seen, parameters[0].T) + parameters[1])
+                scores = (anp.dot(hidden, parameters[2].T) + parameters[3])[0]
+                return scores - anp.logaddexp(scores[0], scores[1])
+
+            chosen, returns = episode(seed, logs_of, getval)
+            return -anp.sum(anp.stack(chosen) * np.array(returns, np.float32))
+
+        both = autograd.value_and_grad(loss)
+
+        def step(seed: int = 0) -> Any:
+            nonlocal parameters, moments
+            value, gradients = both(parameters, seed)
+            parameters, moments = apply(np, parameters, gradients, moments)
+            return value
+
+        return Run(step, check=lambda: [step(seed) for seed in range(3)])
 
 
 WORKLOADS = (PolicyGradient(),)

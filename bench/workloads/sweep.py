@@ -22,7 +22,7 @@ POWERS = range(8)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``reads`` and ``writes``: bytes an element that cannot be avoided, where memory's speed is the limit."""
+    """``reads`` and ``writes``: the bytes an element of elementwise operations, which memory's speed limits."""
 
     name: str
     everywhere: str = ""
@@ -56,9 +56,9 @@ OPERATIONS = (
     Operation("gelu", torch="F.gelu(x)", jax="F.gelu(x, approximate=False)", reads=4, writes=4),
     Operation("pow", "y ** 2.5", reads=4, writes=4, wanted=("y",)),
     Operation("where", "m.where(mask, x, y)", reads=9, writes=4, wanted=("x", "y")),
-    Operation("sum", "m.sum(x)", reads=4),
-    Operation("sum of rows", "m.sum(X, 1)", reads=4, wanted=("X",)),
-    Operation("max", "m.max(x)", reads=4),
+    Operation("sum", "m.sum(x)"),
+    Operation("sum of rows", "m.sum(X, 1)", wanted=("X",)),
+    Operation("max", "m.max(x)"),
     Operation("softmax", torch="m.softmax(X, 1)", numpy="softmax(X)", jax="F.softmax(X, axis=1)", wanted=("X",)),
     Operation(
         "log_softmax",
@@ -68,7 +68,7 @@ OPERATIONS = (
         wanted=("X",),
     ),
     Operation("cumsum", "m.cumsum(x, 0)"),
-    Operation("cat", torch="m.cat((x, y))", numpy="m.concatenate((x, y))", reads=8, writes=8, wanted=("x", "y")),
+    Operation("cat", torch="m.cat((x, y))", numpy="m.concatenate((x, y))", wanted=("x", "y")),
     Operation("index", "x[places]"),
     Operation(
         "transposed copy",

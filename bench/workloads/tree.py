@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,36 @@ def trees() -> list[Any]:
     return [random_tree(rng, LEAVES) for _ in range(TREES)]
 
 
+def joiner(cat: Any, tanh: Any, sigmoid: Any) -> Callable[..., tuple[Any, Any]]:
+    """What makes the hidden state and the cell of a tree from those of its branches."""
+
+    def join(weight: Any, bias: Any, left: Any, left_cell: Any, right: Any, right_cell: Any) -> tuple[Any, Any]:
+        gates = weight @ cat((left, right)) + bias
+        inner = sigmoid(gates[: 4 * WIDTH])
+        update = tanh(gates[4 * WIDTH :])
+        fresh, kept_left, kept_right, shown = (inner[part * WIDTH : (part + 1) * WIDTH] for part in range(4))
+        cell = fresh * update + kept_left * left_cell + kept_right * right_cell
+        return shown * tanh(cell), cell
+
+    return join
+
+
+def visit(tree: Any, parameters: Any, zero: Any, join: Callable[..., tuple[Any, Any]]) -> tuple[Any, Any]:
+    """The hidden state and the cell of a tree; of a word they are its embedding and zero."""
+    embedding, weight, bias, _ = parameters
+    if isinstance(tree, int):
+        return embedding[tree], zero
+    left, right = (visit(branch, parameters, zero, join) for branch in tree)
+    return join(weight, bias, *left, *right)
+
+
 class TreeNetwork(Workload):
     """JAX takes no part: it would compile anew for each tree."""
 
     name = "tree network, another shape each step"
     count = TREES
     trains = True
+    compiled = True  # what joins two branches
 
     def eager(self, m: Module, jit: Jit) -> Run:
         parameters = [m.from_numpy(array).requires_grad_() for array in arrays(SPEC)]
@@ -44,9 +69,11 @@ class TreeNetwork(Workload):
         zero = m.zeros(WIDTH)
         forest = trees()
 
+        join = jit(joiner(m.cat, m.tanh, m.sigmoid))
+
         def step(tree: Any) -> Any:
             optimizer.zero_grad()
-            hidden, _ = self._visit(tree, parameters, zero, m.cat, m.tanh, m.sigmoid)
+            hidden, _ = visit(tree, parameters, zero, join)
             loss = ((parameters[3] @ hidden - 1.0) ** 2).sum()
             loss.backward()
             optimizer.step()
@@ -66,8 +93,10 @@ class TreeNetwork(Workload):
         def sigmoid(x: Any) -> Any:
             return 0.5 * (anp.tanh(0.5 * x) + 1.0)
 
+        join = joiner(anp.concatenate, anp.tanh, sigmoid)
+
         def loss(parameters: Any, tree: Any) -> Any:
-            hidden, _ = self._visit(tree, parameters, zero, anp.concatenate, anp.tanh, sigmoid)
+            hidden, _ = visit(tree, parameters, zero, join)
             return anp.sum((anp.dot(parameters[3], hidden) - 1.0) ** 2)
 
         both = autograd.value_and_grad(loss)
@@ -84,20 +113,6 @@ class TreeNetwork(Workload):
             return losses
 
         return Run(run, check=run)
-
-    @classmethod
-    def _visit(cls, tree: Any, parameters: Any, zero: Any, cat: Any, tanh: Any, sigmoid: Any) -> tuple[Any, Any]:
-        """The hidden state and the cell of a tree."""
-        embedding, weight, bias, _ = parameters
-        if isinstance(tree, int):
-            return embedding[tree], zero
-        left, left_cell = cls._visit(tree[0], parameters, zero, cat, tanh, sigmoid)
-        right, right_cell = cls._visit(tree[1], parameters, zero, cat, tanh, sigmoid)
-        gates = weight @ cat((left, right)) + bias
-        inner = sigmoid(gates[: 4 * WIDTH])
-        update = tanh(gates[4 * WIDTH :])
-        cell = inner[:WIDTH] * update + inner[WIDTH : 2 * WIDTH] * left_cell + inner[2 * WIDTH : 3 * WIDTH] * right_cell
-        return inner[3 * WIDTH :] * tanh(cell), cell
 
 
 WORKLOADS = (TreeNetwork(),)
