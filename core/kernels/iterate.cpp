@@ -60,7 +60,11 @@ void iterate(const View& out, std::span<const View> inputs, const Inner& inner) 
         }
         return;
     }
-    parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
+    // Several pieces for each thread, that none waits long for the others; of whole rows if these are short.
+    constexpr std::int64_t kPiece = kChunk / 4;
+    const std::int64_t row = plan.sizes[0];
+    const std::int64_t piece = plan.ndim > 1 && row <= kPiece ? kPiece / row * row : kPiece;
+    parallel_for(count, piece, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ void scan(char* out, int64_t out_step, const char* in, int64_t in_step, int64_t 
     if (width == 1) {
         Running running = Op::template identity<Running>();
         for (int64_t i = 0; i < count; ++i) {
-            running = Op::step(running, load<T>(in + i * in_step), 0.0);
+            running = step<Op>(running, load<T>(in + i * in_step), 0.0);
             store<Out>(out + i * out_step, Out(running));
         }
         return;
@@ -104,7 +104,7 @@ void scan(char* out, int64_t out_step, const char* in, int64_t in_step, int64_t 
         Out* to = reinterpret_cast<Out*>(out + i * out_step);
         CLEW_VECTORISE
         for (int64_t j = 0; j < width; ++j) {
-            running[j] = Op::step(running[j], row[j], 0.0);
+            running[j] = step<Op>(running[j], row[j], 0.0);
             to[j] = Out(running[j]);
         }
     }
