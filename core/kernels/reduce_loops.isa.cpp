@@ -156,13 +156,9 @@ struct LogSumExp {
 };
 
 // Block is the type of partial results within a block, Out that of the result.
-#define CLEW_REDUCER(Op, Block, T, Out) \
-    {start<Op, Block>,                                                               \
-     row<Op, Block, T>,                                                              \
-     rows<start<Op, Block>, row<Op, Block, T>, finish<Op, Block, Out>, T>,           \
-     columns<Op, Block, T>,                                                          \
-     join<Op, Block>,                                                                \
-     finish<Op, Block, Out>}
+#define CLEW_REDUCER(Op, Block, T, Out)                                                                              \
+    {start<Op, Block>,      row<Op, Block, T>, rows<start<Op, Block>, row<Op, Block, T>, finish<Op, Block, Out>, T>, \
+     columns<Op, Block, T>, join<Op, Block>,   finish<Op, Block, Out>}
 #define CLEW_TO_INT64(Op)                                                                       \
     CLEW_REDUCER(Op, uint64_t, uint8_t, int64_t), CLEW_REDUCER(Op, uint64_t, uint8_t, int64_t), \
         CLEW_REDUCER(Op, uint64_t, int32_t, int64_t), CLEW_REDUCER(Op, uint64_t, int64_t, int64_t)
@@ -174,13 +170,9 @@ struct LogSumExp {
     CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t), CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t),     \
         CLEW_REDUCER(Op, uint8_t, int32_t, uint8_t), CLEW_REDUCER(Op, uint8_t, int64_t, uint8_t), \
         CLEW_REDUCER(Op, uint8_t, float, uint8_t), CLEW_REDUCER(Op, uint8_t, double, uint8_t)
-#define CLEW_LOG_SUM_EXP(T)                                                      \
-    {start<Max, T>,                                                              \
-     LogSumExp::row<T>,                                                          \
-     rows<start<Max, T>, LogSumExp::row<T>, LogSumExp::finish<T>, T>,            \
-     nullptr,                                                                    \
-     LogSumExp::join,                                                            \
-     LogSumExp::finish<T>}
+#define CLEW_LOG_SUM_EXP(T)                                                                             \
+    {start<Max, T>, LogSumExp::row<T>, rows<start<Max, T>, LogSumExp::row<T>, LogSumExp::finish<T>, T>, \
+     nullptr,       LogSumExp::join,   LogSumExp::finish<T>}
 
 }  // namespace
 

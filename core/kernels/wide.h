@@ -58,7 +58,7 @@ struct Wide {
     static CLEW_INLINE Wide load(const From* in) {
         Wide w;
         for (int p = 0; p < kParts; ++p) {
-            using Part = typename VectorOf<From, kLanesOfPart * int(sizeof(From))>::unaligned;
+            using Part = typename VectorOf<From, kLanesOfPart* int(sizeof(From))>::unaligned;
             const Part part = *reinterpret_cast<const Part*>(in + p * kLanesOfPart);
             w.part[p] = __builtin_convertvector(part, Vector);
         }
