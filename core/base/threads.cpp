@@ -90,18 +90,21 @@ private:
 thread_local bool inside_body = false;
 
 // Waking a thread that sleeps takes longer than many an operation. So a worker that has just finished looks out for the
-// next job for a while before it goes to sleep, and a caller likewise for its workers. Returns whether it came.
+// next job for a while before it goes to sleep, and a caller likewise for its workers. After the first moments it lets
+// others run, lest it hold up the very thread that it waits for. Returns whether it came.
 template <class Ready>
 bool look_out(std::chrono::microseconds patience, const Ready& ready) {
+    constexpr int kFirstMoments = 16;
     const auto give_up = std::chrono::steady_clock::now() + patience;
-    do {
-        for (int i = 0; i < 32; ++i) {
+    for (int turn = 0; turn < kFirstMoments || std::chrono::steady_clock::now() < give_up; ++turn) {
+        for (int i = 0; i < 64; ++i) {
             if (ready()) return true;
 #if defined(__x86_64__)
             __builtin_ia32_pause();
 #endif
         }
-    } while (std::chrono::steady_clock::now() < give_up);
+        if (turn >= kFirstMoments) sched_yield();
+    }
     return false;
 }
 constexpr std::chrono::microseconds kBetweenJobs{200}, kForTheLast{50};
@@ -123,7 +126,8 @@ public:
         tickets_.store(helpers);
         if (asleep_.load() > 0) {
             std::lock_guard lock(mutex_);
-            for (int i = std::min(helpers, asleep_.load()); i > 0; --i) wake_.notify_one();
+            calls_ = std::min(helpers, asleep_.load());
+            for (int i = calls_; i > 0; --i) wake_.notify_one();
         }
         inside_body = true;
         job.work();
@@ -168,7 +172,9 @@ private:
             if (look_out(kBetweenJobs, wanted)) continue;
             std::unique_lock lock(mutex_);
             asleep_.fetch_add(1);
-            wake_.wait(lock, wanted);
+            // Who wakes too late for one job is in time for the next.
+            wake_.wait(lock, [&] { return calls_ > 0 || wanted(); });
+            if (calls_ > 0) --calls_;
             asleep_.fetch_sub(1);
         }
     }
@@ -183,6 +189,7 @@ private:
     std::mutex in_use_;
     std::mutex mutex_;  // held to fall asleep and to wake
     std::condition_variable wake_, done_;
+    int calls_ = 0;  // of sleepers that have not woken yet; by mutex_
     Job* job_ = nullptr;
     int workers_ = 0;
     alignas(64) std::atomic<int> tickets_{0};   // workers that may still join the job

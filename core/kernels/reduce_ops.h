@@ -146,6 +146,12 @@ template <>
 inline constexpr bool kOfTruth<Any> = true;
 template <>
 inline constexpr bool kOfTruth<All> = true;
+template <class Op>
+inline constexpr bool kOfExtremes = false;
+template <>
+inline constexpr bool kOfExtremes<Max> = true;
+template <>
+inline constexpr bool kOfExtremes<Min> = true;
 
 // One element taken into a running value; and as many as a Wide holds.
 template <class Op, class Block, class T>
@@ -208,12 +214,55 @@ CLEW_INLINE Block reduce_numbers(const T* in, int64_t count, double center) {
     return join_lanes<Op>(join_wide<Op>(join_wide<Op>(a, b), join_wide<Op>(c, d)));
 }
 
+// Floats are ordered as integers once the magnitudes of negative ones are turned round, and those have an instruction
+// for the larger of two. NaN is beyond the infinities, on the side of its sign: so both ends are looked for.
+CLEW_INLINE int32_t ordered(int32_t bits) { return bits ^ ((bits >> 31) & 0x7FFFFFFF); }
+template <class Op>
+CLEW_INLINE float extreme_of_floats(const float* in, int64_t count) {
+    constexpr int32_t kInfinity = 0x7F800000, kMinusInfinity = ~0x7F800000;
+    using Ints = Wide<int32_t>;
+    const int32_t* bits = reinterpret_cast<const int32_t*>(in);
+    Ints most[4], least[4];
+    for (int k = 0; k < 4; ++k) {
+        most[k] = Ints::all(kMinusInfinity);
+        least[k] = Ints::all(kInfinity);
+    }
+    const auto take = [&](int k, int64_t at) __attribute__((always_inline)) {
+        Ints x = Ints::load(bits + at);
+        for (int p = 0; p < Ints::kParts; ++p) {
+            x.part[p] ^= (x.part[p] >> 31) & 0x7FFFFFFF;
+            most[k].part[p] = x.part[p] > most[k].part[p] ? x.part[p] : most[k].part[p];
+            least[k].part[p] = x.part[p] < least[k].part[p] ? x.part[p] : least[k].part[p];
+        }
+    };
+    int64_t i = 0;
+    for (; i + 4 * Ints::kLanes <= count; i += 4 * Ints::kLanes) {
+        take(0, i);
+        take(1, i + Ints::kLanes);
+        take(2, i + 2 * Ints::kLanes);
+        take(3, i + 3 * Ints::kLanes);
+    }
+    for (; i + Ints::kLanes <= count; i += Ints::kLanes) take(0, i);
+    if (i < count) take(1, count - Ints::kLanes);  // some for the second time
+    const int32_t high =
+        join_lanes<Max>(join_wide<Max>(join_wide<Max>(most[0], most[1]), join_wide<Max>(most[2], most[3])));
+    const int32_t low =
+        join_lanes<Min>(join_wide<Min>(join_wide<Min>(least[0], least[1]), join_wide<Min>(least[2], least[3])));
+    if (high > kInfinity || low < kMinusInfinity) return __builtin_nanf("");
+    const int32_t found = Op::join(high, low) == high ? high : low;
+    return __builtin_bit_cast(float, ordered(found));
+}
+
 template <class Op, class Block, class T>
 CLEW_INLINE Block reduce_block(const T* in, int64_t count, double center) {
-    if constexpr (kOfTruth<Op>)
+    if constexpr (kOfTruth<Op>) {
         return reduce_truth<Op>(in, count);
-    else
+    } else if constexpr (kOfExtremes<Op> && sizeof(T) == 4 && T(0.5) != T(0)) {
+        if (count >= Wide<int32_t>::kLanes) return extreme_of_floats<Op>(in, count);
         return reduce_numbers<Op, Block>(in, count, center);
+    } else {
+        return reduce_numbers<Op, Block>(in, count, center);
+    }
 }
 
 }  // namespace
