@@ -1,11 +1,14 @@
 #include "core/kernels/index.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "core/base/threads.h"
 #include "core/kernels/index_loops.h"
+#include "core/kernels/iterate.h"
 #include "core/kernels/walk.h"
 
 // Note [One loop for all that is indexed]
@@ -36,8 +39,10 @@ void copy_block(char* to, char* from, Index length, Index to_stride, Index from_
 }
 
 // What happens at one position: from the moved view to the fixed one, the other way, or added the other way.
+// `row` does it for a whole row of positions.
 template <class T>
 struct Get {
+    IndexedRow row;
     void one(char* fixed, char* moved) const { std::memcpy(fixed, moved, sizeof(T)); }
     void many(char* fixed, char* moved, const Block& b) const {
         copy_block<T>(fixed, moved, b.length, b.strides[0], b.strides[1]);
@@ -45,6 +50,7 @@ struct Get {
 };
 template <class T>
 struct Put {
+    IndexedRow row;
     void one(char* fixed, char* moved) const { std::memcpy(moved, fixed, sizeof(T)); }
     void many(char* fixed, char* moved, const Block& b) const {
         copy_block<T>(moved, fixed, b.length, b.strides[1], b.strides[0]);
@@ -52,6 +58,7 @@ struct Put {
 };
 template <class T>
 struct Add {
+    IndexedRow row;
     Loop loop;
     void one(char* fixed, char* moved) const {
         T& to = *reinterpret_cast<T*>(moved);
@@ -111,8 +118,7 @@ private:
             for (int v = 0; v < 2 + count_; ++v) steps[v] = walk_.stride(walk_.ndim() - 1, v);
         walk_.run(begin, end, [&](char* const* at, Index length) {
             if (count_ == 1 && block.length == 1)
-                return single_row(move, at[0], steps[0], at[1], steps[1], at[2], steps[2], indices_[0].size,
-                                  indices_[0].stride * item_, length);
+                return move.row(at, steps, indices_[0].size, indices_[0].stride * item_, length);
             for (Index j = 0; j < length; ++j) {
                 Index places = 0;
                 for (int k = 0; k < count_; ++k)
@@ -125,15 +131,6 @@ private:
                     move.many(fixed, moved, block);
             }
         });
-    }
-
-    // The commonest row by itself, with all it needs in registers: it writes through char*, after which members are
-    // read anew.
-    template <class Move>
-    static void single_row(Move move, char* fixed, Index fixed_step, char* moved, Index moved_step, const char* index,
-                           Index index_step, Index size, Index stride, Index length) {
-        for (Index j = 0; j < length; ++j)
-            move.one(fixed + j * fixed_step, moved + j * moved_step + from_end(index + j * index_step, size) * stride);
     }
 
     static Index from_end(const char* at, Index size) {
@@ -202,13 +199,14 @@ struct AlongAxis {
 
 void index_get(const View& out, const View& in, const AxisIndex* indices, int count) {
     const Indexed indexed(out.ndim, out.sizes, out, in, indices, count);
+    const IndexedRow row = index_loops().get[size_slot(out.dtype)];
     switch (item_size(out.dtype)) {
         case 1:
-            return indexed.run_over_positions(Get<std::uint8_t>{});
+            return indexed.run_over_positions(Get<std::uint8_t>{row});
         case 4:
-            return indexed.run_over_positions(Get<std::uint32_t>{});
+            return indexed.run_over_positions(Get<std::uint32_t>{row});
         default:
-            return indexed.run_over_positions(Get<std::uint64_t>{});
+            return indexed.run_over_positions(Get<std::uint64_t>{row});
     }
 }
 
@@ -216,15 +214,17 @@ void index_put(const View& out, const AxisIndex* indices, int count, const View&
     const Indexed indexed(out.ndim, out.sizes, values, out, indices, count);
     if (accumulate)
         return with_unsigned_type(out.dtype, [&]<class T>() {
-            indexed.run_in_order(Add<T>{index_loops().add[static_cast<int>(out.dtype)]});
+            const int dtype = static_cast<int>(out.dtype);
+            indexed.run_in_order(Add<T>{index_loops().put_add[dtype], index_loops().add[dtype]});
         });
+    const IndexedRow row = index_loops().put[size_slot(out.dtype)];
     switch (item_size(out.dtype)) {
         case 1:
-            return indexed.run_in_order(Put<std::uint8_t>{});
+            return indexed.run_in_order(Put<std::uint8_t>{row});
         case 4:
-            return indexed.run_in_order(Put<std::uint32_t>{});
+            return indexed.run_in_order(Put<std::uint32_t>{row});
         default:
-            return indexed.run_in_order(Put<std::uint64_t>{});
+            return indexed.run_in_order(Put<std::uint64_t>{row});
     }
 }
 
@@ -234,16 +234,42 @@ void gather(const View& out, const View& in, int axis, const View& index) {
 }
 void index_select(const View& out, const View& in, int axis, const View& index) { gather(out, in, axis, index); }
 
+// Writes along one axis in the order of the index; what differs along another axis goes to other places, so there the
+// work may be cut.
+static void scatter_along(const View& out, int axis, const View& index, const View& src, bool accumulate) {
+    int other = axis == 0 ? 1 : 0;
+    for (int i = other + 1; i < index.ndim; ++i)
+        if (i != axis && index.sizes[i] > index.sizes[other]) other = i;
+    const auto put = [&](const View& to, const View& at, const View& from) {
+        const AlongAxis along(at, to, axis, at);
+        index_put(along.moved, &along.index, 1, restrided(from, at, from.strides), accumulate);
+    };
+    const Index count = element_count(index);
+    if (count < kWork || other >= index.ndim) return put(out, index, src);
+    const Index piece = std::max<Index>(1, kWork / 2 / (count / index.sizes[other]));
+    parallel_for(index.sizes[other], piece, [&](Index begin, Index end) {
+        Index sizes[kMaxDims];
+        std::copy_n(index.sizes, index.ndim, sizes);
+        sizes[other] = end - begin;
+        const auto part = [&](const View& view) {
+            const Index bytes = view.strides[other] * begin * static_cast<Index>(item_size(view.dtype));
+            return View{static_cast<char*>(view.data) + bytes, view.dtype, view.ndim, sizes, view.strides};
+        };
+        // The axis that is scattered along keeps the size it has in `out`.
+        View to = part(out);
+        to.sizes = out.sizes;
+        put(to, part(index), part(src));
+    });
+}
+
 void scatter(const View& out, int axis, const View& index, const View& src) {
-    const AlongAxis along(index, out, axis, index);
-    index_put(along.moved, &along.index, 1, restrided(src, index, src.strides), false);
+    scatter_along(out, axis, index, src, false);
 }
 void scatter_fill(const View& out, int axis, const View& index, const void* value) {
     scatter(out, axis, index, broadcast_element(value, out.dtype, index));
 }
 void scatter_add(const View& out, int axis, const View& index, const View& src) {
-    const AlongAxis along(index, out, axis, index);
-    index_put(along.moved, &along.index, 1, restrided(src, index, src.strides), true);
+    scatter_along(out, axis, index, src, true);
 }
 
 void index_copy(const View& out, int axis, const View& index, const View& src) {
@@ -268,14 +294,20 @@ std::int64_t check_bounds(const View& index, std::int64_t size, bool allow_negat
     const auto shift = static_cast<std::uint64_t>(allow_negative ? size : 0);
     const auto limit = static_cast<std::uint64_t>(size) + shift;
     const Index step = walk.stride(walk.ndim() - 1, 0);
-    Index seen = 0, bad = -1;
-    walk.run(0, walk.count(), [&](char* const* at, Index length) {
-        for (Index i = 0; i < length && bad < 0; ++i)
-            if (static_cast<std::uint64_t>(*reinterpret_cast<const Index*>(at[0] + i * step)) + shift >= limit)
-                bad = seen + i;
-        seen += length;
+    constexpr Index none = std::numeric_limits<Index>::max();
+    std::atomic<Index> first{none};
+    parallel_for(walk.count(), kWork, [&](Index begin, Index end) {
+        Index seen = begin, bad = none;
+        walk.run(begin, end, [&](char* const* at, Index length) {
+            if (bad == none && !index_loops().in_bounds(at[0], step, length, shift, limit))
+                for (Index i = length; i-- > 0;)
+                    if (*reinterpret_cast<const std::uint64_t*>(at[0] + i * step) + shift >= limit) bad = seen + i;
+            seen += length;
+        });
+        for (Index least = first.load(); bad < least && !first.compare_exchange_weak(least, bad);) {
+        }
     });
-    return bad;
+    return first == none ? -1 : first.load();
 }
 
 }  // namespace clew::kernels

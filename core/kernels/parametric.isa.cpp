@@ -97,6 +97,16 @@ CLEW_OPERATION(InverseSquare, T(1) / (x * x));
 CLEW_OPERATION(InverseRoot, T(1) / root(x));
 #undef CLEW_OPERATION
 
+// One exponent many times over: where g++ sees that it is always the same it makes branches of what hangs on it.
+inline void float_power_block(float* out, const float* const* inputs, int64_t count, const double* params) {
+    float exponents[kBuffer];
+    for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = static_cast<float>(params[0]);
+    for (int64_t start = 0; start < count; start += kBuffer) {
+        const float* pair[] = {inputs[0] + start, exponents};
+        binary_block<FloatPower, float>(out + start, pair, count - start < kBuffer ? count - start : kBuffer, nullptr);
+    }
+}
+
 template <class T>
 void power_by_number(char* const* data, const int64_t* strides, int64_t count, const double* params) {
     const double exponent = params[0];
@@ -108,6 +118,8 @@ void power_by_number(char* const* data, const int64_t* strides, int64_t count, c
         if (exponent == -2.0) return unary_param_loop<InverseSquare, T>(data, strides, count, params);
         if (exponent == -0.5) return unary_param_loop<InverseRoot, T>(data, strides, count, params);
     }
+    if constexpr (sizeof(T) == 4 && T(0.5) != T(0))
+        return in_blocks<float, 1>(float_power_block, data, strides, count, params);
     T number = converted<T>(exponent);
     char* const with_number[] = {data[0], data[1], reinterpret_cast<char*>(&number)};
     const int64_t with_zero[] = {strides[0], strides[1], 0};

@@ -63,6 +63,10 @@ void reduce_rows(const Task& task) {
     const std::int64_t grain = at_least_one(kChunk / at_least_one(task.reduced.count));
     parallel_for(task.kept.count, grain, [&](std::int64_t begin, std::int64_t end) {
         walk(task.kept, task.start, begin, end, [&](Places at, std::int64_t count) {
+            if (task.reduced.ndim <= 1)
+                return task.reducer.rows(at.out, task.kept.out[0], at.in, task.kept.in[0], task.reduced.in[0], count,
+                                         task.reduced.count, task.centered ? at.center : nullptr,
+                                         task.kept.centers[0], task.divisor);
             Accumulator high;
             double low;
             for (std::int64_t i = 0; i < count; ++i, move(at, task.kept, 0, 1)) {
