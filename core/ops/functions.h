@@ -66,6 +66,9 @@ Tensor maximum(const Tensor& a, const Tensor& b);  // a NaN on either side wins
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
+// bernoulli.cpp
+Tensor dropout(const Tensor& x, double p);  // as in training
+
 // create.cpp
 Tensor zeros(Sizes sizes, DType dtype);
 Tensor ones(Sizes sizes, DType dtype);

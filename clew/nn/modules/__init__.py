@@ -46,6 +46,7 @@ from .loss import (
 from .module import Module
 from .normalization import LayerNorm
 from .parameter_container import ParameterDict, ParameterList
+from .recurrent import GRU, LSTM, RNN, RNNBase
 from .rnn import GRUCell, LSTMCell, RNNCell, RNNCellBase
 
 __all__ = [
@@ -53,6 +54,9 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "BCELoss",
     "BCEWithLogitsLoss",
@@ -84,6 +88,7 @@ __all__ = [
     "PReLU",
     "ParameterDict",
     "ParameterList",
+    "RNNBase",
     "RNNCell",
     "RNNCellBase",
     "ReLU",
