@@ -125,6 +125,13 @@ from ._functions import clip as clip
 from ._functions import clone as clone
 from ._functions import concat as concat
 from ._functions import concatenate as concatenate
+from ._functions import conv1d as conv1d
+from ._functions import conv2d as conv2d
+from ._functions import conv3d as conv3d
+from ._functions import conv_transpose1d as conv_transpose1d
+from ._functions import conv_transpose2d as conv_transpose2d
+from ._functions import conv_transpose3d as conv_transpose3d
+from ._functions import convolution as convolution
 from ._functions import cos as cos
 from ._functions import cos_ as cos_
 from ._functions import cosh as cosh

@@ -1,0 +1,47 @@
+#include "core/kernels/conv.h"
+
+#include <algorithm>
+
+#include "core/kernels/conv_plan.h"
+
+namespace clew::kernels {
+namespace {
+
+using namespace convolution;
+
+template <class Body>
+void with_floating(DType dtype, const Body& body) {
+    if (dtype == DType::Float32)
+        body.template operator()<float>();
+    else
+        body.template operator()<double>();
+}
+
+template <class T>
+void gather(const Conv& c, const Sides<T>& s) {
+    if (c.batch == 0 || product(s.result_size) == 0) return;
+    direct(c, s, nullptr);
+}
+
+}  // namespace
+
+void conv(const Conv& shape, void* out, const void* in, const void* weight, const void* bias) {
+    with_floating(shape.dtype, [&]<class T>() { gather<T>(shape, sides_of<T>(shape, false, out, in, weight, bias)); });
+}
+
+void conv_transposed(const Conv& shape, void* in, const void* out, const void* weight, const void* bias) {
+    with_floating(shape.dtype, [&]<class T>() { gather<T>(shape, sides_of<T>(shape, true, in, out, weight, bias)); });
+}
+
+void conv_weight_gradient(const Conv& shape, void* weight, const void* grad_out, const void* in) {
+    with_floating(shape.dtype, [&]<class T>() {
+        T* to = static_cast<T*>(weight);
+        if (shape.batch == 0 || product(shape.out) == 0) {
+            std::fill_n(to, shape.groups * shape.out_channels * shape.in_channels * product(shape.kernel), T(0));
+            return;
+        }
+        direct_weight_gradient(shape, to, static_cast<const T*>(grad_out), static_cast<const T*>(in));
+    });
+}
+
+}  // namespace clew::kernels
