@@ -126,6 +126,24 @@ void power_by_number(char* const* data, const int64_t* strides, int64_t count, c
     power_loop<T>(with_number, with_zero, count);
 }
 
+#define CLEW_SLOPE(Name, power)                                             \
+    template <class T>                                                      \
+    struct Name {                                                           \
+        CLEW_INLINE explicit Name(const double*) {}                         \
+        CLEW_INLINE T operator()(T g, T x) const { return g * (T(power)); } \
+    }
+CLEW_SLOPE(SlopeOfSquare, 2 * x);
+CLEW_SLOPE(SlopeOfCube, 3 * (x * x));
+CLEW_SLOPE(SlopeOfFourth, 4 * (x * x * x));
+#undef CLEW_SLOPE
+
+template <class T>
+void power_slope(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+    if (params[0] == 2.0) return binary_param_loop<SlopeOfSquare, T>(data, strides, count, params);
+    if (params[0] == 3.0) return binary_param_loop<SlopeOfCube, T>(data, strides, count, params);
+    binary_param_loop<SlopeOfFourth, T>(data, strides, count, params);
+}
+
 #define CLEW_NUMBERS(loop, op) \
     {nullptr, loop<op, uint8_t>, loop<op, int32_t>, loop<op, int64_t>, loop<op, float>, loop<op, double>}
 
@@ -139,6 +157,7 @@ CLEW_EXPORT_TABLE(ParametricTable, parametric,
                       .threshold = CLEW_NUMBERS(unary_param_loop, Threshold),
                       .pow = {nullptr, power_by_number<uint8_t>, power_by_number<int32_t>, power_by_number<int64_t>,
                               power_by_number<float>, power_by_number<double>},
+                      .power_slope = {nullptr, nullptr, nullptr, nullptr, power_slope<float>, power_slope<double>},
                       .lerp = CLEW_FLOATING(binary_param_loop, Lerp),
                       .addcmul = CLEW_FLOATING(ternary_param_loop, AddProduct),
                       .addcdiv = CLEW_FLOATING(ternary_param_loop, AddQuotient),
