@@ -64,6 +64,8 @@ from ._functions import abs_ as abs_
 from ._functions import absolute as absolute
 from ._functions import acos as acos
 from ._functions import acos_ as acos_
+from ._functions import adaptive_avg_pool1d as adaptive_avg_pool1d
+from ._functions import adaptive_max_pool1d as adaptive_max_pool1d
 from ._functions import add as add
 from ._functions import add_ as add_
 from ._functions import addcdiv as addcdiv
@@ -93,8 +95,10 @@ from ._functions import atan as atan
 from ._functions import atan2 as atan2
 from ._functions import atan2_ as atan2_
 from ._functions import atan_ as atan_
+from ._functions import avg_pool1d as avg_pool1d
 from ._functions import baddbmm as baddbmm
 from ._functions import baddbmm_ as baddbmm_
+from ._functions import batch_norm as batch_norm
 from ._functions import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from ._functions import bitwise_and as bitwise_and
 from ._functions import bitwise_and_ as bitwise_and_
@@ -244,6 +248,10 @@ from ._functions import masked_scatter_ as masked_scatter_
 from ._functions import masked_select as masked_select
 from ._functions import matmul as matmul
 from ._functions import max as max
+from ._functions import max_pool1d as max_pool1d
+from ._functions import max_pool1d_with_indices as max_pool1d_with_indices
+from ._functions import max_pool2d as max_pool2d
+from ._functions import max_pool3d as max_pool3d
 from ._functions import maximum as maximum
 from ._functions import mean as mean
 from ._functions import median as median

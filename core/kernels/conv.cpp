@@ -20,7 +20,10 @@ void with_floating(DType dtype, const Body& body) {
 template <class T>
 void gather(const Conv& c, const Sides<T>& s) {
     if (c.batch == 0 || product(s.result_size) == 0) return;
-    direct(c, s, nullptr);
+    if (!suits_winograd(c)) return direct(c, s, nullptr);
+    std::vector<std::uint8_t> again(static_cast<std::size_t>(c.batch));
+    winograd(c, s, again.data());
+    if (std::find(again.begin(), again.end(), 1) != again.end()) direct(c, s, again.data());
 }
 
 }  // namespace
@@ -40,7 +43,9 @@ void conv_weight_gradient(const Conv& shape, void* weight, const void* grad_out,
             std::fill_n(to, shape.groups * shape.out_channels * shape.in_channels * product(shape.kernel), T(0));
             return;
         }
-        direct_weight_gradient(shape, to, static_cast<const T*>(grad_out), static_cast<const T*>(in));
+        const T *g = static_cast<const T*>(grad_out), *x = static_cast<const T*>(in);
+        if (suits_winograd(shape) && winograd_weight_gradient(shape, to, g, x)) return;
+        direct_weight_gradient(shape, to, g, x);
     });
 }
 

@@ -72,12 +72,12 @@ void check_space(const char* op, const Tensor& input, const Tensor& weight, cons
                  "actual input size",
                  op, shape_text(padded).c_str(), shape_text(kernel).c_str());
     }
-    for (const std::int64_t size : convolution_sizes(input.sizes(), weight.sizes(), attrs))
-        if (size < 0)
+    const Dims sizes = convolution_sizes(input.sizes(), weight.sizes(), attrs);
+    for (int i = 2; i < sizes.size(); ++i)
+        if (sizes[i] <= 0)
             fail(ErrorKind::Runtime,
                  "%s: Given input size per channel: %s. Calculated output size: %s. Output size is too small", op,
-                 shape_text(input.sizes().subspan(2)).c_str(),
-                 shape_text(convolution_sizes(input.sizes(), weight.sizes(), attrs)).c_str());
+                 shape_text(input.sizes().subspan(2)).c_str(), shape_text(sizes).c_str());
 }
 
 }  // namespace

@@ -1,0 +1,126 @@
+"""Convolutions, as functions. They are the core's own; here they get their documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import clew
+from clew import Tensor
+
+Numbers = int | Sequence[int]  # one for each axis of space, or one for all
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Numbers = 1,
+    padding: str | Numbers = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Slide a kernel over a sequence.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        weight: of shape (K, C / groups, size), of the input's dtype.
+        bias: of shape (K).
+        stride: the step from one result to the next.
+        padding: zeros before and after the sequence; "same" keeps the length, "valid" means none.
+        dilation: the distance between the elements under the kernel.
+        groups: input and output channels are cut into so many groups that have nothing to do with each other.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit.
+
+    >>> import clew
+    >>> clew.nn.functional.conv1d(clew.tensor([[1.0, 2.0, 4.0]]), clew.tensor([[[-1.0, 1.0]]]))
+    tensor([[1., 2.]])
+    """
+    return clew.conv1d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Numbers = 1,
+    padding: str | Numbers = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Slide a kernel over images: `conv1d` with input (N, C, H, W) or (C, H, W) and weight (K, C / groups, h, w).
+
+    >>> import clew
+    >>> clew.nn.functional.conv2d(clew.ones(1, 1, 2, 2), clew.ones(1, 1, 3, 3), padding=1)
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
+    return clew.conv2d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Numbers = 1,
+    padding: str | Numbers = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Slide a kernel over volumes: `conv1d` with input (N, C, D, H, W) or (C, D, H, W)."""
+    return clew.conv3d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Numbers = 1,
+    padding: Numbers = 0,
+    output_padding: Numbers = 0,
+    groups: int = 1,
+    dilation: Numbers = 1,
+) -> Tensor:
+    """The transpose of `conv1d`, as a linear map of its input: what its gradient is made of.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        weight: of shape (C, K / groups, size).
+        bias: of shape (K).
+        stride, padding, dilation, groups: of the convolution that this one is the transpose of.
+        output_padding: added to the length of the result, which a stride leaves open.
+
+    >>> import clew
+    >>> clew.nn.functional.conv_transpose1d(clew.tensor([[1.0, 2.0]]), clew.ones(1, 1, 2), stride=2)
+    tensor([[1., 1., 2., 2.]])
+    """
+    return clew.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Numbers = 1,
+    padding: Numbers = 0,
+    output_padding: Numbers = 0,
+    groups: int = 1,
+    dilation: Numbers = 1,
+) -> Tensor:
+    """`conv_transpose1d` for images: input (N, C, H, W) or (C, H, W), weight (C, K / groups, h, w)."""
+    return clew.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Numbers = 1,
+    padding: Numbers = 0,
+    output_padding: Numbers = 0,
+    groups: int = 1,
+    dilation: Numbers = 1,
+) -> Tensor:
+    """`conv_transpose1d` for volumes: input (N, C, D, H, W) or (C, D, H, W)."""
+    return clew.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -1,0 +1,217 @@
+"""Pooling, as functions: the largest or the mean of windows that slide over sequences, images and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clew import Tensor, _core
+
+Numbers = int | Sequence[int]  # one for each axis of space, or one for all
+Sizes = int | Sequence[int | None]  # None keeps the size of an axis
+
+_ops: Any = _core.ops
+
+
+def _sizes(input: Tensor, output_size: Sizes, axes: int) -> list[int]:
+    given = [output_size] * axes if isinstance(output_size, int) else list(output_size)
+    if len(given) == 1:
+        given *= axes
+    if len(given) != axes:
+        raise ValueError(f"output_size: expected a number or {axes} of them, got {output_size}")
+    return [own if size is None else size for size, own in zip(given, input.shape[-axes:], strict=True)]
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest of each window.
+
+    Args:
+        input: of shape (N, C, L) or (C, L), floating.
+        kernel_size: the window's size.
+        stride: the step from one window to the next; None means the window's size.
+        padding: places before and after that are never the largest, at most half of the window.
+        dilation: the distance between the elements of a window.
+        ceil_mode: whether a last window may hang over the end.
+        return_indices: whether to give also where in its plane each result was found (int64).
+
+    >>> import clew
+    >>> clew.nn.functional.max_pool1d(clew.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
+    both = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return both if return_indices else both[0]
+
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """What `max_pool1d` gives, and where in its plane each result was found."""
+    del return_indices
+    values, indices = _ops.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return values, indices
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool1d` for input (N, C, H, W) or (C, H, W)."""
+    both = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return both if return_indices else both[0]
+
+
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """What `max_pool2d` gives, and where in its plane each result was found."""
+    del return_indices
+    values, indices = _ops.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return values, indices
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool1d` for input (N, C, D, H, W) or (C, D, H, W)."""
+    both = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return both if return_indices else both[0]
+
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """What `max_pool3d` gives, and where in its plane each result was found."""
+    del return_indices
+    values, indices = _ops.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return values, indices
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window.
+
+    Args:
+        input: of shape (N, C, L) or (C, L), floating.
+        kernel_size: the window's size.
+        stride: the step from one window to the next; None means the window's size.
+        padding: zeros before and after, at most half of the window.
+        ceil_mode: whether a last window may hang over the end.
+        count_include_pad: whether the mean counts the zeros of the padding.
+
+    >>> import clew
+    >>> clew.nn.functional.avg_pool1d(clew.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+    result: Tensor = _ops.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    return result
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """`avg_pool1d` for input (N, C, H, W) or (C, H, W); `divisor_override` takes the place of the count."""
+    result: Tensor = _ops.avg_pool2d(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return result
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """`avg_pool1d` for input (N, C, D, H, W) or (C, D, H, W); `divisor_override` takes the place of the count."""
+    result: Tensor = _ops.avg_pool3d(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return result
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
+    """The means of `output_size` windows that cover the input (N, C, L) or (C, L)."""
+    result: Tensor = _ops.adaptive_avg_pool1d(input, _sizes(input, output_size, 1))
+    return result
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """The largest of `output_size` windows over the input (N, C, L) or (C, L); and where, if asked."""
+    both = _ops.adaptive_max_pool1d(input, _sizes(input, output_size, 1))
+    return both if return_indices else both[0]
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
+    """The means of `output_size` windows that cover the input (N, C, H, W) or (C, H, W)."""
+    result: Tensor = _ops.adaptive_avg_pool2d(input, _sizes(input, output_size, 2))
+    return result
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """The largest of `output_size` windows over the input (N, C, H, W) or (C, H, W); and where, if asked."""
+    both = _ops.adaptive_max_pool2d(input, _sizes(input, output_size, 2))
+    return both if return_indices else both[0]
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
+    """The means of `output_size` windows that cover the input (N, C, D, H, W) or (C, D, H, W)."""
+    result: Tensor = _ops.adaptive_avg_pool3d(input, _sizes(input, output_size, 3))
+    return result
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
+    """The largest of `output_size` windows over the input (N, C, D, H, W) or (C, D, H, W); and where, if asked."""
+    both = _ops.adaptive_max_pool3d(input, _sizes(input, output_size, 3))
+    return both if return_indices else both[0]

@@ -1,0 +1,239 @@
+"""Layers that normalise channels: over the batch, or over one sample."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import clew
+from clew import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+
+class _NormBase(Module):
+    """Scale, shift and running statistics of channels."""
+
+    ranks: ClassVar[tuple[int, ...]]  # that an input may have
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        for name, wanted in [("weight", affine), ("bias", affine and bias)]:
+            data = clew.empty(num_features, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, None if data is None else Parameter(data))
+        for name in ("running_mean", "running_var"):
+            kept = clew.empty(num_features, device=device, dtype=dtype) if track_running_stats else None
+            self.register_buffer(name, kept)
+        self.register_buffer("num_batches_tracked", clew.tensor(0) if track_running_stats else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Mean zero, variance one, no batch seen."""
+        if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Scale by one, shift by zero, no batch seen."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_rank(self, input: Tensor) -> None:
+        if input.dim() not in self.ranks:
+            expected = " or ".join(f"{rank}D" for rank in self.ranks)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_rank(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean of all batches so far
+                momentum = 1.0 / float(self.num_batches_tracked)
+        by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        keep = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if keep else None,
+            self.running_var if keep else None,
+            self.weight,
+            self.bias,
+            by_batch,
+            momentum,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalises each channel of inputs (N, C) or (N, C, L) over the batch: see `clew.nn.functional.batch_norm`.
+
+    Args:
+        num_features: C.
+        eps: added to the variance.
+        momentum: how fast the running statistics move; None makes them the mean over all batches.
+        affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros).
+        track_running_stats: whether there are running statistics, which count in evaluation.
+        bias: whether there is a shift.
+
+    Attributes:
+        running_mean, running_var: of shape (C); num_batches_tracked: how many batches they have seen.
+
+    >>> import clew
+    >>> clew.nn.BatchNorm1d(1, affine=False)(clew.tensor([[1.0], [3.0]]))
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+
+    ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalises each channel of images (N, C, H, W): see `BatchNorm1d`."""
+
+    ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalises each channel of volumes (N, C, D, H, W): see `BatchNorm1d`."""
+
+    ranks = (5,)
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_rank(input)
+        batched = input if input.dim() == max(self.ranks) else input.unsqueeze(0)
+        if self.affine and batched.shape[1] != self.num_features:
+            raise ValueError(
+                f"expected input's size at dim=1 to match num_features ({self.num_features}), but got: "
+                f"{batched.shape[1]}."
+            )
+        result = F.instance_norm(
+            batched,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return result if batched is input else result.squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalises each channel of each sample of inputs (N, C, L) or (C, L): see `clew.nn.functional.instance_norm`."""
+
+    ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalises each channel of each image (N, C, H, W) or (C, H, W)."""
+
+    ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalises each channel of each volume (N, C, D, H, W) or (C, D, H, W)."""
+
+    ranks = (4, 5)
+
+
+class GroupNorm(Module):
+    """Normalises groups of channels of each sample: see `clew.nn.functional.group_norm`.
+
+    Args:
+        num_groups, num_channels: the first divides the second.
+        eps: added to the variance.
+        affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros) of each channel.
+        bias: whether there is a shift.
+
+    >>> import clew
+    >>> clew.nn.GroupNorm(2, 4)(clew.ones(3, 4, 5)).shape == (3, 4, 5)
+    True
+    """
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        for name, wanted in [("weight", affine), ("bias", affine and bias)]:
+            data = clew.empty(num_channels, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, None if data is None else Parameter(data))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Scale by one, shift by zero."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )

@@ -1,0 +1,203 @@
+"""Pooling layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clew import Tensor
+
+from .. import functional as F
+from .module import Module
+
+Numbers = int | Sequence[int]  # one for each axis of space, or one for all
+Sizes = int | Sequence[int | None] | None
+
+
+class _MaxPoolNd(Module):
+    """The largest of each window: see `clew.nn.functional.max_pool1d`."""
+
+    def __init__(
+        self,
+        kernel_size: Numbers,
+        stride: Numbers | None = None,
+        padding: Numbers = 0,
+        dilation: Numbers = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
+        self.stride = kernel_size if stride is None else stride
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class _AvgPoolNd(Module):
+    """The mean of each window: see `clew.nn.functional.avg_pool2d`."""
+
+    def __init__(
+        self,
+        kernel_size: Numbers,
+        stride: Numbers | None = None,
+        padding: Numbers = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.padding = kernel_size, padding
+        self.stride = kernel_size if stride is None else stride
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+        self.divisor_override = divisor_override
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AdaptivePoolNd(Module):
+    """As many windows as asked for, which cover the input."""
+
+    def __init__(self, output_size: Sizes) -> None:
+        super().__init__()
+        self.output_size: Any = output_size
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
+    def __init__(self, output_size: Sizes, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+
+class MaxPool1d(_MaxPoolNd):
+    """The largest of each window of sequences (N, C, L): see `clew.nn.functional.max_pool1d`."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
+
+class MaxPool2d(_MaxPoolNd):
+    """The largest of each window of images (N, C, H, W): see `clew.nn.functional.max_pool2d`.
+
+    >>> import clew
+    >>> clew.nn.MaxPool2d(2)(clew.arange(4.0).reshape(1, 2, 2))
+    tensor([[[3.]]])
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool2d(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
+
+class MaxPool3d(_MaxPoolNd):
+    """The largest of each window of volumes (N, C, D, H, W): see `clew.nn.functional.max_pool3d`."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool3d(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
+
+class AvgPool1d(_AvgPoolNd):
+    """The mean of each window of sequences (N, C, L): see `clew.nn.functional.avg_pool1d`."""
+
+    def __init__(
+        self,
+        kernel_size: Numbers,
+        stride: Numbers | None = None,
+        padding: Numbers = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        kernel, step = _single(kernel_size), _single(kernel_size if stride is None else stride)
+        super().__init__(kernel, step, _single(padding), ceil_mode, count_include_pad)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+
+class AvgPool2d(_AvgPoolNd):
+    """The mean of each window of images (N, C, H, W): see `clew.nn.functional.avg_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
+class AvgPool3d(_AvgPoolNd):
+    """The mean of each window of volumes (N, C, D, H, W): see `clew.nn.functional.avg_pool3d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
+class AdaptiveAvgPool1d(_AdaptivePoolNd):
+    """The means of windows that cover sequences (N, C, L): see `clew.nn.functional.adaptive_avg_pool1d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """The largest of windows that cover sequences (N, C, L): see `clew.nn.functional.adaptive_max_pool1d`."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveAvgPool2d(_AdaptivePoolNd):
+    """The means of windows that cover images (N, C, H, W): see `clew.nn.functional.adaptive_avg_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """The largest of windows that cover images (N, C, H, W): see `clew.nn.functional.adaptive_max_pool2d`."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveAvgPool3d(_AdaptivePoolNd):
+    """The means of windows that cover volumes (N, C, D, H, W): see `clew.nn.functional.adaptive_avg_pool3d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """The largest of windows that cover volumes (N, C, D, H, W): see `clew.nn.functional.adaptive_max_pool3d`."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+def _single(value: Numbers) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, Sequence) else (value,)

@@ -1,0 +1,190 @@
+#include "core/kernels/pool.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/threads.h"
+#include "core/kernels/pool_loops.h"
+#include "core/kernels/scratch.h"
+
+namespace clew::kernels {
+namespace {
+
+using Index = std::int64_t;
+
+template <class T>
+struct Of;
+template <>
+struct Of<float> {
+    using Place = std::int32_t;
+    static const auto& loops() { return pool_loops().float32; }
+};
+template <>
+struct Of<double> {
+    using Place = std::int64_t;
+    static const auto& loops() { return pool_loops().float64; }
+};
+
+template <class Body>
+void with_floating(DType dtype, const Body& body) {
+    if (dtype == DType::Float32)
+        body.template operator()<float>();
+    else
+        body.template operator()<double>();
+}
+
+Index in_plane(const Pool& p) { return p.axes[0].size * p.axes[1].size * p.axes[2].size; }
+Index out_plane(const Pool& p) { return p.axes[0].results() * p.axes[1].results() * p.axes[2].results(); }
+
+template <class Body>
+void for_each_plane(const Pool& p, const Body& body) {
+    const Index grain = std::max<Index>(1, (1 << 15) / std::max<Index>(1, in_plane(p)));
+    parallel_for(p.planes, grain, [&](Index begin, Index end) {
+        for (Index plane = begin; plane < end; ++plane) body(plane);
+    });
+}
+
+// body(depth, row, first result of the row) for all rows of the results of one plane.
+template <class Body>
+void for_each_row(const Pool& p, const Body& body) {
+    for (Index d = 0; d < p.axes[0].results(); ++d)
+        for (Index h = 0; h < p.axes[1].results(); ++h) body(d, h, (d * p.axes[1].results() + h) * p.axes[2].results());
+}
+
+// body(row of the input, as an offset in its plane) for all rows under the windows of one row of results.
+template <class Body>
+void for_each_source_row(const Pool& p, Index depth, Index row, const Body& body) {
+    const PoolAxis &planes = p.axes[0], &rows = p.axes[1];
+    const auto d = static_cast<std::size_t>(depth), r = static_cast<std::size_t>(row);
+    for (Index i = 0; i < planes.count[d]; ++i)
+        for (Index j = 0; j < rows.count[r]; ++j)
+            body(((planes.first[d] + i * planes.step) * rows.size + rows.first[r] + j * rows.step) * p.axes[2].size);
+}
+
+// body(result, offset in the row, stride, count): the results that have tap k of a regular axis.
+template <class Body>
+void for_each_tap(const PoolAxis& axis, const Body& body) {
+    for (Index k = 0; k < axis.kernel; ++k) {
+        const Index at = axis.offset + k * axis.step, stride = axis.stride;
+        const Index begin = at < 0 ? (-at + stride - 1) / stride : 0;
+        const Index end = at >= axis.size ? 0 : std::min(axis.results(), (axis.size - 1 - at) / stride + 1);
+        if (begin < end) body(begin, at + begin * stride, stride, end - begin);
+    }
+}
+// The same for any axis.
+template <class Body>
+void for_each_run(const PoolAxis& axis, const Body& body) {
+    if (axis.kernel > 0) return for_each_tap(axis, body);
+    for (Index i = 0; i < axis.results(); ++i)
+        for (Index k = 0; k < axis.count[static_cast<std::size_t>(i)]; ++k)
+            body(i, axis.first[static_cast<std::size_t>(i)] + k * axis.step, Index{1}, Index{1});
+}
+
+// What each result of a row is divided by.
+template <class T>
+std::vector<T> divisors(const Pool& p, Index depth, Index row) {
+    std::vector<T> all;
+    const Index others =
+        p.axes[0].divisor[static_cast<std::size_t>(depth)] * p.axes[1].divisor[static_cast<std::size_t>(row)];
+    for (const Index own : p.axes[2].divisor)
+        all.push_back(p.divisor != 0 ? static_cast<T>(p.divisor) : static_cast<T>(others * own));
+    return all;
+}
+
+template <class T>
+void max_of_planes(const Pool& p, T* out, std::int64_t* places, const T* in) {
+    using Place = typename Of<T>::Place;
+    const auto best_of = Of<T>::loops().best_of;
+    const Index columns = p.axes[2].results();
+    for_each_plane(p, [&](Index plane) {
+        const Scratch memory(static_cast<std::size_t>(columns) * sizeof(Place));
+        Place* found = memory.as<Place>();
+        const T* from = in + plane * in_plane(p);
+        for_each_row(p, [&](Index depth, Index row, Index at) {
+            T* best = out + plane * out_plane(p) + at;
+            std::fill_n(best, columns, -std::numeric_limits<T>::infinity());
+            const auto d = static_cast<std::size_t>(depth), r = static_cast<std::size_t>(row);
+            const Index start = (p.axes[0].first[d] * p.axes[1].size + p.axes[1].first[r]) * p.axes[2].size;
+            for (Index i = 0; i < columns; ++i)
+                found[i] = static_cast<Place>(start + p.axes[2].first[static_cast<std::size_t>(i)]);
+            for_each_source_row(p, depth, row, [&](Index line) {
+                for_each_run(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
+                    best_of(best + first, found + first, from + line + offset, static_cast<Place>(line + offset),
+                            stride, count);
+                });
+            });
+            std::copy_n(found, columns, places + plane * out_plane(p) + at);
+        });
+    });
+}
+
+template <class T>
+void means_of_planes(const Pool& p, T* out, const T* in) {
+    const auto add_to = Of<T>::loops().add_to;
+    const Index columns = p.axes[2].results();
+    for_each_plane(p, [&](Index plane) {
+        const T* from = in + plane * in_plane(p);
+        for_each_row(p, [&](Index depth, Index row, Index at) {
+            T* sums = out + plane * out_plane(p) + at;
+            std::fill_n(sums, columns, T(0));
+            for_each_source_row(p, depth, row, [&](Index line) {
+                for_each_run(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
+                    add_to(sums + first, from + line + offset, stride, count);
+                });
+            });
+            const std::vector<T> by = divisors<T>(p, depth, row);
+            for (Index i = 0; i < columns; ++i) sums[i] /= by[static_cast<std::size_t>(i)];
+        });
+    });
+}
+
+template <class T>
+void spread_over_planes(const Pool& p, T* in, const T* grad) {
+    const Index columns = p.axes[2].results();
+    for_each_plane(p, [&](Index plane) {
+        T* to = in + plane * in_plane(p);
+        std::fill_n(to, in_plane(p), T(0));
+        for_each_row(p, [&](Index depth, Index row, Index at) {
+            std::vector<T> parts = divisors<T>(p, depth, row);
+            for (Index i = 0; i < columns; ++i)
+                parts[static_cast<std::size_t>(i)] =
+                    grad[plane * out_plane(p) + at + i] / parts[static_cast<std::size_t>(i)];
+            for_each_source_row(p, depth, row, [&](Index line) {
+                for_each_run(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
+                    for (Index i = 0; i < count; ++i)
+                        to[line + offset + i * stride] += parts[static_cast<std::size_t>(first + i)];
+                });
+            });
+        });
+    });
+}
+
+}  // namespace
+
+void max_pool(const Pool& pool, void* out, std::int64_t* places, const void* in) {
+    with_floating(pool.dtype,
+                  [&]<class T>() { max_of_planes(pool, static_cast<T*>(out), places, static_cast<const T*>(in)); });
+}
+
+void max_pool_gradient(const Pool& pool, void* in, const void* grad, const std::int64_t* places) {
+    with_floating(pool.dtype, [&]<class T>() {
+        for_each_plane(pool, [&](Index plane) {
+            T* to = static_cast<T*>(in) + plane * in_plane(pool);
+            std::fill_n(to, in_plane(pool), T(0));
+            const Index first = plane * out_plane(pool);
+            for (Index i = first; i < first + out_plane(pool); ++i) to[places[i]] += static_cast<const T*>(grad)[i];
+        });
+    });
+}
+
+void mean_pool(const Pool& pool, void* out, const void* in) {
+    with_floating(pool.dtype,
+                  [&]<class T>() { means_of_planes(pool, static_cast<T*>(out), static_cast<const T*>(in)); });
+}
+
+void mean_pool_gradient(const Pool& pool, void* in, const void* grad) {
+    with_floating(pool.dtype,
+                  [&]<class T>() { spread_over_planes(pool, static_cast<T*>(in), static_cast<const T*>(grad)); });
+}
+
+}  // namespace clew::kernels
