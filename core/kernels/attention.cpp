@@ -98,7 +98,7 @@ void forward_task(const Attention& call, Index head, Index begin, Index end) {
         const double sum = sums[query - begin];
         T* out = row_of<T>(call.out, head, query);
         T& log_sum = static_cast<T*>(call.log_sum)[head * call.queries + query];
-        if (top == -std::numeric_limits<T>::infinity()) {
+        if (sum == 0) {  // of what is seen, the largest counts one
             std::fill_n(out, call.value_width, T(0));
             log_sum = std::numeric_limits<T>::infinity();
         } else {
