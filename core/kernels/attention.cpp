@@ -254,7 +254,7 @@ void backward(const Attention& call, const AttentionGradients& gradients) {
         }
     });
     if (parts == 1) return;
-    parallel_for(heads * queries, std::max<Index>(1, (1 << 14) / call.width), [&](Index begin, Index end) {
+    parallel_for(heads * queries, std::max<Index>(1, (1 << 14) / (call.width + 1)), [&](Index begin, Index end) {
         for (Index row = begin; row < end; ++row) {
             const Index head = row / queries, i = row % queries;
             T* const out = row_of<T>(gradients.grad_query, head, i);
