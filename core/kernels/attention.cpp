@@ -98,7 +98,7 @@ void forward_task(const Attention& call, Index head, Index begin, Index end) {
         const double sum = sums[query - begin];
         T* out = row_of<T>(call.out, head, query);
         T& log_sum = static_cast<T*>(call.log_sum)[head * call.queries + query];
-        if (top == -std::numeric_limits<T>::infinity()) {
+        if (sum == 0) {  // of what is seen, the largest counts one
             std::fill_n(out, call.value_width, T(0));
             log_sum = std::numeric_limits<T>::infinity();
         } else {
@@ -254,7 +254,7 @@ void backward(const Attention& call, const AttentionGradients& gradients) {
         }
     });
     if (parts == 1) return;
-    parallel_for(heads * queries, std::max<Index>(1, (1 << 14) / call.width), [&](Index begin, Index end) {
+    parallel_for(heads * queries, std::max<Index>(1, (1 << 14) / (call.width + 1)), [&](Index begin, Index end) {
         for (Index row = begin; row < end; ++row) {
             const Index head = row / queries, i = row % queries;
             T* const out = row_of<T>(gradients.grad_query, head, i);

@@ -1,7 +1,6 @@
 #include "core/kernels/attention_loops.h"
 
-#include "core/kernels/math_float32.h"
-#include "core/kernels/reduce_ops.h"
+#include "core/kernels/rows.h"
 
 namespace clew::kernels {
 namespace {
@@ -35,31 +34,35 @@ template <class T>
 CLEW_INLINE void exponentials(T* row, T center, int64_t padded) {
     padded &= -kScorePadding;
     CLEW_VECTORISE
-    for (int64_t i = 0; i < padded; ++i) row[i] = math::exp(row[i] - center);
+    for (int64_t i = 0; i < padded; ++i) row[i] = row_exp(row[i] - center);
+}
+
+// Whether -infinity is the largest of a row because there is nothing else: RowMax does not see NaN.
+template <class T>
+bool all_hidden(const T* row, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+        if (row[i] != lowest<T>()) return false;
+    return true;
 }
 
 template <class T>
 T weigh(T* scores, int64_t count, int64_t padded, T* largest, double* sum) {
     fill(scores, count, padded, lowest<T>());
     const T before = *largest;
-    T highest_now = before;
-    for (int64_t begin = 0; begin < padded; begin += kBlock) {
-        const int64_t length = padded - begin < kBlock ? padded - begin : kBlock;
-        highest_now = Max::join(highest_now, reduce_block<Max, T>(scores + begin, length, 0.0));
-    }
-    *largest = highest_now;
-    if (highest_now == lowest<T>()) {  // nothing to see so far
+    RowReduction<RowMax, T> maximum;
+    maximum.add(scores, padded);
+    T now = maximum.result();
+    now = before > now ? before : now;
+    *largest = now;
+    if (now == lowest<T>() && all_hidden(scores, padded)) {  // nothing to see so far
         fill(scores, int64_t(0), padded, T(0));
         return T(1);
     }
-    exponentials(scores, highest_now, padded);
-    double added = 0.0;
-    for (int64_t begin = 0; begin < padded; begin += kBlock) {
-        const int64_t length = padded - begin < kBlock ? padded - begin : kBlock;
-        added += double(reduce_block<Sum, T>(scores + begin, length, 0.0));
-    }
-    const T factor = before == highest_now ? T(1) : math::exp(before - highest_now);
-    *sum = *sum * double(factor) + added;
+    exponentials(scores, now, padded);
+    RowReduction<RowSum, T> added;
+    added.add(scores, padded);
+    const T factor = before == now ? T(1) : row_exp(before - now);
+    *sum = *sum * double(factor) + double(added.result());
     return factor;
 }
 
@@ -78,14 +81,14 @@ void scale(T* row, int64_t count, T factor) {
 template <class T>
 T dot(const T* a, const T* b, int64_t count) {
     T products[kBlock];
-    double sum = 0.0;
+    T sum = T(0);
     for (int64_t begin = 0; begin < count; begin += kBlock) {
         const int64_t length = count - begin < kBlock ? count - begin : kBlock;
         CLEW_VECTORISE
         for (int64_t i = 0; i < length; ++i) products[i] = a[begin + i] * b[begin + i];
-        sum += double(reduce_block<Sum, T>(products, length, 0.0));
+        sum += reduce_row<RowSum, T>(products, length);
     }
-    return T(sum);
+    return sum;
 }
 
 template <class T>

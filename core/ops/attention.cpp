@@ -166,7 +166,7 @@ private:
         const int last = query.ndim() - 1;
         const Tensor grads[] = {empty_rows(query, query.size(last)), empty_rows(key, key.size(last)),
                                 empty_rows(value, value.size(last))};
-        if (log_sum.numel() == 0 || key.numel() == 0) {
+        if (log_sum.numel() == 0 || key.size(last - 1) == 0) {
             for (const Tensor& grad : grads) kernels::fill(grad.view(), 0.0);
         } else {
             const Call forward(query, key, value, saved_input(call, 3), out, log_sum, attributes_of<Attrs>(call));
@@ -208,9 +208,10 @@ void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, c
     if (!is_floating(query.dtype()))
         fail(ErrorKind::Runtime, "%s: expected a floating dtype, got %s; cast the inputs first", kName,
              dtype_name(query.dtype()));
-    if (mask && mask.dtype() != DType::Bool && mask.dtype() != query.dtype())
+    if (mask && mask.dtype() != DType::Bool && mask.dtype() != DType::Float32 && mask.dtype() != query.dtype())
         fail(ErrorKind::Runtime,
-             "%s: Expected attn_mask dtype to be bool or to match query dtype, but got attn_mask.dtype: %s and "
+             "%s: Expected attn_mask dtype to be bool or float32 or to match query dtype, but got attn_mask.dtype: %s "
+             "and "
              "query.dtype: %s instead; cast it",
              kName, dtype_name(mask.dtype()), dtype_name(query.dtype()));
     const auto width = [](const Tensor& x) { return x.size(x.ndim() - 1); };
@@ -282,7 +283,7 @@ private:
         return reshape(out, sizes);
     }
 
-    static Tensor broadcast(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+    static Tensor broadcast(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& given,
                             double dropout_p, const How& how) {
         const auto leading = [](const Tensor& x) { return x.sizes().first(static_cast<std::size_t>(x.ndim() - 2)); };
         const Dims batch = broadcast_sizes(broadcast_sizes(leading(query), leading(key), kName), leading(value), kName);
@@ -294,6 +295,7 @@ private:
             return expand(x, sizes);
         };
         const Tensor q = spread(query), k = spread(key), v = spread(value);
+        const Tensor mask = given && given.dtype() != DType::Bool ? cast(given, q.dtype()) : given;
         Dims scores(q.sizes());
         scores[q.ndim() - 1] = k.size(k.ndim() - 2);
         if (mask && !can_expand(mask.sizes(), scores))

@@ -28,7 +28,8 @@ def scaled_dot_product_attention(
     Args:
         query: of shape (..., L, E), float32 or float64. Any strides do: heads need no copy after a transpose.
         key, value: of shapes (..., S, E) and (..., S, V), of the query's dtype; leading axes are broadcast.
-        attn_mask: broadcast to (..., L, S). Bool: whether the query sees the key. Floating: added to the scores.
+        attn_mask: broadcast to (..., L, S). Bool: whether the query sees the key. Floating (float32 or of the
+            query's dtype): added to the scores.
         dropout_p: the probability with which a weight is dropped; there is no `training` here.
         is_causal: query `i` sees keys `0 ... i` only, in addition to what `attn_mask` says.
         scale: `1 / sqrt(E)` unless given.
