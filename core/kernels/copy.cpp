@@ -1,6 +1,7 @@
 #include "core/kernels/copy.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/base/threads.h"
 #include "core/kernels/copy_loops.h"
@@ -81,18 +82,24 @@ void copy_rows(const Plan& plan, std::int64_t count, std::int64_t size) {
 
 template <class T>
 void progression(const View& out, double start, double step) {
-    char* data = static_cast<char*>(out.data);
-    const std::int64_t stride = out.strides[0] * static_cast<std::int64_t>(sizeof(T));
-    for (std::int64_t i = 0; i < out.sizes[0]; ++i)
-        *reinterpret_cast<T*>(data + i * stride) = static_cast<T>(start + static_cast<double>(i) * step);
+    T* data = static_cast<T*>(out.data);
+    parallel_for(out.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {
+        if constexpr (std::is_floating_point_v<T>)
+            if (out.strides[0] == 1)
+                return copy_loops().progression[sizeof(T) == 8](data + begin, begin, end - begin, start, step);
+        for (std::int64_t i = begin; i < end; ++i)
+            data[i * out.strides[0]] = static_cast<T>(start + static_cast<double>(i) * step);
+    });
 }
 template <class T>
 void progression(const View& out, std::int64_t start, std::int64_t step) {
-    char* data = static_cast<char*>(out.data);
-    const std::int64_t stride = out.strides[0] * static_cast<std::int64_t>(sizeof(T));
-    std::uint64_t value = static_cast<std::uint64_t>(start);
-    for (std::int64_t i = 0; i < out.sizes[0]; ++i, value += static_cast<std::uint64_t>(step))
-        *reinterpret_cast<T*>(data + i * stride) = static_cast<T>(static_cast<std::int64_t>(value));
+    T* data = static_cast<T*>(out.data);
+    const auto by = static_cast<std::uint64_t>(step);
+    parallel_for(out.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {
+        std::uint64_t value = static_cast<std::uint64_t>(start) + static_cast<std::uint64_t>(begin) * by;
+        for (std::int64_t i = begin; i < end; ++i, value += by)
+            data[i * out.strides[0]] = static_cast<T>(static_cast<std::int64_t>(value));
+    });
 }
 template <class T>
 void even_spacing(const View& out, double start, double stop) {

@@ -107,6 +107,17 @@ void rows(char* out, int64_t out_stride, const char* in, int64_t in_stride, int6
     }
 }
 
+template <class T>
+void progression(void* out, int64_t first, int64_t count, double start, double step) {
+    T* to = static_cast<T*>(out);
+    constexpr int64_t kPiece = 4096;  // counted in int32, which every level turns into double in vectors
+    for (int64_t begin = 0; begin < count; begin += kPiece) {
+        const int32_t length = int32_t(count - begin < kPiece ? count - begin : kPiece);
+        const double before = double(first + begin);
+        for (int32_t i = 0; i < length; ++i) to[begin + i] = T(start + (before + double(i)) * step);
+    }
+}
+
 #define CLEW_CAST(from, to) unary_loop<Cast<to>, to, from>
 #define CLEW_TO_BOOL(from) unary_loop<ToBool, uint8_t, from>
 
@@ -130,6 +141,7 @@ CLEW_EXPORT_TABLE(CopyTable, copy_loops,
                                CLEW_CAST(double, int64_t), CLEW_CAST(double, float), copy_loop<uint64_t>},
                           },
                       .rows = rows,
+                      .progression = {progression<float>, progression<double>},
                   });
 
 }  // namespace clew::kernels

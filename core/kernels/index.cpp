@@ -8,7 +8,6 @@
 
 #include "core/base/threads.h"
 #include "core/kernels/index_loops.h"
-#include "core/kernels/iterate.h"
 #include "core/kernels/walk.h"
 
 // Note [One loop for all that is indexed]
@@ -75,6 +74,30 @@ struct Add {
     }
 };
 
+// The first position at which an index is out of bounds, looked for piece by piece.
+class Positions {
+public:
+    // Whether one of begin ... end is; `view` is the number of the index in the walk.
+    bool look(const Walk& walk, int view, Index begin, Index end, std::uint64_t shift, std::uint64_t limit) {
+        const Index step = walk.ndim() > 0 ? walk.stride(walk.ndim() - 1, view) : 0;
+        Index seen = begin, bad = none;
+        walk.run(begin, end, [&](char* const* at, Index length) {
+            if (bad == none && !index_loops().in_bounds(at[view], step, length, shift, limit))
+                for (Index i = length; i-- > 0;)
+                    if (*reinterpret_cast<const std::uint64_t*>(at[view] + i * step) + shift >= limit) bad = seen + i;
+            seen += length;
+        });
+        for (Index least = first_.load(); bad < least && !first_.compare_exchange_weak(least, bad);) {
+        }
+        return bad != none;
+    }
+    Index first() const { return first_ == none ? -1 : first_.load(); }
+
+private:
+    static constexpr Index none = std::numeric_limits<Index>::max();
+    std::atomic<Index> first_{none};
+};
+
 class Indexed {
 public:
     Indexed(int ndim, const Index* sizes, const View& fixed, const View& moved, const AxisIndex* indices, int count)
@@ -96,6 +119,19 @@ public:
     void run_over_positions(const Move& move) const {
         parallel_for(walk_.count(), std::max<Index>(1, kWork / block_.length),
                      [&](Index begin, Index end) { run(begin, end, move, block_, 0); });
+    }
+
+    // The same, for one index, unless it leads out of bounds: the first position where it does so, or -1. A piece is
+    // looked through just before it is used, while the cache has it.
+    template <class Move>
+    Index run_checked(const Move& move) const {
+        Positions outside;
+        parallel_for(walk_.count(), std::max<Index>(1, kWork / block_.length), [&](Index begin, Index end) {
+            if (!outside.look(walk_, 2, begin, end, 0, static_cast<std::uint64_t>(indices_[0].size)))
+                run(begin, end, move, block_, 0);
+        });
+        const Index first = outside.first();
+        return first < 0 ? first : first * block_.length;
     }
 
     // Positions must be visited in order, for several may be written to one place. But a long block can be cut, by the
@@ -164,37 +200,6 @@ void with_unsigned_type(DType dtype, const Body& body) {
     }
 }
 
-// `view` with other strides; and one element, broadcast.
-View restrided(const View& view, const View& shape, const Index* strides) {
-    return {view.data, view.dtype, shape.ndim, shape.sizes, strides};
-}
-constexpr Index kNoStrides[kMaxDims] = {};
-View broadcast_element(const void* value, DType dtype, const View& shape) {
-    return {const_cast<void*>(value), dtype, shape.ndim, shape.sizes, kNoStrides};
-}
-
-// A view indexed along one axis as the general case sees it: stride 0 there, and an AxisIndex in its place.
-struct AlongAxis {
-    Index moved_strides[kMaxDims], index_strides[kMaxDims];
-    View moved;
-    AxisIndex index;
-
-    // `shape` is what is walked over; `index` has either one dimension or shape's.
-    AlongAxis(const View& shape, const View& view, int axis, const View& given) {
-        std::copy_n(view.strides, view.ndim, moved_strides);
-        moved_strides[axis] = 0;
-        if (given.ndim == shape.ndim) {
-            std::copy_n(given.strides, given.ndim, index_strides);
-        } else {
-            std::fill_n(index_strides, shape.ndim, 0);
-            index_strides[axis] = given.strides[0];
-        }
-        moved = restrided(view, shape, moved_strides);
-        index = {restrided(given, shape, index_strides), view.sizes[axis], view.strides[axis]};
-    }
-    AlongAxis(const AlongAxis&) = delete;
-};
-
 }  // namespace
 
 void index_get(const View& out, const View& in, const AxisIndex* indices, int count) {
@@ -207,6 +212,19 @@ void index_get(const View& out, const View& in, const AxisIndex* indices, int co
             return indexed.run_over_positions(Get<std::uint32_t>{row});
         default:
             return indexed.run_over_positions(Get<std::uint64_t>{row});
+    }
+}
+
+std::int64_t index_get_checked(const View& out, const View& in, const AxisIndex& index) {
+    const Indexed indexed(out.ndim, out.sizes, out, in, &index, 1);
+    const IndexedRow row = index_loops().get[size_slot(out.dtype)];
+    switch (item_size(out.dtype)) {
+        case 1:
+            return indexed.run_checked(Get<std::uint8_t>{row});
+        case 4:
+            return indexed.run_checked(Get<std::uint32_t>{row});
+        default:
+            return indexed.run_checked(Get<std::uint64_t>{row});
     }
 }
 
@@ -228,86 +246,15 @@ void index_put(const View& out, const AxisIndex* indices, int count, const View&
     }
 }
 
-void gather(const View& out, const View& in, int axis, const View& index) {
-    const AlongAxis along(out, in, axis, index);
-    index_get(out, along.moved, &along.index, 1);
-}
-void index_select(const View& out, const View& in, int axis, const View& index) { gather(out, in, axis, index); }
-
-// Writes along one axis in the order of the index; what differs along another axis goes to other places, so there the
-// work may be cut.
-static void scatter_along(const View& out, int axis, const View& index, const View& src, bool accumulate) {
-    int other = axis == 0 ? 1 : 0;
-    for (int i = other + 1; i < index.ndim; ++i)
-        if (i != axis && index.sizes[i] > index.sizes[other]) other = i;
-    const auto put = [&](const View& to, const View& at, const View& from) {
-        const AlongAxis along(at, to, axis, at);
-        index_put(along.moved, &along.index, 1, restrided(from, at, from.strides), accumulate);
-    };
-    const Index count = element_count(index);
-    if (count < kWork || other >= index.ndim) return put(out, index, src);
-    const Index piece = std::max<Index>(1, kWork / 2 / (count / index.sizes[other]));
-    parallel_for(index.sizes[other], piece, [&](Index begin, Index end) {
-        Index sizes[kMaxDims];
-        std::copy_n(index.sizes, index.ndim, sizes);
-        sizes[other] = end - begin;
-        const auto part = [&](const View& view) {
-            const Index bytes = view.strides[other] * begin * static_cast<Index>(item_size(view.dtype));
-            return View{static_cast<char*>(view.data) + bytes, view.dtype, view.ndim, sizes, view.strides};
-        };
-        // The axis that is scattered along keeps the size it has in `out`.
-        View to = part(out);
-        to.sizes = out.sizes;
-        put(to, part(index), part(src));
-    });
-}
-
-void scatter(const View& out, int axis, const View& index, const View& src) {
-    scatter_along(out, axis, index, src, false);
-}
-void scatter_fill(const View& out, int axis, const View& index, const void* value) {
-    scatter(out, axis, index, broadcast_element(value, out.dtype, index));
-}
-void scatter_add(const View& out, int axis, const View& index, const View& src) {
-    scatter_along(out, axis, index, src, true);
-}
-
-void index_copy(const View& out, int axis, const View& index, const View& src) {
-    const AlongAxis along(src, out, axis, index);
-    index_put(along.moved, &along.index, 1, src, false);
-}
-void index_add(const View& out, int axis, const View& index, const View& src) {
-    const AlongAxis along(src, out, axis, index);
-    index_put(along.moved, &along.index, 1, src, true);
-}
-void index_fill(const View& out, int axis, const View& index, const void* value) {
-    Index sizes[kMaxDims];
-    std::copy_n(out.sizes, out.ndim, sizes);
-    sizes[axis] = index.sizes[0];
-    index_copy(out, axis, index, {const_cast<void*>(value), out.dtype, out.ndim, sizes, kNoStrides});
-}
-
 std::int64_t check_bounds(const View& index, std::int64_t size, bool allow_negative) {
     Walk walk(index.ndim, index.sizes);
     walk.add(index);
     walk.merge();
     const auto shift = static_cast<std::uint64_t>(allow_negative ? size : 0);
     const auto limit = static_cast<std::uint64_t>(size) + shift;
-    const Index step = walk.stride(walk.ndim() - 1, 0);
-    constexpr Index none = std::numeric_limits<Index>::max();
-    std::atomic<Index> first{none};
-    parallel_for(walk.count(), kWork, [&](Index begin, Index end) {
-        Index seen = begin, bad = none;
-        walk.run(begin, end, [&](char* const* at, Index length) {
-            if (bad == none && !index_loops().in_bounds(at[0], step, length, shift, limit))
-                for (Index i = length; i-- > 0;)
-                    if (*reinterpret_cast<const std::uint64_t*>(at[0] + i * step) + shift >= limit) bad = seen + i;
-            seen += length;
-        });
-        for (Index least = first.load(); bad < least && !first.compare_exchange_weak(least, bad);) {
-        }
-    });
-    return first == none ? -1 : first.load();
+    Positions outside;
+    parallel_for(walk.count(), kWork, [&](Index begin, Index end) { outside.look(walk, 0, begin, end, shift, limit); });
+    return outside.first();
 }
 
 }  // namespace clew::kernels

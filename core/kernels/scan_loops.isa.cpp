@@ -47,6 +47,8 @@ CLEW_INLINE int64_t first_where(const char* in, int64_t step, int64_t begin, int
     return count;
 }
 
+inline constexpr int64_t kBeyondCaches = int64_t(1) << 22;
+
 // The largest of each block says which block to search.
 template <class Order, class T>
 int64_t find(const char* in, int64_t step, int64_t count) {
@@ -60,6 +62,10 @@ int64_t find(const char* in, int64_t step, int64_t count) {
     int64_t best_begin = 0;
     for (int64_t begin = 0; begin < count; begin += kBlock) {
         const int64_t length = count - begin < kBlock ? count - begin : kBlock;
+        // Processors fetch ahead on their own, but only to the end of a page.
+        if (step == sizeof(T) && count >= kBeyondCaches)
+            for (int64_t line = 0; line < length * step; line += 64)
+                __builtin_prefetch(in + (begin + 2 * kBlock) * step + line);
         const T value = reduce_block<typename Order::Reduce, T>(block_at(begin, length), length, 0.0);
         if (begin != 0 && !Order::beats(value, best)) continue;
         best = value;

@@ -84,16 +84,20 @@ template <class T>
 void list_best(std::vector<Item<T>>& items, const Lane<const T>& in, Index k, bool largest) {
     const auto first_better = scan_loops().first_better[largest][static_cast<int>(dtype_of<T>::value)];
     const auto keep = [&](auto order) {
-        items.clear();
+        Item<T> best[kShortList];
+        Index size = 0;
         for (Index i = 0; i < in.length; ++i) {
-            if (static_cast<Index>(items.size()) == k) {
-                i += first_better(reinterpret_cast<const char*>(in.data + i), in.length - i, &items.back().value);
-                if (i == in.length) return;
-                items.pop_back();
+            if (size == k) {
+                i += first_better(reinterpret_cast<const char*>(in.data + i), in.length - i, &best[k - 1].value);
+                if (i == in.length) break;
+                --size;
             }
             const Item<T> item{in[i], i};
-            items.insert(std::upper_bound(items.begin(), items.end(), item, order), item);
+            Index at = size++;
+            for (; at > 0 && order(item, best[at - 1]); --at) best[at] = best[at - 1];
+            best[at] = item;
         }
+        items.assign(best, best + size);
     };
     if (largest)
         keep(Descending<T>{});
