@@ -44,6 +44,9 @@ class Rival:
         """The variables of its process: the same thread settings for all, XLA's own for JAX."""
         kept = {name: value for name, value in os.environ.items() if name not in BENT}
         kept |= dict.fromkeys(THREAD_SETTINGS, str(threads)) | {"PYTHONHASHSEED": "0"}
+        if self.module == "torch" and threads > 1:
+            # Otherwise libgomp's threads now and then share a core for a whole run, and spin on it: 20 times slower.
+            kept |= {"OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}
         if self.name == "jax":
             kept["JAX_PLATFORMS"] = "cpu"
             one = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if threads == 1 else ""

@@ -70,8 +70,8 @@ class Worker:
     def calibrate(self, round_ns: int) -> float:
         """Choose how many calls a round takes; the seconds of such a round."""
         assert self.run is not None
-        self.calls = self.run.calls_of_a_round(round_ns)
-        return self.run.time(self.calls) / 1e9
+        self.calls, nanoseconds = self.run.calls_of_a_round(round_ns)
+        return nanoseconds / 1e9
 
     def round(self) -> float:
         """Nanoseconds of one of what the workload's name says."""
