@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--threads", default="1,2", metavar="1,2")
     made.add_argument("--rounds", type=int, help=f"at most so many rounds (otherwise {Settings().rounds})")
     made.add_argument("--quick", action="store_true", help="few short rounds, few sizes, no torch.compile, no memory")
-    made.add_argument("--no-memory", action="store_true", help="leave out the peaks of memory")
+    made.add_argument("--only", choices=("times", "memory"), help="not both")
     made.add_argument("--json", metavar="FILE", help="write all figures here")
     made.add_argument("--out", metavar="FOLDER", help="write a page with tables and plots here (docs/benchmarks)")
     made.add_argument("--from", dest="saved", nargs="+", metavar="FILE", help="measure nothing: take saved figures")

@@ -58,6 +58,8 @@ class Rival:
         module = importlib.import_module(self.module)
         if self.module in ("clew", "torch"):
             module.set_num_threads(threads)
+            for part in ("nn", "optim"):  # PyTorch's are there already; they are no part of what a workload takes
+                importlib.import_module(f"{self.module}.{part}")
         if self.module == "torch":
             module.set_num_interop_threads(1)
         return module

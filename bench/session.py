@@ -63,9 +63,9 @@ def measure(options: argparse.Namespace) -> Figures:
         "memory": [],
     }
     try:
-        for count in threads:
+        for count in threads if options.only != "memory" else ():
             _times(figures, names, [w for w in workloads if w.timed], count, options)
-        if not (options.quick or options.no_memory):
+        if options.only == "memory" or not (options.quick or options.only):
             _peaks(figures, names, [w for w in workloads if w.trains], threads[0])
     except KeyboardInterrupt:
         print("\ninterrupted: what there is so far", file=sys.stderr)

@@ -94,6 +94,7 @@ class Workload:
     beside_clew: bool = False  # not for clew
     timed: bool = True
     trains: bool = False  # whether its peak memory is measured
+    bytes_of: int = 1  # the peak is divided by this
 
     def eager(self, m: Module, jit: Jit) -> Run:
         raise NotImplementedError
