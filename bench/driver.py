@@ -103,17 +103,18 @@ class Process:
         self.rival, self.threads = rival, threads
         self.scratch = tempfile.gettempdir()  # its logs, and what compilers leave
         self.hello: dict[str, str] = {}
+        self._unusable = ""
         self._popen: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._log: IO[bytes] | None = None
 
     def ask(self, *request: Any) -> Any:
         """Do it there. RivalError with what was raised, or with how the process ended."""
+        if self._unusable:
+            raise RivalError(self._unusable)
         if self._connection is None:
             self._start()
-        assert self._connection is not None
-        self._connection.send(request)
-        return self._answer()
+        return self._exchange(request)
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
@@ -127,11 +128,18 @@ class Process:
         )
         theirs.close()
         self._connection = Connection(ours.detach())
-        self.hello = self._answer()
+        try:
+            self.hello = self._exchange(None)
+        except RivalError as error:  # it cannot be imported: it will not be next time
+            self._unusable = str(error)
+            self.end()
+            raise
 
-    def _answer(self) -> Any:
+    def _exchange(self, request: Any) -> Any:
         assert self._connection is not None
         try:
+            if request is not None:
+                self._connection.send(request)
             if not self._connection.poll(_LIMIT):
                 self.end(kill=True)
                 raise RivalError(f"no answer for {_LIMIT:.0f} s")

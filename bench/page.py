@@ -3,67 +3,55 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 from bench import plots, report
 from bench.bars import verdicts
 from bench.rivals import RIVALS
 
+_METHOD = """\
+Each library runs in a process of its own, pinned to as many cores as it has threads. What they compute is compared
+before it is timed. Rounds alternate, one process works at a time, and the best round counts: a figure is the time
+of one call (in chains: of one product). `asked` is the least ratio that is good enough. *machine* is what the
+processor can do: a loop of nothing but fused multiply-adds (`bench/peak_flops.c`, built with `-march=native`;
+without a C compiler the best rate that any library reached), and `numpy.copyto` of 400 MB. Bytes are the peak of a
+fresh process's resident memory in five calls, over what the import left; what a compiler takes at the first call is
+not counted, what it leaves is."""
+
 
 def write(figures: dict[str, Any], folder: str) -> None:
+    """Write the page, its pictures, and the figures that both are made from."""
     rows, memory = figures["rows"], figures["memory"]
-    threads = sorted({row["threads"] for row in rows})
-    parts = ["# Benchmarks", _how(figures)]
     found = verdicts(rows, memory)
-    parts += [f"## What was asked\n{report.counts(found)}."]
+    parts = ["# Benchmarks", _how(figures), "## What is asked", report.counts(found) + "."]
     missed = [verdict for verdict in found if not verdict.is_met]
     if missed:
-        parts.append("Missed:\n\n" + report.markdown(report.verdict_table(missed)))
-    parts += _with_picture(plots.ratios(rows, folder), "PyTorch's time over clew's for each workload")
-    for count in threads:
-        chosen = [row for row in rows if row["threads"] == count and row["group"] in ("overhead", "training")]
-        parts += _section(f"Workloads, {_threads(count)}", report.table(chosen))
-    parts += _section("Size of the graph", report.table([row for row in rows if row["group"] == "graph size"]))
-    parts += _with_picture(plots.graph_size(rows, folder), "time against the length of a chain")
-    parts += _section(
-        "Matrix products and copy", report.table([row for row in rows if row["group"] in ("matmul", "bandwidth")])
-    )
-    for count in threads:
-        title = f"Operations, {_threads(count)}: the faster of PyTorch and NumPy over clew"
-        parts += _section(title, report.sweep_table(rows, count))
-        parts += _with_picture(plots.tensor_size(rows, folder, count), "time against the number of elements")
-    parts += _section("Peak of resident memory over the import's", report.table(memory, "bytes"))
-    parts += _with_picture(plots.depth(memory, folder), "bytes against depth")
+        parts += ["Missed:", report.markdown(report.verdict_table(missed))]
+    pictures = plots.draw(rows, memory, folder)
+    parts += ["## Pictures", *(f"![{says}]({name})" for name, says in pictures.items())] if pictures else []
+    for title, lines in report.tables(rows, memory):
+        parts += [f"## {title}", report.markdown(lines)]
+    errors = report.errors([*rows, *memory])
+    if errors:
+        parts += ["## What could not be done", "\n".join(f"* {error}" for error in errors)]
     with open(os.path.join(folder, "README.md"), "w") as file:
         file.write("\n\n".join(parts) + "\n")
 
 
-def _threads(count: int) -> str:
-    return "one thread" if count == 1 else f"{count} threads"
-
-
-def _section(title: str, lines: Sequence[list[str]]) -> list[str]:
-    return [f"## {title}", report.markdown(lines)] if len(lines) > 1 else []
-
-
-def _with_picture(name: str | None, says: str) -> list[str]:
-    return [f"![{says}]({name})"] if name else []
-
-
 def _how(figures: dict[str, Any]) -> str:
     told = figures["machine"]
-    versions = ", ".join(
-        f"{RIVALS[name].label} {version}" for name, version in figures["versions"].items() if name != "machine"
-    )
-    caches = ", ".join(f"{name} {size}" for name, size in told["caches"].items())
-    return (
-        f"Written by `{figures['command']}` at commit {told['commit']}, {told['date']}.\n\n"
-        f"* {told['processor']} ({told['family']}), {told['processors']} processors, {caches}, {told['memory']}; "
-        f"governor {told['governor']}; {', '.join(told['flags'])}\n"
-        f"* {told['system']}, CPython {told['python']}\n"
-        f"* {versions}\n\n"
-        "Each library runs in a process of its own, pinned to as many cores as it has threads; rounds alternate, one "
-        "process works at a time. "
-        "What they compute is compared before it is timed. A figure is the best round's time of one call."
+    versions = [f"{RIVALS[name].label} {version}" for name, version in figures["versions"].items() if name != "machine"]
+    absent = figures.get("left out", [])
+    return "\n".join(
+        [
+            f"Written by `{figures['command']}` at commit {told['commit']}, {told['date']}.",
+            "",
+            f"* {told['processor']} ({told['family']}), {told['processors']} processors, "
+            + ", ".join(f"{name} {size}" for name, size in told["caches"].items())
+            + f", {told['memory']}; governor {told['governor']}; {', '.join(told['flags'])}",
+            f"* {told['system']}, CPython {told['python']}",
+            "* " + ", ".join(versions) + (f"; left out: {', '.join(absent)}" if absent else ""),
+            "",
+            *_METHOD.splitlines(),
+        ]
     )

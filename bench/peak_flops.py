@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 _SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peak_flops.c")
@@ -19,12 +19,16 @@ def threads_here() -> int:
 
 
 def in_threads(work: Callable[[int], object]) -> Callable[[], None]:
-    """A call of ``work(0)``, ``work(1)``, … at once, one for each processor that this process may use."""
-    count = threads_here()
-    if count == 1:
+    """A call of ``work(0)``, ``work(1)``, … at once, each in a thread that stays on a processor of its own."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) == 1:
         return lambda: (work(0), None)[1]
-    pool = ThreadPoolExecutor(count)
-    return lambda: (list(pool.map(work, range(count))), None)[1]
+    pools = [ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {cpu})) for cpu in cpus]
+
+    def call() -> None:
+        wait([pool.submit(work, part) for part, pool in enumerate(pools)])
+
+    return call
 
 
 def compiled_loop() -> Any:

@@ -43,4 +43,4 @@ def of(rival: Rival, module: Any, workload: Workload) -> float:
             run.ready(result)
         if number == 0 and rival.compiles:
             reset_peak()
-    return (status_bytes("VmHWM") - before) / workload.count
+    return (status_bytes("VmHWM") - before) / workload.bytes_of

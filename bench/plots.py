@@ -14,12 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bench.bars import bar_of, best, ratio
+from bench.report import threads_text
 from bench.rivals import RIVALS
 
 Row = Mapping[str, Any]
 
 # Okabe and Ito's colours, which people who see fewer colours can tell apart; markers differ as well.
-STYLES = {
+STYLES: dict[str, dict[str, Any]] = {
     "clew": {"color": "#D55E00", "marker": "o", "linewidth": 2.2, "zorder": 5},
     "torch": {"color": "#0072B2", "marker": "s"},
     "torch.compile": {"color": "#56B4E9", "marker": "D"},
@@ -28,6 +29,16 @@ STYLES = {
     "autograd": {"color": "#CC79A7", "marker": "v"},
 }
 SHOWN = ("add", "tanh", "sum", "softmax", "index", "pow")
+
+
+def draw(rows: Sequence[Row], memory: Sequence[Row], folder: str) -> dict[str, str]:
+    """All pictures that these figures suffice for: file names and what they show."""
+    made = {ratios(rows, folder): "How many times PyTorch's time is clew's, for each workload"}
+    made[graph_size(rows, folder)] = "Forward and backward of a chain against its length"
+    for threads in sorted({row["threads"] for row in rows}):
+        made[tensor_size(rows, folder, threads)] = f"Operations against the number of elements, {threads_text(threads)}"
+    made[depth(memory, folder)] = "Peak of the memory against depth"
+    return {name: says for name, says in made.items() if name is not None}
 
 
 def _finish(figure: Figure, folder: str, name: str) -> str:
@@ -74,7 +85,8 @@ def ratios(rows: Sequence[Row], folder: str) -> str | None:
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    axes.set_xlim(left=min(0.7, 0.8 * min(ratio(row, "torch") or 1 for row in chosen)))
+    axes.set_xticks([0.5, 1, 2, 5, 10, 20, 50], ["0.5", "1", "2", "5", "10", "20", "50"])
     axes.minorticks_off()
     axes.axvline(1, color="#777777", linewidth=0.8)
     axes.set_xlabel("how many times PyTorch's time is clew's")

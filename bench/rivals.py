@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,9 @@ class Rival:
         """The variables of its process: the same thread settings for all, XLA's own for JAX."""
         kept = {name: value for name, value in os.environ.items() if name not in BENT}
         kept |= dict.fromkeys(THREAD_SETTINGS, str(threads)) | {"PYTHONHASHSEED": "0"}
+        if self.module == "torch" and threads > 1:
+            # Otherwise libgomp's threads now and then share a core for a whole run, and spin on it: 20 times slower.
+            kept |= {"OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}
         if self.name == "jax":
             kept["JAX_PLATFORMS"] = "cpu"
             one = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if threads == 1 else ""
@@ -54,6 +58,8 @@ class Rival:
         module = importlib.import_module(self.module)
         if self.module in ("clew", "torch"):
             module.set_num_threads(threads)
+            for part in ("nn", "optim"):  # PyTorch's are there already; they are no part of what a workload takes
+                importlib.import_module(f"{self.module}.{part}")
         if self.module == "torch":
             module.set_num_interop_threads(1)
         return module

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from bench import peak_memory
+from bench import peak_memory, workloads
 from bench.rivals import RIVALS, Rival
 from bench.workload import Run, as_list
-from bench.workloads import by_name
 
 SENT_WHOLE = 1 << 17  # elements; of larger results a sample is compared
 
@@ -48,6 +47,8 @@ class Worker:
     def __init__(self, rival: Rival, threads: int) -> None:
         self.rival = rival
         self.module = rival.load(threads)
+        workloads.everything()  # they too are imported before memory is looked at, and NumPy's random numbers
+        np.random.default_rng()
         self.run: Run | None = None
         self.calls = 1
         self.count = 1
@@ -58,7 +59,7 @@ class Worker:
     def make(self, name: str) -> dict[str, Any]:
         """Make the workload ready. The first call's seconds (a compiler's, for some) and the results to compare."""
         self.drop()
-        workload = by_name(name)
+        workload = workloads.by_name(name)
         self.count = workload.count
         started = perf_counter()
         run = self.rival.make(workload, self.module)
@@ -70,8 +71,8 @@ class Worker:
     def calibrate(self, round_ns: int) -> float:
         """Choose how many calls a round takes; the seconds of such a round."""
         assert self.run is not None
-        self.calls = self.run.calls_of_a_round(round_ns)
-        return self.run.time(self.calls) / 1e9
+        self.calls, nanoseconds = self.run.calls_of_a_round(round_ns)
+        return nanoseconds / 1e9
 
     def round(self) -> float:
         """Nanoseconds of one of what the workload's name says."""
@@ -84,7 +85,7 @@ class Worker:
 
     def peak(self, name: str) -> float:
         """Bytes of the peak over the import's, of a few calls, for one of what the name says."""
-        return peak_memory.of(self.rival, self.module, by_name(name))
+        return peak_memory.of(self.rival, self.module, workloads.by_name(name))
 
 
 def serve(worker: Worker, connection: Connection) -> None:

@@ -17,7 +17,7 @@ Jit = Callable[[Any], Any]
 class Run:
     """A workload made ready for one library.
 
-    ``call`` is timed. ``check`` gives what is compared between the libraries (otherwise: what the third call returns);
+    ``call`` is timed. ``check`` gives what is compared between the libraries (otherwise: what the second call returns);
     ``prepare`` makes, untimed, the argument of each call; ``ready`` waits for a result that is still being computed;
     ``loop(n)`` runs the call n times without a Python function around it.
     """
@@ -31,7 +31,7 @@ class Run:
     def results(self) -> Any:
         if self.check is not None:
             return self.check()
-        return [self.call(self.prepare()) if self.prepare else self.call() for _ in range(3)][-1]
+        return [self.call(self.prepare()) if self.prepare else self.call() for _ in range(2)][-1]
 
     def time(self, calls: int) -> int:
         """The nanoseconds that so many calls take, with the garbage collector held."""
@@ -63,16 +63,19 @@ class Run:
             self.ready(last)
         return perf_counter_ns() - started
 
-    def calls_of_a_round(self, round_ns: int) -> int:
-        """How many calls make a round of about ``round_ns``; also warms up."""
+    def calls_of_a_round(self, round_ns: int) -> tuple[int, float]:
+        """How many calls make a round of about ``round_ns``, and the nanoseconds it will take; also warms up."""
         calls = 1
         while True:
             took = max(1, self.time(calls))
             if took >= round_ns / 3 or calls >= 1_000_000:
                 break
             calls *= 4 if took < round_ns / 12 else 2
-        calls = max(1, round(calls * round_ns / took))
-        return min(calls, 100) if self.prepare else calls  # what is prepared takes longer than what is timed
+        one = took / calls
+        calls = max(1, round(round_ns / one))
+        if self.prepare:
+            calls = min(calls, 100)  # what is prepared takes longer than what is timed
+        return calls, calls * one
 
 
 class Workload:
@@ -91,6 +94,7 @@ class Workload:
     beside_clew: bool = False  # not for clew
     timed: bool = True
     trains: bool = False  # whether its peak memory is measured
+    bytes_of: int = 1  # the peak is divided by this
 
     def eager(self, m: Module, jit: Jit) -> Run:
         raise NotImplementedError

@@ -16,7 +16,7 @@ class Links(Workload):
 
     name = "bytes of a link of a long chain"
     group = "bytes"
-    count = LINKS
+    bytes_of = LINKS
     timed = False
     trains = True
 
