@@ -11,6 +11,7 @@
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
+#include "core/autograd/strips.h"
 #include "core/tensor/timeline.h"
 
 namespace clew {
@@ -92,6 +93,12 @@ private:
     void push(std::uint32_t index);
     std::uint32_t pop();
     void evaluate(std::uint32_t index, BackwardStep* seen);
+    std::uint64_t wants(Node& node);
+    bool evaluate_in_strips(std::uint32_t index);
+    std::vector<StripNode> strip_nodes(std::uint32_t index);
+    void arrived(std::uint32_t index) {
+        if (--entries_[index].waiting == 0) push(index);
+    }
     void send(Node& node, std::span<Tensor> results);
 
     const BackwardRequest& request_;
@@ -228,8 +235,92 @@ void Run::send(Node& node, std::span<Tensor> results) {
                          node.kind->node_name, static_cast<int>(i));
             add_gradient(entry.output(output), std::move(results[i]));
         }
-        if (--entry.waiting == 0) push(index);
+        arrived(index);
     }
+}
+
+std::uint64_t Run::wants(Node& node) {
+    std::uint64_t wants = 0;
+    for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+        Node* child = node.edge_nodes()[i];
+        if (child == nullptr) continue;
+        const Entry& entry = entries_[find(child) - 1];
+        if (entry.needed || entry.capture >= 0) wants |= std::uint64_t{1} << std::min<std::uint32_t>(i, 63);
+    }
+    return wants;
+}
+
+// Which nodes the gradient that waits at this one can pass through in strips: those that get all their gradients from
+// others of the run, as long as they would be next.
+std::vector<StripNode> Run::strip_nodes(std::uint32_t index) {
+    constexpr std::size_t kMost = 64;
+    const Tensor& gradient = entries_[index].gradient;
+    std::vector<StripNode> nodes;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> reached;  // entries, and how many gradients come from the run
+    const std::uint64_t after = ready_.empty() ? 0 : entries_[ready_.front()].node->sequence;
+    const auto joins = [&](std::uint32_t i, std::uint32_t count) {
+        const Entry& entry = entries_[i];
+        return entry.waiting == count && entry.needed && entry.capture < 0 && !entry.gradient && !entry.others &&
+               entry.node->sequence > after && fits_strips(*entry.node, gradient);
+    };
+    while (nodes.size() < kMost) {
+        Node& node = *entries_[index].node;
+        nodes.push_back({&node, wants(node)});
+        for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+            if (node.edge_nodes()[i] == nullptr) continue;
+            const std::uint32_t child = find(node.edge_nodes()[i]) - 1;
+            const auto at = std::find_if(reached.begin(), reached.end(), [&](auto& r) { return r.first == child; });
+            if (at == reached.end())
+                reached.emplace_back(child, 1);
+            else
+                ++at->second;
+        }
+        auto next = reached.end();
+        for (auto r = reached.begin(); r != reached.end(); ++r)
+            if (joins(r->first, r->second) &&
+                (next == reached.end() || entries_[r->first].node->sequence > entries_[next->first].node->sequence))
+                next = r;
+        if (next == reached.end()) break;
+        index = next->first;
+        reached.erase(next);
+    }
+    return nodes;
+}
+
+bool Run::evaluate_in_strips(std::uint32_t index) {
+    Entry& entry = entries_[index];
+    if (grad_enabled() || mode(kAnomaly) || !entry.gradient || !entry.needed || entry.capture >= 0 ||
+        !can_be_cut(entry.gradient) || !fits_strips(*entry.node, entry.gradient))
+        return false;
+    std::vector<StripNode> nodes = strip_nodes(index);
+    if (nodes.size() < 2) return false;
+    std::vector<StripExit> exits;
+    const auto target_of = [&](Node* child, std::uint32_t output) {
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            if (nodes[i].node == child) return static_cast<int>(i);
+        std::size_t i = 0;
+        while (i < exits.size() && !(exits[i].child == child && exits[i].output == output)) ++i;
+        if (i == exits.size()) exits.push_back({child, output});
+        return -1 - static_cast<int>(i);
+    };
+    for (StripNode& at : nodes)
+        for (std::uint32_t i = 0; i < at.node->edge_count; ++i)
+            at.targets.push_back((at.wants >> i) & 1 ? target_of(at.node->edge_nodes()[i], at.node->edge_indices()[i])
+                                                     : 0);
+    run_strips(nodes, exits, std::move(entry.gradient));
+    for (StripExit& exit : exits)
+        add_gradient(entries_[find(exit.child) - 1].output(exit.output), std::move(exit.whole));
+    for (const StripNode& at : nodes) {
+        if (!request_.keep_graph) release_saved(*at.node, result_.release);
+        for (std::uint32_t i = 0; i < at.node->edge_count; ++i) {
+            Node* child = at.node->edge_nodes()[i];
+            if (child == nullptr) continue;
+            const bool inside =
+                std::any_of(nodes.begin(), nodes.end(), [&](const StripNode& other) { return other.node == child; });
+            if (!inside) arrived(find(child) - 1);
+        }
+    }
+    return true;
 }
 
 // Tells a timeline whose rule runs (Note [Whose bytes]).
@@ -276,18 +367,11 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
     }
     if (any && needed) {
         run_pre_hooks(node, incoming);
-        std::uint64_t wants = 0;
-        for (std::uint32_t i = 0; i < node.edge_count; ++i) {
-            Node* child = node.edge_nodes()[i];
-            if (child == nullptr) continue;
-            const Entry& entry = entries_[find(child) - 1];
-            if (entry.needed || entry.capture >= 0) wants |= std::uint64_t{1} << std::min<std::uint32_t>(i, 63);
-        }
         std::vector<Tensor> shown;  // the rule may consume its gradients; hooks after it see them still
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
         const bool watched = mode(kAnomaly);
         if (hooks_after || watched || seen) shown.assign(incoming.begin(), incoming.end());
-        BackwardCall call{node, incoming, results, wants};
+        BackwardCall call{node, incoming, results, wants(node)};
         node.kind->backward(call);
         if (hooks_after) run_post_hooks(node, results, shown);
         if (watched) watch_.look_at(node, results, shown);
@@ -318,7 +402,8 @@ void Run::start() {
 
 bool Run::next(BackwardStep* seen) {
     if (ready_.empty()) return false;
-    evaluate(pop(), seen);
+    const std::uint32_t index = pop();
+    if (seen || !evaluate_in_strips(index)) evaluate(index, seen);
     return true;
 }
 

@@ -37,6 +37,7 @@ struct NodeKind {
     const char* node_name = "";  // "MulBackward0"
     void (*backward)(BackwardCall&) = nullptr;
     std::uint32_t attribute_bytes = 0;  // a plain struct, copied as bytes
+    bool elementwise = false;           // an element of a gradient depends on what lies at its place: Note [Strips]
     const char* (*input_name)(const NodeKind&, int) = nullptr;
     const char* (*output_name)(const NodeKind&, int) = nullptr;
 };

@@ -36,7 +36,7 @@ Tensor zero_below(Tensor&& g, const Tensor& y) {
 struct Relu {
     static constexpr OpText text{.schema = "relu(Tensor self)",
                                  .node = "ReluBackward0",
-                                 .flags = kBoth | kInPlace,
+                                 .flags = kBoth | kInPlace | kElementwise,
                                  .domain = "nonzero",
                                  .doc = "self where it is positive, else 0; its derivative at 0 is 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("relu", kernels::unary().relu, x, out); }
@@ -66,7 +66,7 @@ struct SiluBackward {
 struct Silu {
     static constexpr OpText text{.schema = "silu(Tensor self)",
                                  .node = "SiluBackward0",
-                                 .flags = kFunction | kInPlace,
+                                 .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "real",
                                  .doc = "self * sigmoid(self)."};
     static void forward(const Tensor& x, Tensor& out) { unary("silu", kernels::activation().silu, x, out); }
@@ -126,7 +126,7 @@ struct Gelu {
     static constexpr auto fields = std::tuple{&Attrs::approximate};
     static constexpr OpText text{.schema = "gelu(Tensor self, *, str approximate='none')",
                                  .node = "GeluBackward0",
-                                 .flags = kFunction | kInPlace,
+                                 .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "real",
                                  .doc = "self times the normal distribution function of self; 'tanh' approximates it."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -157,7 +157,7 @@ struct LogSigmoidBackward {
 struct LogSigmoid {
     static constexpr OpText text{.schema = "logsigmoid(Tensor self)",
                                  .node = "LogSigmoidBackward0",
-                                 .flags = kFunction,
+                                 .flags = kFunction | kElementwise,
                                  .domain = "real",
                                  .doc = "log(sigmoid(self)), exact where sigmoid(self) would be 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("logsigmoid", kernels::activation().logsigmoid, x, out); }

@@ -41,7 +41,7 @@ struct Softplus {
     static constexpr OpText text{
         .schema = "softplus(Tensor self, float beta=1.0, float threshold=20.0)",
         .node = "SoftplusBackward0",
-        .flags = kFunction,
+        .flags = kFunction | kElementwise,
         .domain = "real",
         .doc = "log(1 + exp(beta * self)) / beta, and self itself where beta * self is above the threshold."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -80,7 +80,7 @@ struct Elu {
     static constexpr auto fields = std::tuple{&Attrs::alpha, &Attrs::scale};
     static constexpr OpText text{.schema = "elu(Tensor self, float alpha=1.0, float scale=1.0)",
                                  .node = "EluBackward0",
-                                 .flags = kFunction | kInPlace,
+                                 .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "nonzero",
                                  .doc = "scale * self where self is positive, else scale * alpha * (exp(self) - 1)."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -116,7 +116,7 @@ struct LeakyRelu {
     static constexpr auto fields = std::tuple{&Attrs::negative_slope};
     static constexpr OpText text{.schema = "leaky_relu(Tensor self, float negative_slope=0.01)",
                                  .node = "LeakyReluBackward0",
-                                 .flags = kFunction | kInPlace,
+                                 .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "nonzero",
                                  .doc = "self where it is positive, else negative_slope * self."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

@@ -23,7 +23,7 @@ struct Add {
     static constexpr OpText text{.schema = "add(Operand self, Operand other, *, Scalar alpha=1)",
                                  .node = "AddBackward0",
                                  .operators = "__add__ __radd__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .doc = "self + alpha * other, with broadcasting and type promotion."};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         if (attrs.alpha.real == 1)
@@ -43,7 +43,7 @@ struct Sub {
     static constexpr OpText text{.schema = "sub(Operand self, Operand other, *, Scalar alpha=1)",
                                  .node = "SubBackward0",
                                  .operators = "__sub__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .doc = "self - alpha * other, with broadcasting and type promotion."};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         no_bool("sub", a, b);
@@ -62,7 +62,7 @@ struct Mul {
     static constexpr OpText text{.schema = "mul(Operand self, Operand other)",
                                  .node = "MulBackward0",
                                  .operators = "__mul__ __rmul__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .doc = "self * other, with broadcasting and type promotion."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("mul", kernels::arithmetic().mul, a, b, out);
@@ -77,7 +77,7 @@ struct Div {
     static constexpr OpText text{.schema = "div(Operand self, Operand other)",
                                  .node = "DivBackward0",
                                  .operators = "__truediv__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "nonzero",
                                  .doc = "self / other; integers are divided as float32."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
@@ -131,7 +131,7 @@ struct Neg {
     static constexpr OpText text{.schema = "neg(Tensor self)",
                                  .node = "NegBackward0",
                                  .operators = "__neg__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .doc = "-self."};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.dtype() == DType::Bool)

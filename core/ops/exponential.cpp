@@ -11,7 +11,7 @@ namespace {
 struct Exp {
     static constexpr OpText text{.schema = "exp(Tensor self)",
                                  .node = "ExpBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "e to the power of self."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -23,7 +23,7 @@ struct Exp {
 struct Exp2 {
     static constexpr OpText text{.schema = "exp2(Tensor self)",
                                  .node = "Exp2Backward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "2 to the power of self."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -36,7 +36,7 @@ struct Exp2 {
 struct Expm1 {
     static constexpr OpText text{.schema = "expm1(Tensor self)",
                                  .node = "Expm1Backward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "exp(self) - 1, exact near 0 too."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -48,7 +48,7 @@ struct Expm1 {
 struct Log {
     static constexpr OpText text{.schema = "log(Tensor self)",
                                  .node = "LogBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
                                  .doc = "The natural logarithm; NaN below 0."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -60,7 +60,7 @@ struct Log {
 struct Log2 {
     static constexpr OpText text{.schema = "log2(Tensor self)",
                                  .node = "Log2Backward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
                                  .doc = "The logarithm to the base 2."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -73,7 +73,7 @@ struct Log2 {
 struct Log10 {
     static constexpr OpText text{.schema = "log10(Tensor self)",
                                  .node = "Log10Backward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
                                  .doc = "The logarithm to the base 10."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -86,7 +86,7 @@ struct Log10 {
 struct Log1p {
     static constexpr OpText text{.schema = "log1p(Tensor self)",
                                  .node = "Log1PBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
                                  .doc = "log(1 + self), exact near 0 too."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -98,7 +98,7 @@ struct Log1p {
 struct Sinh {
     static constexpr OpText text{.schema = "sinh(Tensor self)",
                                  .node = "SinhBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "The hyperbolic sine."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -110,7 +110,7 @@ struct Sinh {
 struct Cosh {
     static constexpr OpText text{.schema = "cosh(Tensor self)",
                                  .node = "CoshBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "The hyperbolic cosine."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -152,7 +152,7 @@ struct SigmoidBackward {
 struct Tanh {
     static constexpr OpText text{.schema = "tanh(Tensor self)",
                                  .node = "TanhBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "The hyperbolic tangent."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -165,7 +165,7 @@ struct Tanh {
 struct Sigmoid {
     static constexpr OpText text{.schema = "sigmoid(Tensor self)",
                                  .node = "SigmoidBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "1 / (1 + exp(-self))."};
     static void forward(const Tensor& x, Tensor& out) {

@@ -1,5 +1,7 @@
 #include "core/ops/opdef.h"
 
+#include "core/autograd/strips.h"
+
 #include "core/base/error.h"
 
 namespace clew {
@@ -25,12 +27,12 @@ const std::vector<OpDef*>& all_operations() { return registry(); }
 
 Tensor saved_input(BackwardCall& call, int input) {
     const SavedSlot* slot = find_slot(call.node, SlotSource::Input, input);
-    return slot ? unpack(call.node, const_cast<SavedSlot&>(*slot)) : Tensor();
+    return slot ? in_strip(unpack(call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
 Tensor saved_output(BackwardCall& call, int output) {
     const SavedSlot* slot = find_slot(call.node, SlotSource::Output, output);
-    return slot ? unpack(call.node, const_cast<SavedSlot&>(*slot)) : Tensor();
+    return slot ? in_strip(unpack(call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
 namespace opdef_detail {
@@ -79,6 +81,7 @@ void finish(OpDef& def) {
     def.schema = parse_schema(def.text.schema);
     def.name = def.schema.name.c_str();
     def.node_name = def.text.node;
+    def.elementwise = def.is(kElementwise);
     def.in_place_name = def.schema.name + (def.is(kWritesInput) ? "" : "_");
     std::size_t tensors = 0, others = 0;
     for (const Argument& argument : def.schema.arguments) {

@@ -57,11 +57,12 @@ enum OpFlag : std::uint32_t {
     kOutArgument = 8,  // op(..., out=) is derived
     kView = 16,        // the result looks at the memory of input 0
     kNonDifferentiable = 32,
-    kHidden = 64,        // only for rules and for Python code of ours: clew._core.ops.<name>
-    kProperty = 128,     // x.op without parentheses
-    kWritesInput = 256,  // input 0 is written (copy_, fill_ ...): only the in-place form exists
-    kManyViews = 512,    // a view with any number of outputs: split, unbind
-    kComposite = 1024,   // forward calls operations that record themselves; apply() only passes it on
+    kHidden = 64,         // only for rules and for Python code of ours: clew._core.ops.<name>
+    kProperty = 128,      // x.op without parentheses
+    kWritesInput = 256,   // input 0 is written (copy_, fill_ ...): only the in-place form exists
+    kManyViews = 512,     // a view with any number of outputs: split, unbind
+    kElementwise = 2048,  // rules too go element by element: Note [Strips]
+    kComposite = 1024,    // forward calls operations that record themselves; apply() only passes it on
     kBoth = kMethod | kFunction,
 };
 

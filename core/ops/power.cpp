@@ -65,7 +65,7 @@ struct PowNumber {
     static constexpr OpText text{.schema = "pow.Scalar(Tensor self, Scalar exponent)",
                                  .node = "PowBackward0",
                                  .operators = "__pow__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
                                  .doc = "self to the power of one number."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -115,7 +115,7 @@ struct PowOfNumber {
 struct Square {
     static constexpr OpText text{.schema = "square(Tensor self)",
                                  .node = "PowBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "self * self."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -128,7 +128,7 @@ struct Square {
 struct Sqrt {
     static constexpr OpText text{.schema = "sqrt(Tensor self)",
                                  .node = "SqrtBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
                                  .doc = "The square root; NaN below 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("sqrt", kernels::unary().sqrt, x, out, Result::Float); }
@@ -139,7 +139,7 @@ struct Sqrt {
 struct Rsqrt {
     static constexpr OpText text{.schema = "rsqrt(Tensor self)",
                                  .node = "RsqrtBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
                                  .doc = "1 / sqrt(self)."};
     static void forward(const Tensor& x, Tensor& out) { unary("rsqrt", kernels::unary().rsqrt, x, out, Result::Float); }
@@ -150,7 +150,7 @@ struct Rsqrt {
 struct Reciprocal {
     static constexpr OpText text{.schema = "reciprocal(Tensor self)",
                                  .node = "ReciprocalBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "nonzero",
                                  .doc = "1 / self."};
     static void forward(const Tensor& x, Tensor& out) {

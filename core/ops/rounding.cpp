@@ -21,7 +21,7 @@ struct Abs {
     static constexpr OpText text{.schema = "abs(Tensor self)",
                                  .node = "AbsBackward0",
                                  .operators = "__abs__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "nonzero",
                                  .doc = "The absolute value; its derivative at 0 is 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out); }

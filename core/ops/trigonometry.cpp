@@ -11,7 +11,7 @@ Tensor one_minus_square(const Tensor& x) { return add(neg(mul(x, x)), 1); }
 struct Sin {
     static constexpr OpText text{.schema = "sin(Tensor self)",
                                  .node = "SinBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "The sine of an angle in radians."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -23,7 +23,7 @@ struct Sin {
 struct Cos {
     static constexpr OpText text{.schema = "cos(Tensor self)",
                                  .node = "CosBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "The cosine of an angle in radians."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -35,7 +35,7 @@ struct Cos {
 struct Tan {
     static constexpr OpText text{.schema = "tan(Tensor self)",
                                  .node = "TanBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "unit",
                                  .doc = "The tangent of an angle in radians."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -48,7 +48,7 @@ struct Tan {
 struct Asin {
     static constexpr OpText text{.schema = "asin(Tensor self)",
                                  .node = "AsinBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "unit",
                                  .doc = "The angle between -pi/2 and pi/2 with this sine."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -61,7 +61,7 @@ struct Asin {
 struct Acos {
     static constexpr OpText text{.schema = "acos(Tensor self)",
                                  .node = "AcosBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "unit",
                                  .doc = "The angle between 0 and pi with this cosine."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -74,7 +74,7 @@ struct Acos {
 struct Atan {
     static constexpr OpText text{.schema = "atan(Tensor self)",
                                  .node = "AtanBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
                                  .doc = "The angle between -pi/2 and pi/2 with this tangent."};
     static void forward(const Tensor& x, Tensor& out) {

@@ -1,0 +1,116 @@
+#include "core/autograd/strips.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/autograd/engine.h"
+#include "core/autograd/hooks.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/saved.h"
+#include "core/base/threads.h"
+#include "core/kernels/copy.h"
+
+namespace clew {
+
+thread_local constinit const Strip* strip_under_way = nullptr;
+
+namespace {
+
+constexpr std::int64_t kWorthIt = std::int64_t{4} << 20;  // bytes: more than stays in a cache from rule to rule
+// Bytes of a strip. One thread keeps all in its second-level cache; several must have enough to share out.
+std::int64_t strip_bytes() { return num_threads() == 1 ? 128 << 10 : std::int64_t{256 << 10} * num_threads(); }
+
+bool is_one_number(const Tensor& tensor) {
+    const Sizes strides = tensor.strides();
+    return std::all_of(strides.begin(), strides.end(), [](std::int64_t stride) { return stride == 0; });
+}
+
+// `begin` elements from the start of something contiguous, or anywhere in something that is one number all over.
+Tensor part_of(const Tensor& tensor, const LayoutRef& layout, std::int64_t begin) {
+    if (tensor.contiguous()) return alias(tensor, layout, tensor->offset + begin);
+    const Dims none{0};
+    return alias(tensor, Layout::make(layout->shape(), none), tensor->offset);
+}
+
+class StripGuard {
+public:
+    explicit StripGuard(const Strip& strip) : before_(std::exchange(strip_under_way, &strip)) {}
+    ~StripGuard() { strip_under_way = before_; }
+    StripGuard(const StripGuard&) = delete;
+    StripGuard& operator=(const StripGuard&) = delete;
+
+private:
+    const Strip* before_;
+};
+
+void run_node(std::span<StripNode> nodes, std::span<StripExit> exits, StripNode& at, const LayoutRef& layout) {
+    Node& node = *at.node;
+    std::vector<Tensor> results(node.edge_count);
+    Tensor gradient = std::move(at.gradient);
+    BackwardCall call{node, std::span<Tensor>(&gradient, 1), results, at.wants};
+    node.kind->backward(call);
+    gradient = Tensor();
+    for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+        if (!results[i] || !call.needs(static_cast<int>(i))) continue;
+        const int target = at.targets[i];
+        fit_gradient(results[i], *layout, node.output_dtypes()[0], node.kind->node_name, static_cast<int>(i));
+        add_gradient(target >= 0 ? nodes[static_cast<std::size_t>(target)].gradient
+                                 : exits[static_cast<std::size_t>(-1 - target)].strip,
+                     std::move(results[i]));
+    }
+}
+
+}  // namespace
+
+Tensor Strip::of(const Tensor& tensor) const {
+    return tensor && tensor.numel() == whole ? part_of(tensor, layout, begin) : tensor;
+}
+
+bool can_be_cut(const Tensor& gradient) {
+    return gradient.numel() * static_cast<std::int64_t>(item_size(gradient.dtype())) >= kWorthIt &&
+           (gradient.contiguous() || is_one_number(gradient));
+}
+
+bool fits_strips(Node& node, const Tensor& gradient) {
+    const auto like_it = [&](const Layout& layout) {
+        return layout.contiguous && same_sizes(layout.shape(), gradient.sizes());
+    };
+    if (!node.kind->elementwise || node.extras || node.has(Node::kPython) || node.output_count != 1 ||
+        node.output_dtypes()[0] != gradient.dtype() || !same_sizes(node.outputs()[0].layout->shape(), gradient.sizes()))
+        return false;
+    for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+        Node* child = node.edge_nodes()[i];
+        if (child == nullptr) continue;
+        const std::uint32_t output = node.edge_indices()[i];
+        if (!like_it(*child->outputs()[output].layout) || child->output_dtypes()[output] != gradient.dtype())
+            return false;
+    }
+    const std::span<SavedSlot> slots(node.slots(), node.slot_count);
+    return std::all_of(slots.begin(), slots.end(), [&](const SavedSlot& slot) {
+        return slot.state == SlotState::Held && (slot.layout->numel == 1 || like_it(*slot.layout));
+    });
+}
+
+void run_strips(std::span<StripNode> nodes, std::span<StripExit> exits, Tensor gradient) {
+    const std::int64_t count = gradient.numel();
+    const std::int64_t length = strip_bytes() / static_cast<std::int64_t>(item_size(gradient.dtype()));
+    for (StripExit& exit : exits) {
+        // The first may be written over what arrived: a strip of that has been read when its place is written.
+        const bool reuses = &exit == exits.data() && is_unshared(gradient);
+        const Layout& layout = *exit.child->outputs()[exit.output].layout;
+        exit.whole = reuses ? alias(gradient, gradient.layout_ref(), gradient->offset)
+                            : empty(Layout::make(layout.shape()), gradient.dtype());
+    }
+    Strip strip{Layout::make(Dims{length}), 0, count};
+    for (; strip.begin < count; strip.begin += length) {
+        if (count - strip.begin < length) strip.layout = Layout::make(Dims{count - strip.begin});
+        const StripGuard guard(strip);
+        nodes[0].gradient = strip.of(gradient);
+        for (StripNode& node : nodes) run_node(nodes, exits, node, strip.layout);
+        for (StripExit& exit : exits)
+            kernels::copy(strip.of(exit.whole).view(), std::exchange(exit.strip, Tensor()).view());
+        runtime.check_interrupt();
+    }
+}
+
+}  // namespace clew
