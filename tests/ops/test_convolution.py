@@ -103,7 +103,7 @@ def test_an_empty_batch():
     check("conv_transpose2d", x, sample((3, 4, 2, 2)), bias, kwargs={"stride": 2}, second=False)
 
 
-#-------------------------------------------------------------------------------------------- sizes that kernels cut by
+# -------------------------------------------------------------------------------------------- sizes that kernels cut by
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("channels", "results", "space"),
@@ -177,7 +177,7 @@ def test_what_is_not_finite_stays_where_it_is(bad, channels):
         numpy.testing.assert_allclose(ours[finite], theirs[finite], rtol=1e-4, atol=1e-4)
 
 
-#------------------------------------------------------------------------------------------------------ differentiation
+# ------------------------------------------------------------------------------------------------------ differentiation
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_finite_differences(axes, transposed):
@@ -223,7 +223,7 @@ def test_same_bits_at_any_number_of_threads(channels, results, space, stride):
         assert one.detach().numpy().tobytes() == two.detach().numpy().tobytes()
 
 
-#------------------------------------------------------------------------------------------------------------- refusals
+# ------------------------------------------------------------------------------------------------------------- refusals
 def test_convolutions_refuse():
     x, weight, _ = arrays(2, 4, 6)
     check_error("conv2d", sample((4, 5)), weight, match="Expected 3D (unbatched) or 4D (batched) input to conv2d")
