@@ -152,6 +152,13 @@ struct Divisors {
     }
 };
 
+// One row under the windows of an axis that is not regular.
+template <class T>
+void add_windows(T* sums, const T* row, const PoolAxis& axis) {
+    for (std::size_t i = 0; i < axis.first.size(); ++i)
+        for (Index k = axis.first[i]; k < axis.first[i] + axis.count[i]; ++k) sums[i] += row[k];
+}
+
 template <class T>
 void means_of_planes(const Pool& p, T* out, const T* in) {
     const auto& loops = Of<T>::loops();
@@ -168,7 +175,8 @@ void means_of_planes(const Pool& p, T* out, const T* in) {
             } else {
                 std::fill_n(sums, columns, T(0));
                 for_each_source_row(p, depth, row, [&](Index line) {
-                    for_each_run(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
+                    if (p.axes[2].kernel == 0) return add_windows(sums, from + line, p.axes[2]);
+                    for_each_tap(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
                         loops.add_to(sums + first, from + line + offset, stride, count);
                     });
                 });
