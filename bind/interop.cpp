@@ -164,13 +164,21 @@ void free_foreign(void* context) {
     delete foreign;
 }
 
+// Asked of the type: an array would build the whole dict.
+bool is_array(PyObject* object) {
+    static PyObject* const name = PyUnicode_InternFromString("__array_interface__");
+    PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+    return PyObject_HasAttr(type, name) != 0;
+}
+
 PyObject* root_of(PyObject* array) {  // borrowed while `array` lives
     for (;;) {
         PyObject* base = nullptr;
         if (PyMemoryView_Check(array)) {
             base = Py_XNewRef(PyMemoryView_GET_BASE(array));
         } else if (!as_tensor(array)) {
-            base = PyObject_GetAttrString(array, "base");
+            static PyObject* const name = PyUnicode_InternFromString("base");
+            base = PyObject_GetAttr(array, name);
             if (base == nullptr) PyErr_Clear();
         }
         if (base == nullptr || base == Py_None) {
@@ -178,7 +186,7 @@ PyObject* root_of(PyObject* array) {  // borrowed while `array` lives
             return array;
         }
         Py_DECREF(base);  // its owner keeps it alive
-        if (!as_tensor(base) && !PyMemoryView_Check(base) && !PyObject_HasAttrString(base, "__array_interface__"))
+        if (!as_tensor(base) && !PyMemoryView_Check(base) && !is_array(base))
             return array;
         array = base;
     }
@@ -216,7 +224,7 @@ Ref<Lost> lost_by_array(PyObject* root, const char* how) {
 
 PyObject* from_numpy(PyObject*, PyObject* array) {
     return guarded([&]() -> PyObject* {
-        if (!PyObject_HasAttrString(array, "__array_interface__") || !PyObject_CheckBuffer(array) || as_tensor(array))
+        if (!is_array(array) || !PyObject_CheckBuffer(array) || as_tensor(array))
             fail(ErrorKind::Type, "from_numpy: expected np.ndarray (got %s)", Py_TYPE(array)->tp_name);
         Buffer buffer(array, PyBUF_STRIDES | PyBUF_FORMAT);
         if (buffer->readonly)

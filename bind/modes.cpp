@@ -15,7 +15,6 @@
 #include "core/base/allocator.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
-#include "core/kernels/blas.h"
 #include "core/kernels/isa.h"
 
 namespace nb = nanobind;
@@ -137,9 +136,6 @@ void init_modes(nb::module_& m) {
         },
         nb::arg("count"), "How many threads kernels may use.");
     m.def("get_num_threads", [] { return num_threads(); }, "How many threads kernels may use.");
-    m.def(
-        "set_blas_path", [](const char* path) { kernels::set_blas_path(path); }, nb::arg("path"),
-        "Where OpenBLAS lies; loaded at first use.");
     m.def(
         "set_package_folder", [](const char* path) { set_package_folder(path); }, nb::arg("path"),
         "Frames of files in it are no sites.");

@@ -23,7 +23,6 @@ from . import _tensor as _tensor  # gives Tensor its methods
 from . import autograd as autograd
 from . import memory as memory
 from . import ops as ops
-from ._blas import set_library as _set_library
 from ._core import Node as Node
 from ._core import Tensor as Tensor
 from ._core import dtype as dtype
@@ -68,7 +67,6 @@ from .autograd import set_grad_enabled as set_grad_enabled
 __version__ = "0.1.0"
 
 _core.set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
-_set_library()
 globals().update(_core.dtypes)
 globals().update(_core.functions)
 globals().update({_name: getattr(ops, _name) for _name in ops.__all__})  # written in Python: they have the last word

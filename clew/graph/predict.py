@@ -186,9 +186,9 @@ class _Play:
         if into is None:
             self._pending[node, index] = gradient
             return
-        if _alone(into) and into.strides == gradient.strides:
+        if into.is_alone and into.strides == gradient.strides:
             self._memory.drop(gradient)
-        elif _alone(gradient) and into.strides == gradient.strides:
+        elif gradient.is_alone and into.strides == gradient.strides:
             self._memory.drop(into)
             self._pending[node, index] = gradient
         else:
@@ -221,7 +221,7 @@ class _Play:
             node.outputs,
             tuple((slot.shape, slot.dtype) for slot in node.saved),
             tuple(below is None for below, _ in node.next_functions),
-            tuple(gradient and (gradient.strides, gradient.is_view) for gradient in incoming),
+            tuple(gradient and (gradient.strides, gradient.is_view, gradient.is_alone) for gradient in incoming),
         )
         rule = self._rules.get(key)
         if rule is None:
@@ -251,13 +251,3 @@ class _SavedBytes:
             if self._holders[slot.storage] == 0:
                 freed += self._bytes[slot.storage]
         return freed
-
-
-def _alone(gradient: Gradient) -> bool:
-    """Whether the engine may add to it in place."""
-    return (
-        gradient.buffer is not None
-        and gradient.buffer.references == 1
-        and not gradient.is_view
-        and gradient.strides == dense(gradient.shape)
-    )

@@ -37,6 +37,16 @@ class Gradient:
     def nbytes(self) -> int:
         return math.prod(self.shape) * int(self.dtype.itemsize)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else refers to its memory: the engine may add to it, a rule may write over it."""
+        return (
+            self.buffer is not None
+            and self.buffer.references == 1
+            and not self.is_view
+            and self.strides == dense(self.shape)
+        )
+
 
 @dataclass(slots=True)
 class Result:
@@ -62,10 +72,15 @@ class Rule:
 def measured(node: Any, incoming: Sequence[Gradient | None]) -> Rule:
     given = [None if gradient is None else _zeros(gradient) for gradient in incoming]
     places = {gradient._storage_id: index for index, gradient in enumerate(given) if gradient is not None}
+    # A rule may write over a gradient that it holds alone; what others hold too is held here.
+    held = [
+        zeros for gradient, zeros in zip(incoming, given, strict=True) if gradient is not None and not gradient.is_alone
+    ]
     kept = {slot.storage for slot in node.saved if slot.storage}
     recording = _core.MemoryTimeline()
     results = _core.run_rule(node, given)
     recording.stop()
+    del held
     columns = recording.columns()
     taken, given_back, size = (
         np.frombuffer(columns[name], dtype=np.int64) for name in ("taken_step", "given_step", "bytes")
@@ -108,6 +123,8 @@ def guessed(node: Any) -> Rule:
 
 def _zeros(gradient: Gradient) -> Any:
     """Zeros that lie in memory as the gradient will."""
+    if gradient.is_alone:
+        return zeros(gradient.shape, dtype=gradient.dtype)
     reach = 1 + sum((size - 1) * stride for size, stride in zip(gradient.shape, gradient.strides, strict=True))
     memory = zeros((max(0, reach) if all(gradient.shape) else 0,), dtype=gradient.dtype)
     return memory.as_strided(gradient.shape, gradient.strides)

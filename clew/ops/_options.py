@@ -34,6 +34,8 @@ def check_options(name: str, layout: Any, device: Any, pin_memory: Any) -> None:
 
 def checked_size(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
     """Sizes given one by one, as one sequence, or by keyword."""
+    if size is None and len(given) == 1 and type(given[0]) is int and given[0] >= 0:
+        return given  # the usual call, which must not take long
     if size is not None:
         if given:
             raise TypeError(f"{name}() got multiple values for argument 'size'")

@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _ops: Any = _core.ops
+_default_dtype = _core.get_default_dtype
 _INT64, _BOOL = _core.dtypes["int64"], _core.dtypes["bool"]
 
 
@@ -127,6 +128,9 @@ def zeros(
     >>> clew.zeros(2, dtype=clew.int64)
     tensor([0, 0])
     """
+    if out is dtype is layout is device is None and not (pin_memory or requires_grad):
+        filled: Tensor = _ops._full(checked_size("zeros", given, size), 0, _default_dtype())
+        return filled
     check_options("zeros", layout, device, pin_memory)
     sizes = checked_size("zeros", given, size)
     return made("zeros", lambda kind: _ops._full(sizes, 0, kind), out, dtype, requires_grad)
@@ -143,6 +147,9 @@ def ones(
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones of the given sizes; arguments as for `zeros`."""
+    if out is dtype is layout is device is None and not (pin_memory or requires_grad):
+        filled: Tensor = _ops._full(checked_size("ones", given, size), 1, _default_dtype())
+        return filled
     check_options("ones", layout, device, pin_memory)
     sizes = checked_size("ones", given, size)
     return made("ones", lambda kind: _ops._full(sizes, 1, kind), out, dtype, requires_grad)
@@ -223,8 +230,11 @@ def full(
     """
     check_options("full", layout, device, pin_memory)
     sizes = checked_size("full", (), size)
-    value = as_number("full", fill_value)
+    value = fill_value if type(fill_value) is float else as_number("full", fill_value)
     default = dtype_of_number(value)
+    if out is dtype is None and not requires_grad:
+        filled: Tensor = _ops._full(sizes, value, _default_dtype() if default is None else default)
+        return filled
     return made("full", lambda kind: _ops._full(sizes, value, kind), out, dtype, requires_grad, default)
 
 

@@ -135,13 +135,12 @@ void set_history(const Tensor& tensor, const NodeRef& node, int output) {
     if (node->has(Node::kPython)) mark_tracked(*tensor.get());
 }
 
-namespace {
-
-// Nobody else sees the object or its memory, so it may be kept or written to.
-bool unshared(const Tensor& t) {
+bool is_unshared(const Tensor& t) {
     return t->references == 1 && t->storage->references == 1 && t.contiguous() && !t->base && !t->storage->foreign &&
            !t->grad_fn;
 }
+
+namespace {
 
 bool lie_alike(const Tensor& a, const Tensor& b) {
     return a.dtype() == b.dtype() &&
@@ -159,7 +158,7 @@ bool is_sole_view(const Tensor& t) {
 Tensor first_gradient(Tensor gradient, const Tensor& leaf) {
     const bool same_layout = gradient->layout == leaf->layout || same_sizes(gradient.strides(), leaf.strides());
     if (!grad_enabled() && same_layout) {
-        if (unshared(gradient)) return gradient;
+        if (is_unshared(gradient)) return gradient;
         if (is_sole_view(gradient)) return alias(gradient, gradient.layout_ref(), 0);
     }
     return engine_ops.clone(gradient);
@@ -170,9 +169,9 @@ Tensor first_gradient(Tensor gradient, const Tensor& leaf) {
 void add_gradient(Tensor& into, Tensor gradient) {
     if (!into) {
         into = std::move(gradient);
-    } else if (!grad_enabled() && unshared(into) && lie_alike(into, gradient)) {
+    } else if (!grad_enabled() && is_unshared(into) && lie_alike(into, gradient)) {
         engine_ops.add_in_place(into, gradient);
-    } else if (!grad_enabled() && unshared(gradient) && lie_alike(into, gradient)) {
+    } else if (!grad_enabled() && is_unshared(gradient) && lie_alike(into, gradient)) {
         engine_ops.add_in_place(gradient, into);
         into = std::move(gradient);
     } else {

@@ -35,6 +35,8 @@ void set_history(const Tensor& tensor, const NodeRef& node, int output);
 
 extern const NodeKind accumulate_kind;
 void accumulate(Node& accumulator, Tensor gradient);
+// Nobody else sees the object or its memory, so it may be kept or written to.
+bool is_unshared(const Tensor& tensor);
 // into += gradient, in the buffer where nobody else can see it.
 void add_gradient(Tensor& into, Tensor gradient);
 

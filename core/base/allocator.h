@@ -62,8 +62,7 @@ inline void pool_give(void* memory, std::size_t bytes) {
     pool_give_large(memory, bytes);
 }
 
-// Blocks for tensor data, aligned to 64 bytes. Freed blocks are kept for the next request of about the same size: fresh
-// pages cost more than the arithmetic that fills them.
+// Blocks for tensor data, aligned to 64 bytes, kept for the next request of about the same size (Note [Cached blocks]).
 void* block_take(std::size_t bytes);
 void block_give(void* memory, std::size_t bytes);
 void empty_cache();

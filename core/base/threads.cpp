@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <condition_variable>
 #include <csignal>
@@ -23,68 +24,121 @@ namespace {
 
 using threads::Call;
 
+// Note [Who takes which chunk]
+// A job's chunks are dealt out in as many stretches as there are threads. Each thread works through one of them, and
+// then helps with the others: so the parts of an array that a thread wrote in one operation are those that it reads in
+// the next, from its own cache, and yet nobody waits for a thread that came late or was held up.
+constexpr int kMostShares = 32;
+
+struct alignas(64) Share {
+    std::atomic<std::int64_t> next;  // the first chunk that nobody has taken
+    std::int64_t end;
+};
+
 // One parallel_for, on the stack of the thread that called it.
-struct Job {
-    const std::int64_t count;
-    const std::int64_t grain;
-    const Call call;
-    const void* const body;
-    std::atomic<std::int64_t> next{0};  // the first element that nobody has taken
-    std::atomic<bool> failed{false};
-    std::exception_ptr error{};
+class Job {
+public:
+    Job(std::int64_t count, std::int64_t grain, std::int64_t chunks, int threads, Call call, const void* body)
+        : count_(count), grain_(grain), call_(call), body_(body), shares_(std::min(threads, kMostShares)) {
+        const std::int64_t most = chunks / shares_, larger = chunks % shares_;
+        std::int64_t begin = 0;
+        for (int i = 0; i < shares_; ++i) {
+            share_[i].next.store(begin, std::memory_order_relaxed);
+            begin += most + (i < larger ? 1 : 0);
+            share_[i].end = begin;
+        }
+    }
 
     void work() {
-        for (;;) {
-            const std::int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-            if (begin >= count) return;
-            try {
-                call(body, begin, std::min(begin + grain, count));
-            } catch (...) {
-                if (!failed.exchange(true)) error = std::current_exception();
-                next.store(count, std::memory_order_relaxed);
+        const int own = arrived_.fetch_add(1, std::memory_order_relaxed) % shares_;
+        for (int i = 0; i < shares_; ++i) {
+            Share& share = share_[(own + i) % shares_];
+            for (;;) {
+                if (share.next.load(std::memory_order_relaxed) >= share.end) break;
+                const std::int64_t chunk = share.next.fetch_add(1, std::memory_order_relaxed);
+                if (chunk >= share.end || failed_.load(std::memory_order_relaxed)) break;
+                run(chunk * grain_);
             }
         }
     }
+
+    void rethrow() const {
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    void run(std::int64_t begin) {
+        try {
+            call_(body_, begin, std::min(begin + grain_, count_));
+        } catch (...) {
+            if (!failed_.exchange(true)) error_ = std::current_exception();
+        }
+    }
+
+    const std::int64_t count_;
+    const std::int64_t grain_;
+    const Call call_;
+    const void* const body_;
+    const int shares_;
+    std::atomic<int> arrived_{0};
+    std::atomic<bool> failed_{false};
+    std::exception_ptr error_{};
+    Share share_[kMostShares];
 };
 
 // Set in threads that are running a body: a parallel_for in there runs at once, or the pool would wait for itself.
 thread_local bool inside_body = false;
 
-// Waking a thread that sleeps takes about as long as a small product. So a worker that has just finished looks out for
-// the next job for some tens of microseconds before it goes to sleep, and a caller likewise for its workers.
+// Waking a thread that sleeps takes longer than many an operation. So a worker that has just finished looks out for the
+// next job for a while before it goes to sleep, and a caller likewise for its workers. After the first moments it lets
+// others run, lest it hold up the very thread that it waits for. Returns whether it came.
 template <class Ready>
-void look_out(const Ready& ready) {
-    for (int i = 0; i < 1000 && !ready(); ++i) {
+bool look_out(std::chrono::microseconds patience, const Ready& ready) {
+    constexpr int kFirstMoments = 16;
+    const auto give_up = std::chrono::steady_clock::now() + patience;
+    for (int turn = 0; turn < kFirstMoments || std::chrono::steady_clock::now() < give_up; ++turn) {
+        for (int i = 0; i < 64; ++i) {
+            if (ready()) return true;
 #if defined(__x86_64__)
-        __builtin_ia32_pause();
+            __builtin_ia32_pause();
 #endif
+        }
+        if (turn >= kFirstMoments) sched_yield();
     }
+    return false;
 }
+constexpr std::chrono::microseconds kBetweenJobs{200}, kForTheLast{50};
 
+// Note [Tickets]
+// A job is offered by setting `tickets_`; a worker is in it once it has taken one. The caller takes back what is left
+// when there is nothing more to do, and so knows how many it has to wait for: those have all seen `job_`, the others
+// never will. No lock is held while anybody looks out. Before a thread sleeps it says so and looks once more, and
+// whoever it waits for writes first and then looks for sleepers (both in one total order), so no wake-up is lost.
 class Pool {
 public:
     // False when another thread is using the pool.
     bool run(Job& job, int helpers) {
         std::unique_lock user(in_use_, std::try_to_lock);
         if (!user.owns_lock()) return false;
-        {
+        while (workers_ < helpers && start_worker()) ++workers_;
+        job_ = &job;
+        finished_.store(0, std::memory_order_relaxed);
+        tickets_.store(helpers);
+        if (asleep_.load() > 0) {
             std::lock_guard lock(mutex_);
-            job_ = &job;
-            tickets_.store(helpers, std::memory_order_relaxed);
-            while (workers_ < helpers && start_worker()) ++workers_;
-            for (int i = std::min(helpers, asleep_); i > 0; --i) wake_.notify_one();
+            calls_ = std::min(helpers, asleep_.load());
+            for (int i = calls_; i > 0; --i) wake_.notify_one();
         }
         inside_body = true;
         job.work();
         inside_body = false;
-        {
-            std::lock_guard lock(mutex_);
-            tickets_.store(0, std::memory_order_relaxed);  // who has not come by now need not
-        }
-        const auto all_done = [this] { return active_.load(std::memory_order_relaxed) == 0; };
-        look_out(all_done);
+        const int joined = helpers - tickets_.exchange(0);
+        const auto all_done = [this, joined] { return finished_.load() == joined; };
+        if (all_done() || look_out(kForTheLast, all_done)) return true;
         std::unique_lock lock(mutex_);
+        waiting_.store(true);
         done_.wait(lock, all_done);
+        waiting_.store(false);
         return true;
     }
 
@@ -105,34 +159,43 @@ private:
 
     void serve() {
         inside_body = true;
-        const auto wanted = [this] { return tickets_.load(std::memory_order_relaxed) > 0; };
-        std::unique_lock lock(mutex_);
+        const auto wanted = [this] { return tickets_.load() > 0; };
         for (;;) {
-            ++asleep_;
-            wake_.wait(lock, wanted);
-            --asleep_;
-            while (wanted()) {
-                tickets_.fetch_sub(1, std::memory_order_relaxed);
-                active_.fetch_add(1, std::memory_order_relaxed);
-                Job* job = job_;
-                lock.unlock();
-                job->work();
-                lock.lock();
-                if (active_.fetch_sub(1, std::memory_order_relaxed) == 1) done_.notify_one();
-                lock.unlock();
-                look_out(wanted);
-                lock.lock();
+            while (take_ticket()) {
+                job_->work();
+                finished_.fetch_add(1);
+                if (waiting_.load()) {
+                    std::lock_guard lock(mutex_);
+                    done_.notify_one();
+                }
             }
+            if (look_out(kBetweenJobs, wanted)) continue;
+            std::unique_lock lock(mutex_);
+            asleep_.fetch_add(1);
+            // Who wakes too late for one job is in time for the next.
+            wake_.wait(lock, [&] { return calls_ > 0 || wanted(); });
+            if (calls_ > 0) --calls_;
+            asleep_.fetch_sub(1);
         }
     }
 
+    bool take_ticket() {
+        int left = tickets_.load();
+        while (left > 0)
+            if (tickets_.compare_exchange_weak(left, left - 1)) return true;
+        return false;
+    }
+
     std::mutex in_use_;
-    std::mutex mutex_;  // guards all below; the atomics are only looked at without it
+    std::mutex mutex_;  // held to fall asleep and to wake
     std::condition_variable wake_, done_;
+    int calls_ = 0;  // of sleepers that have not woken yet; by mutex_
     Job* job_ = nullptr;
-    std::atomic<int> tickets_{0};  // workers that may still join the job
-    std::atomic<int> active_{0};   // workers that are in it
-    int workers_ = 0, asleep_ = 0;
+    int workers_ = 0;
+    alignas(64) std::atomic<int> tickets_{0};   // workers that may still join the job
+    alignas(64) std::atomic<int> finished_{0};  // workers that joined it and are through
+    std::atomic<int> asleep_{0};
+    std::atomic<bool> waiting_{false};
 };
 
 // Note [The pool is never destroyed]
@@ -191,13 +254,12 @@ void set_num_threads(int count) {
 
 void threads::run(std::int64_t count, std::int64_t grain, Call call, const void* body) {
     grain = std::max<std::int64_t>(grain, 1);
-    Job job{count, grain, call, body};
     if (!inside_body) {
         const std::int64_t chunks = (count + grain - 1) / grain;
-        const int helpers = static_cast<int>(std::min<std::int64_t>(num_threads(), chunks)) - 1;
-        if (helpers > 0 && pool().run(job, helpers)) {
-            if (job.error) std::rethrow_exception(job.error);
-            return;
+        const int threads = static_cast<int>(std::min<std::int64_t>(num_threads(), chunks));
+        if (threads > 1) {
+            Job job(count, grain, chunks, threads, call, body);
+            if (pool().run(job, threads - 1)) return job.rethrow();
         }
     }
     for (std::int64_t begin = 0; begin < count; begin += grain) call(body, begin, std::min(begin + grain, count));

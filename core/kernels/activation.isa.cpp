@@ -10,6 +10,43 @@ inline constexpr double kRootTwoOverPi = 0.7978845608028654;  // sqrt(2/pi)
 inline constexpr double kDensity = 0.3989422804014327;        // 1 / sqrt(2 pi)
 inline constexpr double kCubic = 0.044715;
 
+// exp(z) for z <= 0 or NaN, and 0 below -87.
+CLEW_INLINE float exp_of_negative(float z) {
+    constexpr float kScaleRounderF = 12582912.0f + 127.0f;
+    const float bounded = z < -87.0f ? -87.0f : z;
+    const float rounded = math::multiply_add(bounded, 1.4426950408889634f, kScaleRounderF);
+    const float r = math::multiply_add(rounded - kScaleRounderF, -0.6931472f, bounded);
+    const float scale = math::from_bits(math::bits_of(rounded) << 23);
+    return z < -87.0f ? 0.0f : math::exp_near_zero(r) * scale;
+}
+
+// erfc(|x| / sqrt(2)) / 2 = exp(-u) / 2 as in erf(), whose polynomial this is, in |x|; 0 from where erf rounds to 1.
+CLEW_INLINE float normal_distribution(float x) {
+    constexpr double h = kRootHalf;
+    constexpr float kScaleRounderF = 12582912.0f + 126.0f, kBound = 5.586f;
+    const uint32_t bits = math::bits_of(math::magnitude(x)), bound = math::bits_of(kBound);
+    const float z = math::from_bits(bits < bound ? bits : bound);
+    const float square = z * z;
+    const float low = math::multiply_add(
+        square, math::multiply_add(z, float(-0.019152723 * h * h * h * h), float(0.10277773 * h * h * h)),
+        math::multiply_add(z, float(0.6366194 * h * h), float(1.1283792 * h)));
+    const float last = math::multiply_add(square, float(-9.264332e-06 * h * h * h * h * h * h * h * h * h),
+                                          math::multiply_add(z, float(0.00011771643 * h * h * h * h * h * h * h * h),
+                                                             float(-0.00063311774 * h * h * h * h * h * h * h)));
+    const float high = math::multiply_add(
+        square, last,
+        math::multiply_add(z, float(0.0016675694 * h * h * h * h * h * h), float(-0.0001609747 * h * h * h * h * h)));
+    const float u = z * math::multiply_add(square * square, high, low);
+    const float rounded = math::multiply_add(u, -1.4426950408889634f, kScaleRounderF);
+    const float r = math::multiply_add(rounded - kScaleRounderF, -0.6931472f, -u);
+    const float half = math::from_bits(math::bits_of(rounded) << 23);  // of 2^n
+    const float tail = z < kBound ? math::exp_near_zero(r) * half : 0.0f;
+    return x > 0.0f ? 1.0f - tail : tail;  // not of NaN: the caller multiplies by x
+}
+CLEW_INLINE double normal_distribution(double x) { return 0.5 * (1.0 + math::erf(x * kRootHalf)); }
+CLEW_INLINE float normal_density(float x) { return float(kDensity) * exp_of_negative(-0.5f * x * x); }
+CLEW_INLINE double normal_density(double x) { return kDensity * math::exp(-0.5 * x * x); }
+
 #define CLEW_OPERATION(Name, ...)         \
     struct Name {                         \
         template <class T>                \
@@ -18,7 +55,7 @@ inline constexpr double kCubic = 0.044715;
         }                                 \
     }
 CLEW_OPERATION(Silu, x* math::sigmoid(x));
-CLEW_OPERATION(Gelu, T(0.5) * x * (T(1) + math::erf(x * T(kRootHalf))));
+CLEW_OPERATION(Gelu, x* normal_distribution(x));
 CLEW_OPERATION(GeluTanh, T(0.5) * x * (T(1) + math::tanh(T(kRootTwoOverPi) * (x + T(kCubic) * x * x * x))));
 CLEW_OPERATION(LogSigmoid, -math::softplus(-x));
 #undef CLEW_OPERATION
@@ -33,8 +70,7 @@ CLEW_OPERATION(LogSigmoid, -math::softplus(-x));
 CLEW_OPERATION(SigmoidBackward, return g * (x * (T(1) - x)));
 CLEW_OPERATION(TanhBackward, return g * (T(1) - x * x));
 CLEW_OPERATION(SiluBackward, const T s = math::sigmoid(x); return g * (s * (T(1) + x * (T(1) - s))));
-CLEW_OPERATION(GeluBackward, const T density = T(kDensity) * math::exp(T(-0.5) * x * x);
-               return g * (T(0.5) * (T(1) + math::erf(x * T(kRootHalf))) + x * density));
+CLEW_OPERATION(GeluBackward, return g * (normal_distribution(x) + x * normal_density(x)));
 CLEW_OPERATION(GeluTanhBackward, const T t = math::tanh(T(kRootTwoOverPi) * (x + T(kCubic) * x * x * x));
                const T slope = T(kRootTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
                return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * slope));

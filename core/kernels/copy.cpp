@@ -1,9 +1,13 @@
 #include "core/kernels/copy.h"
 
+#include <algorithm>
+#include <type_traits>
+
 #include "core/base/threads.h"
 #include "core/kernels/copy_loops.h"
 #include "core/kernels/iterate.h"
 #include "core/kernels/plan.h"
+#include "core/kernels/transpose.h"
 
 namespace clew::kernels {
 namespace {
@@ -17,35 +21,60 @@ int transposed_axis(const Plan& plan, std::int64_t size) {
     return -1;
 }
 
-// Every matrix of the plan, in bands of rows that are about one chunk large.
-void copy_transposed(const Plan& plan, int axis, std::int64_t count, std::int64_t size) {
-    const std::int64_t rows = plan.sizes[axis], columns = plan.sizes[0];
-    std::int64_t band = kChunk / columns;
-    if (band < 16) band = 16;
-    if (band > rows) band = rows;
-    const std::int64_t bands = (rows + band - 1) / band;
-    Plan outer = plan;  // without the two axes of the matrix
+// What is left of a plan when `inner` axes are taken out; axes of one step keep it a plan.
+Plan without(const Plan& plan, std::uint32_t inner) {
+    Plan outer = plan;
     outer.ndim = 1;
     outer.sizes[0] = 1;
     outer.strides[0][0] = outer.strides[0][1] = 0;
-    for (int other = 1; other < plan.ndim; ++other) {
-        if (other == axis) continue;
-        outer.sizes[outer.ndim] = plan.sizes[other];
-        for (int k = 0; k < 2; ++k) outer.strides[outer.ndim][k] = plan.strides[other][k];
+    for (int axis = 0; axis < plan.ndim; ++axis) {
+        if ((inner >> axis & 1) != 0) continue;
+        outer.sizes[outer.ndim] = plan.sizes[axis];
+        for (int k = 0; k < 2; ++k) outer.strides[outer.ndim][k] = plan.strides[axis][k];
         ++outer.ndim;
     }
-    const auto transpose = copy_loops().transpose;
-    const std::int64_t matrices = count / (rows * columns);
-    const std::int64_t tasks = matrices * bands;
-    std::int64_t grain = kChunk / (band * columns);
-    if (grain < 1) grain = 1;
-    parallel_for(tasks, grain, [&](std::int64_t begin, std::int64_t end) {
+    return outer;
+}
+
+// Every matrix of the plan, cut into blocks of about one chunk; the higher a block, the more of each line of the input
+// is taken at once.
+void copy_transposed(const Plan& plan, int axis, std::int64_t count, std::int64_t size) {
+    constexpr std::int64_t kLeastHeight = 64;
+    const std::int64_t rows = plan.sizes[axis], columns = plan.sizes[0];
+    const std::int64_t height = std::min(rows, std::max(kLeastHeight, kChunk / columns));
+    const std::int64_t width = std::min(columns, std::max(kLeastHeight, kChunk / height));
+    const std::int64_t down = (rows + height - 1) / height, across = (columns + width - 1) / width;
+    const Plan outer = without(plan, 1u | 1u << axis);
+    const auto transpose = transpose_loops().block;
+    const std::int64_t blocks = count / (rows * columns) * down * across;
+    parallel_for(blocks, std::max<std::int64_t>(1, kChunk / 2 / (height * width)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t block = begin; block < end; ++block) {
+                         const std::int64_t left = block % across * width, top = block / across % down * height;
+                         const std::int64_t matrix = block / across / down;
+                         run(outer, matrix, matrix + 1, [&](char* const* data, const std::int64_t*, std::int64_t) {
+                             transpose(data[0] + top * plan.strides[axis][0] + left * size, plan.strides[axis][0],
+                                       data[1] + top * size + left * plan.strides[0][1], plan.strides[0][1],
+                                       std::min(height, rows - top), std::min(width, columns - left), size);
+                         });
+                     }
+                 });
+}
+
+// Rows that are contiguous on both sides but do not follow one another: axis 0 within axis 1.
+void copy_rows(const Plan& plan, std::int64_t count, std::int64_t size) {
+    const std::int64_t length = plan.sizes[0], rows = plan.sizes[1];
+    const std::int64_t piece = std::min(rows, std::max<std::int64_t>(1, kChunk / 2 / length));
+    const std::int64_t pieces = (rows + piece - 1) / piece;
+    const Plan outer = without(plan, 3u);
+    const auto copy = copy_loops().rows;
+    const std::int64_t grain = std::max<std::int64_t>(1, kChunk / 2 / (piece * length));
+    parallel_for(count / (length * rows) * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t task = begin; task < end; ++task) {
-            const std::int64_t top = task % bands * band;
-            const std::int64_t height = top + band < rows ? band : rows - top;
-            run(outer, task / bands, task / bands + 1, [&](char* const* data, const std::int64_t*, std::int64_t) {
-                transpose(data[0] + top * plan.strides[axis][0], plan.strides[axis][0], data[1] + top * size,
-                          plan.strides[0][1], height, columns, size);
+            const std::int64_t top = task % pieces * piece;
+            run(outer, task / pieces, task / pieces + 1, [&](char* const* data, const std::int64_t*, std::int64_t) {
+                copy(data[0] + top * plan.strides[1][0], plan.strides[1][0], data[1] + top * plan.strides[1][1],
+                     plan.strides[1][1], std::min(piece, rows - top), length * size);
             });
         }
     });
@@ -53,18 +82,24 @@ void copy_transposed(const Plan& plan, int axis, std::int64_t count, std::int64_
 
 template <class T>
 void progression(const View& out, double start, double step) {
-    char* data = static_cast<char*>(out.data);
-    const std::int64_t stride = out.strides[0] * static_cast<std::int64_t>(sizeof(T));
-    for (std::int64_t i = 0; i < out.sizes[0]; ++i)
-        *reinterpret_cast<T*>(data + i * stride) = static_cast<T>(start + static_cast<double>(i) * step);
+    T* data = static_cast<T*>(out.data);
+    parallel_for(out.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {
+        if constexpr (std::is_floating_point_v<T>)
+            if (out.strides[0] == 1)
+                return copy_loops().progression[sizeof(T) == 8](data + begin, begin, end - begin, start, step);
+        for (std::int64_t i = begin; i < end; ++i)
+            data[i * out.strides[0]] = static_cast<T>(start + static_cast<double>(i) * step);
+    });
 }
 template <class T>
 void progression(const View& out, std::int64_t start, std::int64_t step) {
-    char* data = static_cast<char*>(out.data);
-    const std::int64_t stride = out.strides[0] * static_cast<std::int64_t>(sizeof(T));
-    std::uint64_t value = static_cast<std::uint64_t>(start);
-    for (std::int64_t i = 0; i < out.sizes[0]; ++i, value += static_cast<std::uint64_t>(step))
-        *reinterpret_cast<T*>(data + i * stride) = static_cast<T>(static_cast<std::int64_t>(value));
+    T* data = static_cast<T*>(out.data);
+    const auto by = static_cast<std::uint64_t>(step);
+    parallel_for(out.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {
+        std::uint64_t value = static_cast<std::uint64_t>(start) + static_cast<std::uint64_t>(begin) * by;
+        for (std::int64_t i = begin; i < end; ++i, value += by)
+            data[i * out.strides[0]] = static_cast<T>(static_cast<std::int64_t>(value));
+    });
 }
 template <class T>
 void even_spacing(const View& out, double start, double stop) {
@@ -118,6 +153,8 @@ void copy(const View& out, const View& in) {
         if (count == 0) return;
         const int axis = transposed_axis(plan, size);
         if (axis >= 0) return copy_transposed(plan, axis, count, size);
+        const bool whole_rows = plan.strides[0][0] == size && plan.strides[0][1] == size;
+        if (whole_rows && plan.ndim > 1 && plan.sizes[0] <= kChunk) return copy_rows(plan, count, size);
     }
     elementwise(loop, out, std::span<const View>(&in, 1));
 }

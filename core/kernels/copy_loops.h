@@ -7,10 +7,11 @@ namespace clew::kernels {
 
 struct CopyTable {
     Loop cast[kDTypes][kDTypes];  // [from][to]; equal dtypes copy
-    // A block of rows x columns elements of 1, 4 or 8 bytes: out[i][j] = in[j][i]. Strides in bytes are between the
-    // rows of out and between the rows of in; both are contiguous along the other axis.
-    void (*transpose)(char* out, std::int64_t out_stride, const char* in, std::int64_t in_stride, std::int64_t rows,
-                      std::int64_t columns, std::int64_t item_size);
+    // `rows` rows of `bytes` bytes, as far apart as the strides say.
+    void (*rows)(char* out, std::int64_t out_stride, const char* in, std::int64_t in_stride, std::int64_t rows,
+                 std::int64_t bytes);
+    // out[i] = start + (first + i) * step for adjacent floats or doubles, worked out in double.
+    void (*progression[2])(void* out, std::int64_t first, std::int64_t count, double start, double step);
 };
 
 CLEW_DECLARE_TABLE(CopyTable, copy_loops)

@@ -1,11 +1,20 @@
 #include "core/kernels/copy_loops.h"
 
-#include "core/kernels/loops.h"
+#include "core/kernels/wide.h"
 
 namespace clew::kernels {
 namespace {
 
-// T is an unsigned integer of the size of the elements.
+// T is an unsigned integer of the size of the elements. Backwards, and every other one: g++ knows the shuffles for
+// these.
+template <int kStep, class T>
+void copy_steps(char* const* data, int64_t count) {
+    T* out = reinterpret_cast<T*>(data[0]);
+    const T* in = reinterpret_cast<const T*>(data[1]);
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) out[i] = in[kStep * i];
+}
+
 template <class T>
 void copy_loop(char* const* data, const int64_t* strides, int64_t count) {
     if (strides[0] == sizeof(T)) {
@@ -21,6 +30,8 @@ void copy_loop(char* const* data, const int64_t* strides, int64_t count) {
             return;
         }
     }
+    if (strides[0] == sizeof(T) && strides[1] == -int64_t(sizeof(T))) return copy_steps<-1, T>(data, count);
+    if (strides[0] == sizeof(T) && strides[1] == 2 * sizeof(T)) return copy_steps<2, T>(data, count);
     for (int64_t i = 0; i < count; ++i) {
         CLEW_KEEP_SCALAR;
         store<T>(data[0] + i * strides[0], load<T>(data[1] + i * strides[1]));
@@ -79,30 +90,32 @@ struct ToBool {
     }
 };
 
-// Sixteen rows at a time: as many lines of `in` stay in the cache while their columns are used up.
-template <class T>
-void transpose_of(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
-    constexpr int64_t kTile = 16;
-    for (int64_t top = 0; top < rows; top += kTile) {
-        const int64_t bottom = top + kTile < rows ? top + kTile : rows;
-        for (int64_t left = 0; left < columns; left += kTile) {
-            const int64_t right = left + kTile < columns ? left + kTile : columns;
-            for (int64_t i = top; i < bottom; ++i) {
-                T* line = reinterpret_cast<T*>(out + i * out_stride);
-                const char* column = in + i * static_cast<int64_t>(sizeof(T));
-                for (int64_t j = left; j < right; ++j) {
-                    CLEW_KEEP_SCALAR;
-                    line[j] = load<T>(column + j * in_stride);
-                }
-            }
-        }
+// Short rows by overlapping vectors, which a call of memcpy for each would take as long to begin.
+void rows(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t bytes) {
+    using Vector = VectorOf<uint8_t, kVectorBytes>::unaligned;
+    const auto move = [](char* to, const char* from) {
+        *reinterpret_cast<Vector*>(to) = *reinterpret_cast<const Vector*>(from);
+    };
+    if (bytes < kVectorBytes || bytes > 2048) {
+        for (int64_t i = 0; i < rows; ++i)
+            __builtin_memcpy(out + i * out_stride, in + i * in_stride, static_cast<uint64_t>(bytes));
+        return;
+    }
+    for (int64_t i = 0; i < rows; ++i, out += out_stride, in += in_stride) {
+        for (int64_t at = 0; at + kVectorBytes <= bytes; at += kVectorBytes) move(out + at, in + at);
+        move(out + bytes - kVectorBytes, in + bytes - kVectorBytes);
     }
 }
-void transpose(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns,
-               int64_t size) {
-    if (size == 8) return transpose_of<uint64_t>(out, out_stride, in, in_stride, rows, columns);
-    if (size == 4) return transpose_of<uint32_t>(out, out_stride, in, in_stride, rows, columns);
-    transpose_of<uint8_t>(out, out_stride, in, in_stride, rows, columns);
+
+template <class T>
+void progression(void* out, int64_t first, int64_t count, double start, double step) {
+    T* to = static_cast<T*>(out);
+    constexpr int64_t kPiece = 4096;  // counted in int32, which every level turns into double in vectors
+    for (int64_t begin = 0; begin < count; begin += kPiece) {
+        const int32_t length = int32_t(count - begin < kPiece ? count - begin : kPiece);
+        const double before = double(first + begin);
+        for (int32_t i = 0; i < length; ++i) to[begin + i] = T(start + (before + double(i)) * step);
+    }
 }
 
 #define CLEW_CAST(from, to) unary_loop<Cast<to>, to, from>
@@ -127,7 +140,8 @@ CLEW_EXPORT_TABLE(CopyTable, copy_loops,
                               {CLEW_TO_BOOL(double), CLEW_CAST(double, uint8_t), CLEW_CAST(double, int32_t),
                                CLEW_CAST(double, int64_t), CLEW_CAST(double, float), copy_loop<uint64_t>},
                           },
-                      .transpose = transpose,
+                      .rows = rows,
+                      .progression = {progression<float>, progression<double>},
                   });
 
 }  // namespace clew::kernels

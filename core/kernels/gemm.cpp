@@ -1,14 +1,12 @@
 #include "core/kernels/gemm.h"
 
 #include <algorithm>
-#include <bit>
-#include <climits>
 #include <cstddef>
 
-#include "core/base/error.h"
 #include "core/base/threads.h"
-#include "core/kernels/blas.h"
+#include "core/kernels/dots.h"
 #include "core/kernels/integer_gemm.h"
+#include "core/kernels/packed_gemm.h"
 #include "core/kernels/scratch.h"
 #include "core/kernels/small_gemm.h"
 
@@ -16,6 +14,8 @@ namespace clew::kernels {
 namespace {
 
 using Index = std::int64_t;
+
+Index parts_of(Index size, Index most) { return (size + most - 1) / most; }
 
 template <class T>
 struct Batch {
@@ -31,14 +31,17 @@ struct Products {  // out[i] (m x n) = alpha * a[i] @ b[i] + beta * out[i]
     Batch<const T> a, b;
     Batch<T> out;
     T alpha, beta;
+
+    Products turned() const { return {count, n, m, k, b.turned(), a.turned(), out.turned(), alpha, beta}; }
 };
 
-// Note [Where our own loops stop]
-// Measured on Zen 5. OpenBLAS has kernels for small products that are built for AVX-512: where b's columns lie side by
-// side they win from 8 x 8 x 8 on. Where they don't (x @ w.T), or with its other kernels, it wins from 16 x 16 x 16 on.
-bool is_small(Index m, Index n, Index k, Index b_column_stride) {
-    static const bool has_small_kernels = active_isa() == Isa::v4;
-    return m * n * k <= (has_small_kernels && b_column_stride == 1 ? 512 : 4096) || k == 0;
+// Note [What is worth packing]
+// Measured on Zen 5. Where b's columns lie side by side, packing pays once there are many rows and a panel of b no
+// longer fits the first-level cache as it lies; where they don't (x @ w.T), almost at once.
+template <class T>
+bool is_small(const Products<T>& p) {
+    const Index work = p.m * p.n * p.k;
+    return p.k == 0 || work <= 4096 || (p.b.first.column_stride == 1 && (work <= 1000000 || p.m <= 24));
 }
 
 template <class T>
@@ -61,127 +64,138 @@ void small_products(const Products<T>& p) {
     });
 }
 
-// What a BLAS takes: rows one after another at a fixed distance, or, turned, columns.
-template <class T>
-struct Operand {
-    Batch<T> matrices;
-    CblasTranspose transpose;
-    int leading;
+// Note [How a product is cut]
+// Steps of the sum go in blocks of at most kSteps: a panel of b then takes most of a first-level cache. Panels of both
+// operands are packed side by side by all threads, then tasks of some rows by some columns are worked off, whose part
+// of a fits a second-level cache. All of that depends on sizes alone.
+constexpr Index kSteps = 320, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
+constexpr Index kTaskWork = Index{1} << 20;  // multiplications that are worth another thread
 
-    T* at(Index i, Index row, Index column) const {
-        return matrices[i].data + row * matrices.first.row_stride + column * matrices.first.column_stride;
+// The size of `parts` even parts, in multiples of `unit`.
+Index part_size(Index size, Index parts, Index unit) { return parts_of(parts_of(size, parts), unit) * unit; }
+
+// All panels of one operand: `lines` of it, k steps.
+template <class T>
+struct Panels {
+    Index lines, k, width;
+    const T* from;
+    Index line_stride, step;
+    typename PackedGemm<T>::Pack pack;
+    T* to;
+
+    Index count() const { return parts_of(lines, width); }
+    void operator()(Index begin, Index end) const {
+        for (Index i = begin; i < end; ++i)
+            pack(std::min(width, lines - i * width), k, from + i * width * line_stride, line_stride, step,
+                 to + i * width * k);
     }
 };
 
-// The distance from row to row if `matrix` can be passed as rows, else 0.
 template <class T>
-Index leading_of(Index rows, Index columns, const Matrix<T>& matrix) {
-    if (columns != 1 && matrix.column_stride != 1) return 0;
-    if (rows == 1) return std::max<Index>(columns, 1);
-    return matrix.row_stride >= columns && matrix.row_stride <= INT_MAX ? matrix.row_stride : 0;
-}
-
-template <class T>
-bool as_operand(Index rows, Index columns, const Batch<T>& matrices, Operand<T>& operand) {
-    if (const Index leading = leading_of(rows, columns, matrices.first)) {
-        operand = {matrices, kNoTranspose, static_cast<int>(leading)};
-        return true;
-    }
-    if (const Index leading = leading_of(columns, rows, matrices.turned().first)) {
-        operand = {matrices, kTranspose, static_cast<int>(leading)};
-        return true;
-    }
-    return false;
-}
-
-template <class To, class From>
-void copy(Index rows, Index columns, const Matrix<To>& to, const Matrix<From>& from) {
-    constexpr Index block = 16;  // so that neither side runs through memory by its long stride alone
-    parallel_for((rows + block - 1) / block, std::max<Index>(1, (1 << 14) / (columns + 1)),
-                 [&](Index begin, Index end) {
-                     const Index last = std::min(end * block, rows);
-                     for (Index j = 0; j < columns; j += block)
-                         for (Index r = begin * block; r < last; ++r)
-                             for (Index c = j; c < std::min(j + block, columns); ++c)
-                                 to.data[r * to.row_stride + c * to.column_stride] =
-                                     from.data[r * from.row_stride + c * from.column_stride];
-                 });
-}
-
-// One input, copied into rows if a BLAS can't take it as it lies.
-template <class T>
-class Input {
-public:
-    Input(Index count, Index rows, Index columns, const Batch<const T>& matrices)
-        : copied_(!as_operand(rows, columns, matrices, operand_)),
-          memory_(copied_ ? static_cast<std::size_t>((matrices.stride == 0 ? 1 : count) * rows * columns) * sizeof(T)
-                          : 0) {
-        if (!copied_) return;
-        if (columns > INT_MAX) fail(ErrorKind::NotImplemented, "matmul: expected fewer than 2**31 columns, got more");
-        const Batch<T> dense{{memory_.template as<T>(), columns, 1}, matrices.stride == 0 ? 0 : rows * columns};
-        for (Index i = 0; i < (matrices.stride == 0 ? 1 : count); ++i) copy(rows, columns, dense[i], matrices[i]);
-        operand_ = {{{dense.first.data, columns, 1}, dense.stride}, kNoTranspose, static_cast<int>(columns)};
-    }
-    const Operand<const T>* operator->() const { return &operand_; }
-
-private:
-    Operand<const T> operand_{};
-    bool copied_;
-    Scratch memory_;
-};
-
-// How one product is cut. Tall tiles are best: OpenBLAS packs b anew for each, and a anew for each column of tiles.
-struct Tiles {
-    Index rows, columns;  // of a tile
-    Index down, across;   // number of tiles
-    Index count() const { return down * across; }
-};
-
-Tiles cut(Index count, Index m, Index n, Index k) {
-    const Index parts = std::clamp<Index>(m * n * k / (Index{2} << 20) / count, 1, 1024);
-    const Index wanted = n >= 512 ? n / 256 : n / 128;
-    const Index across =
-        std::clamp<Index>(static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(wanted))), 1, parts);
-    const Index down = across > 1 ? (m + 1023) / 1024 : std::clamp<Index>(m / 128, 1, parts);
-    const auto share = [](Index size, Index among) { return ((size + among - 1) / among + 15) / 16 * 16; };
-    Tiles tiles{share(m, down), share(n, across), 0, 0};
-    tiles.down = (m + tiles.rows - 1) / tiles.rows;
-    tiles.across = (n + tiles.columns - 1) / tiles.columns;
-    return tiles;
-}
-
-template <class T>
-void blas_products(const Products<T>& p) {
-    Operand<T> out;
-    if (!as_operand(p.m, p.n, p.out, out)) {
-        const Scratch memory(static_cast<std::size_t>(p.count * p.m * p.n) * sizeof(T));
-        Products<T> dense = p;
-        dense.out = {{memory.as<T>(), p.n, 1}, p.m * p.n};
-        if (p.beta != 0)
-            for (Index i = 0; i < p.count; ++i) copy(p.m, p.n, dense.out[i], p.out[i]);
-        blas_products(dense);
-        for (Index i = 0; i < p.count; ++i) copy(p.m, p.n, p.out[i], dense.out[i]);
-        return;
-    }
-    if (out.transpose == kTranspose)
-        return blas_products<T>({p.count, p.n, p.m, p.k, p.b.turned(), p.a.turned(), p.out.turned(), p.alpha, p.beta});
-    if (p.k > INT_MAX) fail(ErrorKind::NotImplemented, "matmul: expected fewer than 2**31 terms in a sum, got more");
-    const Input<T> a(p.count, p.m, p.k, p.a);
-    const Input<T> b(p.count, p.k, p.n, p.b);
-    const auto gemm = blas().of<T>().gemm;
-    const Tiles tiles = cut(p.count, p.m, p.n, p.k);
-    const Index grain = std::max<Index>(1, (1 << 20) / (tiles.rows * tiles.columns * p.k));
-    parallel_for(p.count * tiles.count(), grain, [&](Index begin, Index end) {
+void packed_block(const PackedGemm<T>& loops, const Panels<T>& a, const Panels<T>& b, const Matrix<T>& out, T alpha,
+                  T beta) {
+    const Index m = a.lines, n = b.lines, k = a.k;
+    const Index down = parts_of(m, kTaskRows), rows = part_size(m, down, loops.rows);
+    const Index wanted = std::max(parts_of(n, kTaskColumns), std::min<Index>(8, m * n * k / kTaskWork) / down);
+    const Index columns = part_size(n, std::max<Index>(wanted, 1), loops.columns), across = parts_of(n, columns);
+    parallel_for(down * across, std::max<Index>(1, kTaskWork / (rows * columns * k)), [&](Index begin, Index end) {
         for (Index task = begin; task < end; ++task) {
-            const Index i = task / tiles.count();
-            const Index row = task % tiles.down * tiles.rows,
-                        column = task % tiles.count() / tiles.down * tiles.columns;
-            const Index rows = std::min(tiles.rows, p.m - row), columns = std::min(tiles.columns, p.n - column);
-            gemm(kRowMajor, a->transpose, b->transpose, static_cast<int>(rows), static_cast<int>(columns),
-                 static_cast<int>(p.k), p.alpha, a->at(i, row, 0), a->leading, b->at(i, 0, column), b->leading, p.beta,
-                 out.at(i, row, column), out.leading);
+            const Index row = task / across * rows, column = task % across * columns;
+            if (row >= m) return;
+            loops.product(
+                std::min(rows, m - row), std::min(columns, n - column), k, a.to + row * k, b.to + column * k,
+                {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
+                alpha, beta);
         }
     });
+}
+
+template <class T>
+void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& out,
+                    T alpha, T beta) {
+    const PackedGemm<T>& loops = packed_gemm().of<T>();
+    const Index steps = part_size(k, parts_of(k, kSteps), 1);
+    const Index rows = part_size(m, parts_of(m, kMostRows), loops.rows),
+                columns = part_size(n, parts_of(n, kMostColumns), loops.columns);
+    const Scratch memory(static_cast<std::size_t>((rows + columns) * steps) * sizeof(T));
+    T* const packed_b = memory.as<T>();
+    T* const packed_a = packed_b + columns * steps;
+    for (Index column = 0; column < n; column += columns)
+        for (Index step = 0; step < k; step += steps) {
+            const Index terms = std::min(steps, k - step);
+            const Panels<T> right{std::min(columns, n - column),
+                                  terms,
+                                  loops.columns,
+                                  b.data + step * b.row_stride + column * b.column_stride,
+                                  b.column_stride,
+                                  b.row_stride,
+                                  loops.pack_b,
+                                  packed_b};
+            for (Index row = 0; row < m; row += rows) {
+                const Panels<T> left{std::min(rows, m - row),
+                                     terms,
+                                     loops.rows,
+                                     a.data + row * a.row_stride + step * a.column_stride,
+                                     a.row_stride,
+                                     a.column_stride,
+                                     loops.pack_a,
+                                     packed_a};
+                const Index to_pack = row == 0 ? right.count() : 0;
+                // A panel of b is about three of a.
+                const Index grain = std::max<Index>(1, (Index{1} << 16) / (terms * loops.rows));
+                parallel_for(left.count(), grain, left);
+                parallel_for(to_pack, std::max<Index>(1, grain / 3), right);
+                packed_block(
+                    loops, left, right,
+                    {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
+                    alpha, step == 0 ? beta : T(1));
+            }
+        }
+}
+
+template <class T>
+void packed_products(const Products<T>& p) {
+    const auto some = [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) packed_product<T>(p.m, p.n, p.k, p.a[i], p.b[i], p.out[i], p.alpha, p.beta);
+    };
+    const Index work = p.m * p.n * p.k;
+    if (work >= 8 * kTaskWork)
+        some(0, p.count);  // each is enough for all threads
+    else
+        parallel_for(p.count, std::max<Index>(1, kTaskWork / work), some);
+}
+
+// Note [Thin products]
+// With few rows or columns, packing the other operand costs as much as the product. Where both have their terms side
+// by side, each element is a sum along memory.
+constexpr Index kThin = 8;
+
+template <class T>
+bool is_thin(const Products<T>& p) {
+    return p.a.first.column_stride == 1 && p.b.first.row_stride == 1 && p.k >= 128 &&
+           (std::min(p.m, p.n) <= kThin || (p.k >= 1024 && p.m * p.n <= 1024));
+}
+
+template <class T>
+void thin_products(const Products<T>& p) {
+    const auto loops = dots().of<T>();
+    const bool by_rows = p.m >= p.n;
+    const Index lines = by_rows ? p.m : p.n, work = p.m * p.n * p.k;
+    const Index grain = std::max<Index>(16, (Index{1} << 18) / (work / lines)) / 4 * 4;
+    const Index parts = parts_of(lines, grain);
+    const auto some = [&](Index begin, Index end) {
+        for (Index task = begin; task < end; ++task) {
+            const Index i = task / parts, line = task % parts * grain, count = std::min(grain, lines - line);
+            const T* a = p.a[i].data;
+            const T* b = p.b[i].data;
+            Matrix<T> out = p.out[i];
+            (by_rows ? a : b) += line * (by_rows ? p.a.first.row_stride : p.b.first.column_stride);
+            out.data += line * (by_rows ? out.row_stride : out.column_stride);
+            loops(by_rows ? count : p.m, by_rows ? p.n : count, p.k, a, p.a.first.row_stride, b,
+                  p.b.first.column_stride, out, p.alpha, p.beta);
+        }
+    };
+    parallel_for(p.count * parts, parts > 1 ? 1 : std::max<Index>(1, (Index{1} << 18) / work), some);
 }
 
 template <class T>
@@ -191,8 +205,10 @@ void products(Products<T> p) {
         p.m *= p.count;  // one b for all, and the rows of the others follow each other: one tall product
         p.count = 1;
     }
-    if (is_small(p.m, p.n, p.k, p.b.first.column_stride)) return small_products(p);
-    blas_products(p);
+    if (is_thin(p)) return thin_products(p);
+    if (is_small(p)) return small_products(p);
+    if (p.out.first.column_stride != 1 && p.out.first.row_stride == 1) p = p.turned();
+    packed_products(p);
 }
 
 template <class T>

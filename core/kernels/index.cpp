@@ -1,7 +1,9 @@
 #include "core/kernels/index.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "core/base/threads.h"
@@ -36,8 +38,10 @@ void copy_block(char* to, char* from, Index length, Index to_stride, Index from_
 }
 
 // What happens at one position: from the moved view to the fixed one, the other way, or added the other way.
+// `row` does it for a whole row of positions.
 template <class T>
 struct Get {
+    IndexedRow row;
     void one(char* fixed, char* moved) const { std::memcpy(fixed, moved, sizeof(T)); }
     void many(char* fixed, char* moved, const Block& b) const {
         copy_block<T>(fixed, moved, b.length, b.strides[0], b.strides[1]);
@@ -45,6 +49,7 @@ struct Get {
 };
 template <class T>
 struct Put {
+    IndexedRow row;
     void one(char* fixed, char* moved) const { std::memcpy(moved, fixed, sizeof(T)); }
     void many(char* fixed, char* moved, const Block& b) const {
         copy_block<T>(moved, fixed, b.length, b.strides[1], b.strides[0]);
@@ -52,6 +57,7 @@ struct Put {
 };
 template <class T>
 struct Add {
+    IndexedRow row;
     Loop loop;
     void one(char* fixed, char* moved) const {
         T& to = *reinterpret_cast<T*>(moved);
@@ -66,6 +72,30 @@ struct Add {
         const Index strides[] = {b.strides[1], b.strides[0]};
         loop(data, strides, b.length);
     }
+};
+
+// The first position at which an index is out of bounds, looked for piece by piece.
+class Positions {
+public:
+    // Whether one of begin ... end is; `view` is the number of the index in the walk.
+    bool look(const Walk& walk, int view, Index begin, Index end, std::uint64_t shift, std::uint64_t limit) {
+        const Index step = walk.ndim() > 0 ? walk.stride(walk.ndim() - 1, view) : 0;
+        Index seen = begin, bad = none;
+        walk.run(begin, end, [&](char* const* at, Index length) {
+            if (bad == none && !index_loops().in_bounds(at[view], step, length, shift, limit))
+                for (Index i = length; i-- > 0;)
+                    if (*reinterpret_cast<const std::uint64_t*>(at[view] + i * step) + shift >= limit) bad = seen + i;
+            seen += length;
+        });
+        for (Index least = first_.load(); bad < least && !first_.compare_exchange_weak(least, bad);) {
+        }
+        return bad != none;
+    }
+    Index first() const { return first_ == none ? -1 : first_.load(); }
+
+private:
+    static constexpr Index none = std::numeric_limits<Index>::max();
+    std::atomic<Index> first_{none};
 };
 
 class Indexed {
@@ -91,6 +121,19 @@ public:
                      [&](Index begin, Index end) { run(begin, end, move, block_, 0); });
     }
 
+    // The same, for one index, unless it leads out of bounds: the first position where it does so, or -1. A piece is
+    // looked through just before it is used, while the cache has it.
+    template <class Move>
+    Index run_checked(const Move& move) const {
+        Positions outside;
+        parallel_for(walk_.count(), std::max<Index>(1, kWork / block_.length), [&](Index begin, Index end) {
+            if (!outside.look(walk_, 2, begin, end, 0, static_cast<std::uint64_t>(indices_[0].size)))
+                run(begin, end, move, block_, 0);
+        });
+        const Index first = outside.first();
+        return first < 0 ? first : first * block_.length;
+    }
+
     // Positions must be visited in order, for several may be written to one place. But a long block can be cut, by the
     // number of threads even: each element of it is worked out alone.
     template <class Move>
@@ -111,8 +154,7 @@ private:
             for (int v = 0; v < 2 + count_; ++v) steps[v] = walk_.stride(walk_.ndim() - 1, v);
         walk_.run(begin, end, [&](char* const* at, Index length) {
             if (count_ == 1 && block.length == 1)
-                return single_row(move, at[0], steps[0], at[1], steps[1], at[2], steps[2], indices_[0].size,
-                                  indices_[0].stride * item_, length);
+                return move.row(at, steps, indices_[0].size, indices_[0].stride * item_, length);
             for (Index j = 0; j < length; ++j) {
                 Index places = 0;
                 for (int k = 0; k < count_; ++k)
@@ -125,15 +167,6 @@ private:
                     move.many(fixed, moved, block);
             }
         });
-    }
-
-    // The commonest row by itself, with all it needs in registers: it writes through char*, after which members are
-    // read anew.
-    template <class Move>
-    static void single_row(Move move, char* fixed, Index fixed_step, char* moved, Index moved_step, const char* index,
-                           Index index_step, Index size, Index stride, Index length) {
-        for (Index j = 0; j < length; ++j)
-            move.one(fixed + j * fixed_step, moved + j * moved_step + from_end(index + j * index_step, size) * stride);
     }
 
     static Index from_end(const char* at, Index size) {
@@ -167,48 +200,31 @@ void with_unsigned_type(DType dtype, const Body& body) {
     }
 }
 
-// `view` with other strides; and one element, broadcast.
-View restrided(const View& view, const View& shape, const Index* strides) {
-    return {view.data, view.dtype, shape.ndim, shape.sizes, strides};
-}
-constexpr Index kNoStrides[kMaxDims] = {};
-View broadcast_element(const void* value, DType dtype, const View& shape) {
-    return {const_cast<void*>(value), dtype, shape.ndim, shape.sizes, kNoStrides};
-}
-
-// A view indexed along one axis as the general case sees it: stride 0 there, and an AxisIndex in its place.
-struct AlongAxis {
-    Index moved_strides[kMaxDims], index_strides[kMaxDims];
-    View moved;
-    AxisIndex index;
-
-    // `shape` is what is walked over; `index` has either one dimension or shape's.
-    AlongAxis(const View& shape, const View& view, int axis, const View& given) {
-        std::copy_n(view.strides, view.ndim, moved_strides);
-        moved_strides[axis] = 0;
-        if (given.ndim == shape.ndim) {
-            std::copy_n(given.strides, given.ndim, index_strides);
-        } else {
-            std::fill_n(index_strides, shape.ndim, 0);
-            index_strides[axis] = given.strides[0];
-        }
-        moved = restrided(view, shape, moved_strides);
-        index = {restrided(given, shape, index_strides), view.sizes[axis], view.strides[axis]};
-    }
-    AlongAxis(const AlongAxis&) = delete;
-};
-
 }  // namespace
 
 void index_get(const View& out, const View& in, const AxisIndex* indices, int count) {
     const Indexed indexed(out.ndim, out.sizes, out, in, indices, count);
+    const IndexedRow row = index_loops().get[size_slot(out.dtype)];
     switch (item_size(out.dtype)) {
         case 1:
-            return indexed.run_over_positions(Get<std::uint8_t>{});
+            return indexed.run_over_positions(Get<std::uint8_t>{row});
         case 4:
-            return indexed.run_over_positions(Get<std::uint32_t>{});
+            return indexed.run_over_positions(Get<std::uint32_t>{row});
         default:
-            return indexed.run_over_positions(Get<std::uint64_t>{});
+            return indexed.run_over_positions(Get<std::uint64_t>{row});
+    }
+}
+
+std::int64_t index_get_checked(const View& out, const View& in, const AxisIndex& index) {
+    const Indexed indexed(out.ndim, out.sizes, out, in, &index, 1);
+    const IndexedRow row = index_loops().get[size_slot(out.dtype)];
+    switch (item_size(out.dtype)) {
+        case 1:
+            return indexed.run_checked(Get<std::uint8_t>{row});
+        case 4:
+            return indexed.run_checked(Get<std::uint32_t>{row});
+        default:
+            return indexed.run_checked(Get<std::uint64_t>{row});
     }
 }
 
@@ -216,49 +232,18 @@ void index_put(const View& out, const AxisIndex* indices, int count, const View&
     const Indexed indexed(out.ndim, out.sizes, values, out, indices, count);
     if (accumulate)
         return with_unsigned_type(out.dtype, [&]<class T>() {
-            indexed.run_in_order(Add<T>{index_loops().add[static_cast<int>(out.dtype)]});
+            const int dtype = static_cast<int>(out.dtype);
+            indexed.run_in_order(Add<T>{index_loops().put_add[dtype], index_loops().add[dtype]});
         });
+    const IndexedRow row = index_loops().put[size_slot(out.dtype)];
     switch (item_size(out.dtype)) {
         case 1:
-            return indexed.run_in_order(Put<std::uint8_t>{});
+            return indexed.run_in_order(Put<std::uint8_t>{row});
         case 4:
-            return indexed.run_in_order(Put<std::uint32_t>{});
+            return indexed.run_in_order(Put<std::uint32_t>{row});
         default:
-            return indexed.run_in_order(Put<std::uint64_t>{});
+            return indexed.run_in_order(Put<std::uint64_t>{row});
     }
-}
-
-void gather(const View& out, const View& in, int axis, const View& index) {
-    const AlongAxis along(out, in, axis, index);
-    index_get(out, along.moved, &along.index, 1);
-}
-void index_select(const View& out, const View& in, int axis, const View& index) { gather(out, in, axis, index); }
-
-void scatter(const View& out, int axis, const View& index, const View& src) {
-    const AlongAxis along(index, out, axis, index);
-    index_put(along.moved, &along.index, 1, restrided(src, index, src.strides), false);
-}
-void scatter_fill(const View& out, int axis, const View& index, const void* value) {
-    scatter(out, axis, index, broadcast_element(value, out.dtype, index));
-}
-void scatter_add(const View& out, int axis, const View& index, const View& src) {
-    const AlongAxis along(index, out, axis, index);
-    index_put(along.moved, &along.index, 1, restrided(src, index, src.strides), true);
-}
-
-void index_copy(const View& out, int axis, const View& index, const View& src) {
-    const AlongAxis along(src, out, axis, index);
-    index_put(along.moved, &along.index, 1, src, false);
-}
-void index_add(const View& out, int axis, const View& index, const View& src) {
-    const AlongAxis along(src, out, axis, index);
-    index_put(along.moved, &along.index, 1, src, true);
-}
-void index_fill(const View& out, int axis, const View& index, const void* value) {
-    Index sizes[kMaxDims];
-    std::copy_n(out.sizes, out.ndim, sizes);
-    sizes[axis] = index.sizes[0];
-    index_copy(out, axis, index, {const_cast<void*>(value), out.dtype, out.ndim, sizes, kNoStrides});
 }
 
 std::int64_t check_bounds(const View& index, std::int64_t size, bool allow_negative) {
@@ -267,15 +252,9 @@ std::int64_t check_bounds(const View& index, std::int64_t size, bool allow_negat
     walk.merge();
     const auto shift = static_cast<std::uint64_t>(allow_negative ? size : 0);
     const auto limit = static_cast<std::uint64_t>(size) + shift;
-    const Index step = walk.stride(walk.ndim() - 1, 0);
-    Index seen = 0, bad = -1;
-    walk.run(0, walk.count(), [&](char* const* at, Index length) {
-        for (Index i = 0; i < length && bad < 0; ++i)
-            if (static_cast<std::uint64_t>(*reinterpret_cast<const Index*>(at[0] + i * step)) + shift >= limit)
-                bad = seen + i;
-        seen += length;
-    });
-    return bad;
+    Positions outside;
+    parallel_for(walk.count(), kWork, [&](Index begin, Index end) { outside.look(walk, 0, begin, end, shift, limit); });
+    return outside.first();
 }
 
 }  // namespace clew::kernels

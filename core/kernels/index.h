@@ -21,6 +21,9 @@ void index_fill(const View& out, int axis, const View& index, const void* value)
 
 // index has as many dimensions as in: out[i][j] = in[index[i][j]][j] for axis 0. out has index's shape.
 void gather(const View& out, const View& in, int axis, const View& index);
+// The same with unchecked bounds: the first position at which index is not in [0, size), and then out is unfinished; or
+// -1.
+std::int64_t gather_checked(const View& out, const View& in, int axis, const View& index);
 // out[index[i][j]][j] = src[i][j] for axis 0, over index's shape.
 void scatter(const View& out, int axis, const View& index, const View& src);
 void scatter_fill(const View& out, int axis, const View& index, const void* value);  // one element of out's dtype
@@ -37,6 +40,8 @@ struct AxisIndex {
 };
 // out[s] = in[s, indices[s]]
 void index_get(const View& out, const View& in, const AxisIndex* indices, int count);
+// The same for one index without negative ones, as gather_checked.
+std::int64_t index_get_checked(const View& out, const View& in, const AxisIndex& index);
 // out[s, indices[s]] = values[s], or += with accumulate; values may be broadcast (stride 0).
 void index_put(const View& out, const AxisIndex* indices, int count, const View& values, bool accumulate);
 

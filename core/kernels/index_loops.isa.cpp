@@ -56,12 +56,74 @@ Index count_nonzero(const char* data, Index stride, Index count) {
     return total;
 }
 
+// Fixed and varying steps: where all are as usual (a gather along the last axis), they are constants.
+template <class Step>
+inline void each_place(char* const* data, const Index* strides, Index size, Index stride, Index count, Step step,
+                       Index item) {
+    const bool usual = strides[0] == item && strides[1] == 0 && strides[2] == sizeof(Index);
+    if (usual && stride == item) {
+        const Index* index = reinterpret_cast<const Index*>(data[2]);
+        char *fixed = data[0], *moved = data[1];
+        for (Index j = 0; j < count; ++j) {
+            const Index place = index[j];
+            step(fixed + j * item, moved + (place + (place >> 63 & size)) * item);
+        }
+        return;
+    }
+    for (Index j = 0; j < count; ++j) {
+        const Index place = *reinterpret_cast<const Index*>(data[2] + j * strides[2]);
+        step(data[0] + j * strides[0], data[1] + j * strides[1] + (place + (place >> 63 & size)) * stride);
+    }
+}
+template <class T>
+void get(char* const* data, const Index* strides, Index size, Index stride, Index count) {
+    each_place(
+        data, strides, size, stride, count,
+        [](char* fixed, char* moved) { *reinterpret_cast<T*>(fixed) = *reinterpret_cast<const T*>(moved); }, sizeof(T));
+}
+template <class T>
+void put(char* const* data, const Index* strides, Index size, Index stride, Index count) {
+    each_place(
+        data, strides, size, stride, count,
+        [](char* fixed, char* moved) { *reinterpret_cast<T*>(moved) = *reinterpret_cast<const T*>(fixed); }, sizeof(T));
+}
+template <class T>
+void put_add(char* const* data, const Index* strides, Index size, Index stride, Index count) {
+    each_place(
+        data, strides, size, stride, count,
+        [](char* fixed, char* moved) {
+            T& to = *reinterpret_cast<T*>(moved);
+            to = static_cast<T>(to + *reinterpret_cast<const T*>(fixed));
+        },
+        sizeof(T));
+}
+void put_or(char* const* data, const Index* strides, Index size, Index stride, Index count) {
+    each_place(data, strides, size, stride, count, [](char* fixed, char* moved) { *moved |= *fixed; }, 1);
+}
+
+bool in_bounds(const char* data, Index stride, Index count, std::uint64_t shift, std::uint64_t limit) {
+    std::uint64_t outside = 0;
+    if (stride == sizeof(Index)) {
+        const Index* index = reinterpret_cast<const Index*>(data);
+        for (Index i = 0; i < count; ++i) outside |= static_cast<std::uint64_t>(index[i]) + shift >= limit ? 1 : 0;
+    } else {
+        for (Index i = 0; i < count; ++i)
+            outside |= *reinterpret_cast<const std::uint64_t*>(data + i * stride) + shift >= limit ? 1 : 0;
+    }
+    return outside == 0;
+}
+
 }  // namespace
 
 CLEW_EXPORT_TABLE(IndexLoopsTable, index_loops,
                   {{add_bool, add<std::uint8_t>, add<std::uint32_t>, add<std::uint64_t>, add<float>, add<double>},
                    {masked_fill<std::uint8_t>, masked_fill<std::uint32_t>, masked_fill<std::uint64_t>},
                    {count_nonzero<std::uint8_t>, count_nonzero<std::uint8_t>, count_nonzero<std::uint32_t>,
-                    count_nonzero<std::uint64_t>, count_nonzero<float>, count_nonzero<double>}});
+                    count_nonzero<std::uint64_t>, count_nonzero<float>, count_nonzero<double>},
+                   in_bounds,
+                   {get<std::uint8_t>, get<std::uint32_t>, get<std::uint64_t>},
+                   {put<std::uint8_t>, put<std::uint32_t>, put<std::uint64_t>},
+                   {put_or, put_add<std::uint8_t>, put_add<std::uint32_t>, put_add<std::uint64_t>, put_add<float>,
+                    put_add<double>}});
 
 }  // namespace clew::kernels

@@ -2,6 +2,7 @@
 
 #include "core/base/threads.h"
 #include "core/kernels/plan.h"
+#include "core/kernels/tiles.h"
 
 namespace clew::kernels {
 namespace {
@@ -52,6 +53,7 @@ void iterate(const View& out, std::span<const View> inputs, const Inner& inner) 
     Plan plan;
     const std::int64_t count = make_plan(plan, out, inputs);
     if (count == 0) return;
+    if (const int axis = tile_axis(plan); axis != 0) return run_in_tiles(plan, axis, inner);
     if (count <= kChunk) {
         if (plan.ndim == 1) {
             inner(plan.data, plan.strides[0], count);
@@ -60,16 +62,22 @@ void iterate(const View& out, std::span<const View> inputs, const Inner& inner) 
         }
         return;
     }
-    parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
+    // Several pieces for each thread, that none waits long for the others; of whole rows if these are short.
+    constexpr std::int64_t kPiece = kChunk / 4;
+    const std::int64_t row = plan.sizes[0];
+    const std::int64_t piece = plan.ndim > 1 && row <= kPiece ? kPiece / row * row : kPiece;
+    parallel_for(count, piece, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
 }
 
 }  // namespace
 
 std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs) {
     plan.operands = 1 + static_cast<int>(inputs.size());
-    plan.data[0] = static_cast<char*>(out.data);
-    for (int k = 1; k < plan.operands; ++k)
-        plan.data[k] = static_cast<char*>(inputs[static_cast<std::size_t>(k - 1)].data);
+    for (int k = 0; k < plan.operands; ++k) {
+        const View& view = k == 0 ? out : inputs[static_cast<std::size_t>(k - 1)];
+        plan.data[k] = static_cast<char*>(view.data);
+        plan.items[k] = static_cast<std::int64_t>(item_size(view.dtype));
+    }
 
     plan.ndim = 0;
     std::int64_t count = 1;
@@ -79,11 +87,9 @@ std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs
         if (size == 1) continue;
         std::int64_t* strides = plan.strides[plan.ndim];
         plan.sizes[plan.ndim++] = size;
-        strides[0] = out.strides[axis] * static_cast<std::int64_t>(item_size(out.dtype));
-        for (int k = 1; k < plan.operands; ++k) {
-            const View& input = inputs[static_cast<std::size_t>(k - 1)];
-            strides[k] = input.strides[axis] * static_cast<std::int64_t>(item_size(input.dtype));
-        }
+        strides[0] = out.strides[axis] * plan.items[0];
+        for (int k = 1; k < plan.operands; ++k)
+            strides[k] = inputs[static_cast<std::size_t>(k - 1)].strides[axis] * plan.items[k];
     }
     if (count == 0) return 0;
     if (plan.ndim > 1) {

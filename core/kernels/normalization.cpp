@@ -1,5 +1,7 @@
 #include "core/kernels/normalization.h"
 
+#include <algorithm>
+
 #include "core/base/threads.h"
 #include "core/kernels/iterate.h"
 #include "core/kernels/normalization_loops.h"
@@ -32,35 +34,37 @@ void store_all(void* out, const double* values, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(out)[i] = static_cast<T>(values[i]);
 }
 
-// The rows are cut by their number alone; each piece has its own sums, which are joined in order.
-void backward_parameters(const LayerNorm& shape, void* grad_weight, void* grad_bias, const void* grad, const void* x,
-                         const void* mean, const void* rstd) {
-    constexpr std::int64_t kMostPieces = 16;
-    const Rows rows(shape);
-    std::int64_t piece = rows.grain;
-    if (piece * kMostPieces < shape.outer) piece = (shape.outer + kMostPieces - 1) / kMostPieces;
-    const std::int64_t pieces = shape.outer == 0 ? 1 : (shape.outer + piece - 1) / piece;
-    const std::int64_t sums = 2 * shape.inner;
-    const Scratch memory(static_cast<std::size_t>(pieces * sums) * sizeof(double));
-    double* totals = memory.as<double>();
-    for (std::int64_t i = 0; i < pieces * sums; ++i) totals[i] = 0.0;
-    const auto add_row = normalization_loops().backward_parameters[static_cast<int>(shape.dtype)];
-    parallel_for(shape.outer, piece, [&](std::int64_t begin, std::int64_t end) {
-        double* weight = totals + begin / piece * sums;
-        for (std::int64_t i = begin; i < end; ++i)
-            add_row(weight, weight + shape.inner, at(grad, i * rows.row), at(x, i * rows.row),
-                    at(mean, i * rows.element), at(rstd, i * rows.element), shape.inner);
-    });
-    for (std::int64_t k = 1; k < pieces; ++k)
-        for (std::int64_t i = 0; i < sums; ++i) totals[i] += totals[k * sums + i];
-    if (shape.dtype == DType::Float32) {
-        store_all<float>(grad_weight, totals, shape.inner);
-        store_all<float>(grad_bias, totals + shape.inner, shape.inner);
-    } else {
-        store_all<double>(grad_weight, totals, shape.inner);
-        store_all<double>(grad_bias, totals + shape.inner, shape.inner);
+// The gradients of the parameters. Rows are cut by their number alone; each piece has its own sums, which are joined in
+// order.
+class ParameterSums {
+public:
+    ParameterSums(const LayerNorm& shape, std::int64_t grain, bool wanted)
+        : shape_(shape),
+          piece_(wanted && grain * kMostPieces < shape.outer ? (shape.outer + kMostPieces - 1) / kMostPieces : grain),
+          pieces_(shape.outer == 0 ? 1 : (shape.outer + piece_ - 1) / piece_),
+          memory_(wanted ? static_cast<std::size_t>(pieces_ * 2 * shape.inner) * sizeof(double) : 0) {
+        if (wanted) std::fill_n(memory_.as<double>(), pieces_ * 2 * shape.inner, 0.0);
     }
-}
+    std::int64_t piece() const { return piece_; }
+    double* weight(std::int64_t row) const { return memory_.as<double>() + row / piece_ * 2 * shape_.inner; }
+    double* bias(std::int64_t row) const { return weight(row) + shape_.inner; }
+
+    template <class T>
+    void store(void* grad_weight, void* grad_bias) const {
+        const std::int64_t sums = 2 * shape_.inner;
+        double* const totals = memory_.as<double>();
+        for (std::int64_t k = 1; k < pieces_; ++k)
+            for (std::int64_t i = 0; i < sums; ++i) totals[i] += totals[k * sums + i];
+        store_all<T>(grad_weight, totals, shape_.inner);
+        store_all<T>(grad_bias, totals + shape_.inner, shape_.inner);
+    }
+
+private:
+    static constexpr std::int64_t kMostPieces = 16;
+    const LayerNorm& shape_;
+    const std::int64_t piece_, pieces_;
+    const Scratch memory_;
+};
 
 }  // namespace
 
@@ -78,16 +82,26 @@ void layer_norm(const LayerNorm& shape, void* out, void* mean, void* rstd, const
 void layer_norm_backward(const LayerNorm& shape, void* grad_x, void* grad_weight, void* grad_bias, const void* grad,
                          const void* x, const void* mean, const void* rstd, const void* weight) {
     const Rows rows(shape);
-    if (grad_x != nullptr) {
-        const auto backward = normalization_loops().backward_x[static_cast<int>(shape.dtype)];
-        parallel_for(shape.outer, rows.grain, [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i)
-                backward(at(grad_x, i * rows.row), at(grad, i * rows.row), at(x, i * rows.row),
-                         at(mean, i * rows.element), at(rstd, i * rows.element), at(weight, 0), shape.inner);
-        });
-    }
-    if (grad_weight != nullptr || grad_bias != nullptr)
-        backward_parameters(shape, grad_weight, grad_bias, grad, x, mean, rstd);
+    const bool parameters = grad_weight != nullptr || grad_bias != nullptr;
+    const ParameterSums sums(shape, rows.grain, parameters);
+    const auto backward_x = normalization_loops().backward_x[static_cast<int>(shape.dtype)];
+    const auto add_rows = normalization_loops().backward_parameters[static_cast<int>(shape.dtype)];
+    parallel_for(shape.outer, sums.piece(), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t first = begin; first < end; first += kNormRows) {  // both while they are in the cache
+            const std::int64_t count = std::min<std::int64_t>(kNormRows, end - first);
+            for (std::int64_t i = first; grad_x != nullptr && i < first + count; ++i)
+                backward_x(at(grad_x, i * rows.row), at(grad, i * rows.row), at(x, i * rows.row),
+                           at(mean, i * rows.element), at(rstd, i * rows.element), at(weight, 0), shape.inner);
+            if (parameters)
+                add_rows(sums.weight(begin), sums.bias(begin), at(grad, first * rows.row), at(x, first * rows.row),
+                         at(mean, first * rows.element), at(rstd, first * rows.element), count, shape.inner);
+        }
+    });
+    if (!parameters) return;
+    if (shape.dtype == DType::Float32)
+        sums.store<float>(grad_weight, grad_bias);
+    else
+        sums.store<double>(grad_weight, grad_bias);
 }
 
 }  // namespace clew::kernels

@@ -97,6 +97,16 @@ CLEW_OPERATION(InverseSquare, T(1) / (x * x));
 CLEW_OPERATION(InverseRoot, T(1) / root(x));
 #undef CLEW_OPERATION
 
+// One exponent many times over: where g++ sees that it is always the same it makes branches of what hangs on it.
+inline void float_power_block(float* out, const float* const* inputs, int64_t count, const double* params) {
+    float exponents[kBuffer];
+    for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = static_cast<float>(params[0]);
+    for (int64_t start = 0; start < count; start += kBuffer) {
+        const float* pair[] = {inputs[0] + start, exponents};
+        binary_block<FloatPower, float>(out + start, pair, count - start < kBuffer ? count - start : kBuffer, nullptr);
+    }
+}
+
 template <class T>
 void power_by_number(char* const* data, const int64_t* strides, int64_t count, const double* params) {
     const double exponent = params[0];
@@ -108,10 +118,30 @@ void power_by_number(char* const* data, const int64_t* strides, int64_t count, c
         if (exponent == -2.0) return unary_param_loop<InverseSquare, T>(data, strides, count, params);
         if (exponent == -0.5) return unary_param_loop<InverseRoot, T>(data, strides, count, params);
     }
+    if constexpr (sizeof(T) == 4 && T(0.5) != T(0))
+        return in_blocks<float, 1>(float_power_block, data, strides, count, params);
     T number = converted<T>(exponent);
     char* const with_number[] = {data[0], data[1], reinterpret_cast<char*>(&number)};
     const int64_t with_zero[] = {strides[0], strides[1], 0};
     power_loop<T>(with_number, with_zero, count);
+}
+
+#define CLEW_SLOPE(Name, power)                                             \
+    template <class T>                                                      \
+    struct Name {                                                           \
+        CLEW_INLINE explicit Name(const double*) {}                         \
+        CLEW_INLINE T operator()(T g, T x) const { return g * (T(power)); } \
+    }
+CLEW_SLOPE(SlopeOfSquare, 2 * x);
+CLEW_SLOPE(SlopeOfCube, 3 * (x * x));
+CLEW_SLOPE(SlopeOfFourth, 4 * (x * x * x));
+#undef CLEW_SLOPE
+
+template <class T>
+void power_slope(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+    if (params[0] == 2.0) return binary_param_loop<SlopeOfSquare, T>(data, strides, count, params);
+    if (params[0] == 3.0) return binary_param_loop<SlopeOfCube, T>(data, strides, count, params);
+    binary_param_loop<SlopeOfFourth, T>(data, strides, count, params);
 }
 
 #define CLEW_NUMBERS(loop, op) \
@@ -127,6 +157,7 @@ CLEW_EXPORT_TABLE(ParametricTable, parametric,
                       .threshold = CLEW_NUMBERS(unary_param_loop, Threshold),
                       .pow = {nullptr, power_by_number<uint8_t>, power_by_number<int32_t>, power_by_number<int64_t>,
                               power_by_number<float>, power_by_number<double>},
+                      .power_slope = {nullptr, nullptr, nullptr, nullptr, power_slope<float>, power_slope<double>},
                       .lerp = CLEW_FLOATING(binary_param_loop, Lerp),
                       .addcmul = CLEW_FLOATING(ternary_param_loop, AddProduct),
                       .addcdiv = CLEW_FLOATING(ternary_param_loop, AddQuotient),

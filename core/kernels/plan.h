@@ -18,6 +18,7 @@ struct Plan {
     std::int64_t sizes[kMaxDims];
     std::int64_t strides[kMaxDims][kMaxOperands];  // in bytes
     char* data[kMaxOperands];
+    std::int64_t items[kMaxOperands];  // sizes of the elements, in bytes
 };
 
 // Returns the number of elements; if that is zero, the plan is not filled in.

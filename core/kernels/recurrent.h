@@ -32,9 +32,35 @@ struct LstmCellBackward {
     void* grad_cell;          // of cell
 };
 
+// Cells whose state is what they show: gated recurrent units, whose gates lie as (batch, 4, hidden): reset, update,
+// new, and the hidden state's part of new; and Elman's, whose gates lie as (batch, hidden) where next_hidden does.
+struct PlainCell {
+    std::int64_t batch, hidden;
+    void* gates;              // as for LstmCell
+    const void* bias_input;   // (3, hidden) or (hidden), or null
+    const void* bias_hidden;  // the same
+    const void* state;        // (batch, hidden): the state before
+    void* next_hidden;
+};
+
+struct PlainCellBackward {
+    std::int64_t batch, hidden;
+    const void* gates;  // after their activations
+    const void* state;
+    const void* next_hidden;
+    void* grad_hidden;  // of next_hidden; leaves as what goes to `state` other than by the gates
+    void* grad_gates;   // before their activations
+};
+
 struct RecurrentTable {
     void (*lstm_cell[kDTypes])(const LstmCell&);
     void (*lstm_cell_backward[kDTypes])(const LstmCellBackward&);
+    void (*gru_cell[kDTypes])(const PlainCell&);
+    void (*gru_cell_backward[kDTypes])(const PlainCellBackward&);
+    void (*tanh_cell[kDTypes])(const PlainCell&);
+    void (*tanh_cell_backward[kDTypes])(const PlainCellBackward&);
+    void (*relu_cell[kDTypes])(const PlainCell&);
+    void (*relu_cell_backward[kDTypes])(const PlainCellBackward&);
 };
 
 CLEW_DECLARE_TABLE(RecurrentTable, recurrent)

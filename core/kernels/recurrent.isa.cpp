@@ -126,13 +126,140 @@ void lstm_cell_backward(const LstmCellBackward& call) {
     }
 }
 
+// next = new + update * (state - new) with new = tanh(new_input + reset * new_hidden)
+template <class T>
+void gru_cell(const PlainCell& call) {
+    const int64_t hidden = call.hidden;
+    const T* bias_input = static_cast<const T*>(call.bias_input);
+    const T* bias_hidden = static_cast<const T*>(call.bias_hidden);
+    for (int64_t row = 0; row < call.batch; ++row) {
+        T* gates = static_cast<T*>(call.gates) + row * 4 * hidden;
+        const T* state = static_cast<const T*>(call.state) + row * hidden;
+        T* next_hidden = static_cast<T*>(call.next_hidden) + row * hidden;
+        along_row(hidden, [&](int64_t start, int64_t length) __attribute__((always_inline)) {
+            T reset[kWidth], update[kWidth], fresh[kWidth], inner[kWidth], before[kWidth], added[kWidth], more[kWidth];
+            fetch_gate(reset, gates, bias_input, bias_hidden, start, length);
+            fetch_gate(update, gates, bias_input, bias_hidden, start + hidden, length);
+            fetch(fresh, gates + start + 2 * hidden, length);
+            fetch(inner, gates + start + 3 * hidden, length);
+            fetch_or_zero(added, bias_input, start + 2 * hidden, length);
+            fetch_or_zero(more, bias_hidden, start + 2 * hidden, length);
+            fetch(before, state + start, length);
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < kWidth; ++i) reset[i] = math::sigmoid(reset[i]);
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < kWidth; ++i) update[i] = math::sigmoid(update[i]);
+            for (int64_t i = 0; i < kWidth; ++i) inner[i] += more[i];
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < kWidth; ++i) fresh[i] = math::tanh(fresh[i] + added[i] + reset[i] * inner[i]);
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < kWidth; ++i) before[i] = fresh[i] + update[i] * (before[i] - fresh[i]);
+            put(gates + start, reset, length);
+            put(gates + start + hidden, update, length);
+            put(gates + start + 2 * hidden, fresh, length);
+            put(gates + start + 3 * hidden, inner, length);
+            put(next_hidden + start, before, length);
+        });
+    }
+}
+
+template <class T>
+void gru_cell_backward(const PlainCellBackward& call) {
+    const int64_t hidden = call.hidden;
+    for (int64_t row = 0; row < call.batch; ++row) {
+        const T* gates = static_cast<const T*>(call.gates) + row * 4 * hidden;
+        const T* state = static_cast<const T*>(call.state) + row * hidden;
+        T* grad_hidden = static_cast<T*>(call.grad_hidden) + row * hidden;
+        T* grad_gates = static_cast<T*>(call.grad_gates) + row * 4 * hidden;
+        along_row(hidden, [&](int64_t start, int64_t length) __attribute__((always_inline)) {
+            T reset[kWidth], update[kWidth], fresh[kWidth], inner[kWidth], before[kWidth], grad[kWidth];
+            fetch(reset, gates + start, length);
+            fetch(update, gates + start + hidden, length);
+            fetch(fresh, gates + start + 2 * hidden, length);
+            fetch(inner, gates + start + 3 * hidden, length);
+            fetch(before, state + start, length);
+            fetch(grad, grad_hidden + start, length);
+            T by_reset[kWidth], by_update[kWidth], by_fresh[kWidth], by_inner[kWidth], by_state[kWidth];
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < kWidth; ++i) {
+                by_fresh[i] = grad[i] * (T(1) - update[i]) * (T(1) - fresh[i] * fresh[i]);
+                by_update[i] = grad[i] * (before[i] - fresh[i]) * update[i] * (T(1) - update[i]);
+                by_reset[i] = by_fresh[i] * inner[i] * reset[i] * (T(1) - reset[i]);
+                by_inner[i] = by_fresh[i] * reset[i];
+                by_state[i] = grad[i] * update[i];
+            }
+            put(grad_gates + start, by_reset, length);
+            put(grad_gates + start + hidden, by_update, length);
+            put(grad_gates + start + 2 * hidden, by_fresh, length);
+            put(grad_gates + start + 3 * hidden, by_inner, length);
+            put(grad_hidden + start, by_state, length);
+        });
+    }
+}
+
+struct Tanh {
+    template <class T>
+    static CLEW_INLINE T value(T x) {
+        return math::tanh(x);
+    }
+    template <class T>
+    static CLEW_INLINE T slope(T y) {
+        return T(1) - y * y;
+    }
+};
+struct Relu {
+    template <class T>
+    static CLEW_INLINE T value(T x) {
+        return x <= T(0) ? T(0) : x;  // NaN stays
+    }
+    template <class T>
+    static CLEW_INLINE T slope(T y) {
+        return y <= T(0) ? T(0) : T(1);
+    }
+};
+
+template <class T, class Activation>
+void elman_cell(const PlainCell& call) {
+    const T* bias_input = static_cast<const T*>(call.bias_input);
+    const T* bias_hidden = static_cast<const T*>(call.bias_hidden);
+    for (int64_t row = 0; row < call.batch; ++row) {
+        const T* gates = static_cast<const T*>(call.gates) + row * call.hidden;
+        T* next_hidden = static_cast<T*>(call.next_hidden) + row * call.hidden;
+        along_row(call.hidden, [&](int64_t start, int64_t length) __attribute__((always_inline)) {
+            T value[kWidth];
+            fetch_gate(value, gates, bias_input, bias_hidden, start, length);
+            CLEW_VECTORISE
+            for (int64_t i = 0; i < kWidth; ++i) value[i] = Activation::value(value[i]);
+            put(next_hidden + start, value, length);
+        });
+    }
+}
+
+template <class T, class Activation>
+void elman_cell_backward(const PlainCellBackward& call) {
+    const T* next_hidden = static_cast<const T*>(call.next_hidden);
+    const T* grad_hidden = static_cast<const T*>(call.grad_hidden);
+    T* grad_gates = static_cast<T*>(call.grad_gates);
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < call.batch * call.hidden; ++i)
+        grad_gates[i] = grad_hidden[i] * Activation::slope(next_hidden[i]);
+}
+
+#define CLEW_BOTH(...) {nullptr, nullptr, nullptr, nullptr, __VA_ARGS__}
+
 }  // namespace
 
-CLEW_EXPORT_TABLE(RecurrentTable, recurrent,
-                  {
-                      .lstm_cell = {nullptr, nullptr, nullptr, nullptr, lstm_cell<float>, lstm_cell<double>},
-                      .lstm_cell_backward = {nullptr, nullptr, nullptr, nullptr, lstm_cell_backward<float>,
-                                             lstm_cell_backward<double>},
-                  });
+CLEW_EXPORT_TABLE(
+    RecurrentTable, recurrent,
+    {
+        .lstm_cell = CLEW_BOTH(lstm_cell<float>, lstm_cell<double>),
+        .lstm_cell_backward = CLEW_BOTH(lstm_cell_backward<float>, lstm_cell_backward<double>),
+        .gru_cell = CLEW_BOTH(gru_cell<float>, gru_cell<double>),
+        .gru_cell_backward = CLEW_BOTH(gru_cell_backward<float>, gru_cell_backward<double>),
+        .tanh_cell = CLEW_BOTH(elman_cell<float, Tanh>, elman_cell<double, Tanh>),
+        .tanh_cell_backward = CLEW_BOTH(elman_cell_backward<float, Tanh>, elman_cell_backward<double, Tanh>),
+        .relu_cell = CLEW_BOTH(elman_cell<float, Relu>, elman_cell<double, Relu>),
+        .relu_cell_backward = CLEW_BOTH(elman_cell_backward<float, Relu>, elman_cell_backward<double, Relu>),
+    });
 
 }  // namespace clew::kernels

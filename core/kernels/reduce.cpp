@@ -42,7 +42,7 @@ void reduce_range(const Task& task, const Places& places, std::int64_t begin, st
 // Few results of many elements each: the elements are cut.
 void reduce_long(const Task& task) {
     constexpr std::int64_t kMostPieces = 256;
-    std::int64_t piece = 2 * kChunk;
+    std::int64_t piece = kChunk / 2;
     if (piece * kMostPieces < task.reduced.count) piece = (task.reduced.count + kMostPieces - 1) / kMostPieces;
     walk(task.kept, task.start, 0, task.kept.count, [&](Places at, std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i, move(at, task.kept, 0, 1)) {
@@ -59,10 +59,16 @@ void reduce_long(const Task& task) {
 }
 
 void reduce_rows(const Task& task) {
-    if (task.reduced.count >= 4 * kChunk && task.kept.count <= 64) return reduce_long(task);
-    const std::int64_t grain = at_least_one(kChunk / at_least_one(task.reduced.count));
+    if (task.reduced.count >= 2 * kChunk && task.kept.count <= 64) return reduce_long(task);
+    // Several pieces for each thread, if there is work for more than one.
+    const bool few = task.kept.count * task.reduced.count <= kChunk;
+    const std::int64_t grain = few ? task.kept.count : at_least_one(kChunk / 4 / at_least_one(task.reduced.count));
     parallel_for(task.kept.count, grain, [&](std::int64_t begin, std::int64_t end) {
         walk(task.kept, task.start, begin, end, [&](Places at, std::int64_t count) {
+            if (task.reduced.ndim <= 1)
+                return task.reducer.rows(at.out, task.kept.out[0], at.in, task.kept.in[0], task.reduced.in[0], count,
+                                         task.reduced.count, task.centered ? at.center : nullptr, task.kept.centers[0],
+                                         task.divisor);
             Accumulator high;
             double low;
             for (std::int64_t i = 0; i < count; ++i, move(at, task.kept, 0, 1)) {

@@ -24,6 +24,10 @@ struct Reducer {
     // Adds `count` elements, `stride` bytes apart, to one accumulator. `center` is for Deviations.
     void (*row)(Accumulator* high, double* low, const char* in, std::int64_t stride, std::int64_t count,
                 const double* center);
+    // start, row and finish for each of `rows` rows; centers, of the type of the elements, may be null.
+    void (*rows)(char* out, std::int64_t out_stride, const char* in, std::int64_t row_stride, std::int64_t stride,
+                 std::int64_t rows, std::int64_t length, const char* centers, std::int64_t center_stride,
+                 double divisor);
     // Adds `rows` rows of `width` adjacent elements, to `width` accumulators. Null: rows are all there is.
     void (*columns)(Accumulator* high, double* low, const char* in, std::int64_t row_stride, std::int64_t rows,
                     std::int64_t width, const double* centers);

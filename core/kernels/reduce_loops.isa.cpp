@@ -7,6 +7,9 @@ namespace clew::kernels {
 namespace {
 
 inline constexpr int64_t kRowGroup = 32;  // rows whose columns are added at once
+// Processors fetch ahead on their own, but only to the end of a page. Pieces as long as this are of arrays that no
+// cache holds; for others it would be in the way.
+inline constexpr int64_t kLongRow = 24 * kBlock, kAhead = 2 * kBlock;
 
 // The accumulators as numbers or as integers. Integers need no `low`, and are unsigned where they may wrap.
 template <class Op, class Block>
@@ -37,6 +40,9 @@ void row(Accumulator* high, double* low, const char* in, int64_t stride, int64_t
         if (stride != sizeof(T)) {
             gather(buffer, in + begin * stride, stride, length);
             block = buffer;
+        } else if (count >= kLongRow) {
+            const char* ahead = in + (begin + kAhead) * stride;
+            for (int64_t line = 0; line < length * stride; line += 64) __builtin_prefetch(ahead + line);
         }
         fold<Op, Block>(*high, *low, reduce_block<Op, Block>(block, length, around));
     }
@@ -63,14 +69,14 @@ void columns(Accumulator* high, double* low, const char* in, int64_t row_stride,
             CLEW_VECTORISE
             for (int64_t j = 0; j < width; ++j) {
                 const double center = centers[j];
-                const Block first = Op::step(Op::step(block[j], a[j], center), b[j], center);
-                block[j] = Op::step(Op::step(first, c[j], center), d[j], center);
+                const Block first = step<Op>(step<Op>(block[j], a[j], center), b[j], center);
+                block[j] = step<Op>(step<Op>(first, c[j], center), d[j], center);
             }
         }
         for (; i < end; ++i) {
             const T* a = reinterpret_cast<const T*>(in + i * row_stride);
             CLEW_VECTORISE
-            for (int64_t j = 0; j < width; ++j) block[j] = Op::step(block[j], a[j], centers[j]);
+            for (int64_t j = 0; j < width; ++j) block[j] = step<Op>(block[j], a[j], centers[j]);
         }
         CLEW_VECTORISE
         for (int64_t j = 0; j < width; ++j) fold<Op, Block>(high[j], low[j], block[j]);
@@ -96,6 +102,20 @@ void finish(char* out, int64_t stride, const Accumulator* high, const double* lo
             store<Out>(out + i * stride, Out(Op::result(high[i].number, low[i]) / divisor));
         else
             store<Out>(out + i * stride, Out(high[i].integer));
+    }
+}
+
+// Whole rows of one length: what there is to do for each of many short ones is little beside calling it.
+template <auto kStart, auto kRow, auto kFinish, class T>
+void rows(char* out, int64_t out_stride, const char* in, int64_t row_stride, int64_t stride, int64_t rows,
+          int64_t length, const char* centers, int64_t center_stride, double divisor) {
+    for (int64_t i = 0; i < rows; ++i) {
+        const double center = centers == nullptr ? 0.0 : double(load<T>(centers + i * center_stride));
+        Accumulator high;
+        double low;
+        kStart(&high, &low, 1);
+        kRow(&high, &low, in + i * row_stride, stride, length, &center);
+        kFinish(out + i * out_stride, 0, &high, &low, 1, divisor);
     }
 }
 
@@ -142,8 +162,9 @@ struct LogSumExp {
 };
 
 // Block is the type of partial results within a block, Out that of the result.
-#define CLEW_REDUCER(Op, Block, T, Out) \
-    {start<Op, Block>, row<Op, Block, T>, columns<Op, Block, T>, join<Op, Block>, finish<Op, Block, Out>}
+#define CLEW_REDUCER(Op, Block, T, Out)                                                                              \
+    {start<Op, Block>,      row<Op, Block, T>, rows<start<Op, Block>, row<Op, Block, T>, finish<Op, Block, Out>, T>, \
+     columns<Op, Block, T>, join<Op, Block>,   finish<Op, Block, Out>}
 #define CLEW_TO_INT64(Op)                                                                       \
     CLEW_REDUCER(Op, uint64_t, uint8_t, int64_t), CLEW_REDUCER(Op, uint64_t, uint8_t, int64_t), \
         CLEW_REDUCER(Op, uint64_t, int32_t, int64_t), CLEW_REDUCER(Op, uint64_t, int64_t, int64_t)
@@ -155,7 +176,9 @@ struct LogSumExp {
     CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t), CLEW_REDUCER(Op, uint8_t, uint8_t, uint8_t),     \
         CLEW_REDUCER(Op, uint8_t, int32_t, uint8_t), CLEW_REDUCER(Op, uint8_t, int64_t, uint8_t), \
         CLEW_REDUCER(Op, uint8_t, float, uint8_t), CLEW_REDUCER(Op, uint8_t, double, uint8_t)
-#define CLEW_LOG_SUM_EXP(T) {start<Max, T>, LogSumExp::row<T>, nullptr, LogSumExp::join, LogSumExp::finish<T>}
+#define CLEW_LOG_SUM_EXP(T)                                                                             \
+    {start<Max, T>, LogSumExp::row<T>, rows<start<Max, T>, LogSumExp::row<T>, LogSumExp::finish<T>, T>, \
+     nullptr,       LogSumExp::join,   LogSumExp::finish<T>}
 
 }  // namespace
 

@@ -1,15 +1,14 @@
 // What reductions do to single elements and to blocks of them; for .isa.cpp files alone.
 #pragma once
-#include "core/kernels/loops.h"
+#include "core/kernels/wide.h"
 
 namespace clew::kernels {
 namespace {
 
 inline constexpr int64_t kBlock = 1024;  // elements of a row that are reduced at once
-inline constexpr int64_t kLanes = 64;    // a multiple of every vector
 
-// How an operation reduces a block: `step` takes an element into a running value, `join` joins two of these. Block is
-// their type.
+// How an operation reduces a block: `term` makes an element a value that `join` joins with a running one. Both take
+// single numbers of the type Block or vectors of them.
 struct FloatingSum {
     template <class Block>
     static constexpr Block identity() {
@@ -31,35 +30,36 @@ struct FloatingSum {
         return sum - sum == 0.0 ? sum : high;  // infinities leave NaN in low
     }
 };
-struct Sum : FloatingSum {
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block sum, T x, double) {
-        return sum + Block(x);
+struct Itself {
+    template <class Value, class Number>
+    static CLEW_INLINE Value term(Value x, Number) {
+        return x;
     }
 };
+struct Sum : FloatingSum, Itself {};
 struct SumSquares : FloatingSum {
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block sum, T x, double) {
-        return sum + Block(x) * Block(x);
+    template <class Value, class Number>
+    static CLEW_INLINE Value term(Value x, Number) {
+        return x * x;
     }
 };
-CLEW_INLINE float absolute(float x) { return __builtin_fabsf(x); }
-CLEW_INLINE double absolute(double x) { return __builtin_fabs(x); }
-CLEW_INLINE uint64_t absolute(uint64_t x) { return int64_t(x) < 0 ? uint64_t(0) - x : x; }
 struct SumAbs : FloatingSum {
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block sum, T x, double) {
-        return sum + absolute(Block(x));
+    template <class Value, class Number>
+    static CLEW_INLINE Value term(Value x, Number) {
+        const Value minus = Value{} - x;
+        constexpr Number kLargest = Number(~uint64_t(0) >> 1);  // integers are unsigned: the upper half is negative
+        if constexpr (Number(0.5) == Number(0)) return x > kLargest ? minus : x;
+        return x < Number(0) ? minus : x;
     }
 };
 struct Deviations : FloatingSum {
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block sum, T x, double center) {
-        const Block d = Block(x - Block(center));
-        return sum + d * d;
+    template <class Value, class Number>
+    static CLEW_INLINE Value term(Value x, Number center) {
+        const Value d = x - center;
+        return d * d;
     }
 };
-struct Plain {
+struct Plain : Itself {
     static CLEW_INLINE double result(double high, double) { return high; }
 };
 struct Product : Plain {
@@ -70,10 +70,6 @@ struct Product : Plain {
     template <class Block>
     static CLEW_INLINE Block join(Block a, Block b) {
         return a * b;
-    }
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block product, T x, double) {
-        return product * Block(x);
     }
     static CLEW_INLINE void fold(double& high, double&, double value) { high *= value; }
 };
@@ -102,12 +98,7 @@ struct Max : Plain {
     }
     template <class Block>
     static CLEW_INLINE Block join(Block a, Block b) {
-        const Block larger = a >= b ? a : b;
-        return a != a ? a : larger;
-    }
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block a, T x, double) {
-        return join<Block>(a, x);
+        return (b > a) | (b != b) ? b : a;
     }
     template <class Wide>
     static CLEW_INLINE void fold(Wide& high, double&, Wide value) {
@@ -121,18 +112,14 @@ struct Min : Plain {
     }
     template <class Block>
     static CLEW_INLINE Block join(Block a, Block b) {
-        const Block smaller = a <= b ? a : b;
-        return a != a ? a : smaller;
-    }
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block a, T x, double) {
-        return join<Block>(a, x);
+        return (b < a) | (b != b) ? b : a;
     }
     template <class Wide>
     static CLEW_INLINE void fold(Wide& high, double&, Wide value) {
         high = join(high, value);
     }
 };
+// Truth is a byte; all elements become one before they are joined.
 struct Any {
     template <class Block>
     static constexpr Block identity() {
@@ -141,10 +128,6 @@ struct Any {
     template <class Block>
     static CLEW_INLINE Block join(Block a, Block b) {
         return a | b;
-    }
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block a, T x, double) {
-        return a | Block(x != T(0));
     }
 };
 struct All {
@@ -156,42 +139,130 @@ struct All {
     static CLEW_INLINE Block join(Block a, Block b) {
         return a & b;
     }
-    template <class Block, class T>
-    static CLEW_INLINE Block step(Block a, T x, double) {
-        return a & Block(x != T(0));
-    }
 };
+template <class Op>
+inline constexpr bool kOfTruth = false;
+template <>
+inline constexpr bool kOfTruth<Any> = true;
+template <>
+inline constexpr bool kOfTruth<All> = true;
+template <class Op>
+inline constexpr bool kOfExtremes = false;
+template <>
+inline constexpr bool kOfExtremes<Max> = true;
+template <>
+inline constexpr bool kOfExtremes<Min> = true;
 
+// One element taken into a running value; and as many as a Wide holds.
 template <class Op, class Block, class T>
-CLEW_INLINE Block reduce_block(const T* in, int64_t count, double center) {
+CLEW_INLINE Block step(Block a, T x, double center) {
+    if constexpr (kOfTruth<Op>)
+        return Op::join(a, Block(x != T(0)));
+    else
+        return Op::join(a, Op::term(Block(x), Block(center)));
+}
+template <class Op, class Block, class T>
+CLEW_INLINE Wide<Block> step_wide(Wide<Block> a, const T* in, Block center) {
+    const Wide<Block> x = Wide<Block>::load(in);
+    for (int p = 0; p < Wide<Block>::kParts; ++p) a.part[p] = Op::join(a.part[p], Op::term(x.part[p], center));
+    return a;
+}
+
+template <class Op, class T>
+CLEW_INLINE uint8_t reduce_truth(const T* in, int64_t count) {
+    constexpr int64_t kFlags = 64;
+    uint8_t value = Op::template identity<uint8_t>();
+    int64_t i = 0;
+    for (; i + kFlags <= count; i += kFlags)
+        for (int64_t k = 0; k < kFlags; ++k) value = step<Op, uint8_t>(value, in[i + k], 0.0);
+    for (; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        value = step<Op, uint8_t>(value, in[i], 0.0);
+    }
+    return value;
+}
+
+// Four running vectors, so that a step need not wait for the one before. What is left at the end is taken from the last
+// full vector, of which the lanes that have been seen are put back.
+template <class Op, class Block, class T>
+CLEW_INLINE Block reduce_numbers(const T* in, int64_t count, double center) {
     constexpr Block kIdentity = Op::template identity<Block>();
-    if (count < 16) {
+    constexpr int64_t kLanes = Wide<Block>::kLanes;
+    if (count < kLanes) {
         Block value = kIdentity;
         for (int64_t i = 0; i < count; ++i) {
             CLEW_KEEP_SCALAR;
-            value = Op::step(value, in[i], center);
+            value = step<Op>(value, in[i], center);
         }
         return value;
     }
-    Block lanes[kLanes];
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = kIdentity;
+    const Block around = Block(center);
+    Wide<Block> a = Wide<Block>::all(kIdentity), b = a, c = a, d = a;
     int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes)
-        for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Op::step(lanes[k], in[i + k], center);
-    const int64_t rest = count - i;
-    int64_t k = 0;
-    for (; k + kPadding <= rest; k += kPadding)
-        for (int64_t m = 0; m < kPadding; ++m) lanes[k + m] = Op::step(lanes[k + m], in[i + k + m], center);
-    for (; k < rest; ++k) {
-        CLEW_KEEP_SCALAR;
-        lanes[k] = Op::step(lanes[k], in[i + k], center);
+    for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+        a = step_wide<Op>(a, in + i, around);
+        b = step_wide<Op>(b, in + i + kLanes, around);
+        c = step_wide<Op>(c, in + i + 2 * kLanes, around);
+        d = step_wide<Op>(d, in + i + 3 * kLanes, around);
     }
-    for (k = 0; k < kLanes / 2; ++k) lanes[k] = Op::join(lanes[k], lanes[k + kLanes / 2]);
-    for (k = 0; k < kLanes / 4; ++k) lanes[k] = Op::join(lanes[k], lanes[k + kLanes / 4]);
-    for (k = 0; k < kLanes / 8; ++k) lanes[k] = Op::join(lanes[k], lanes[k + kLanes / 8]);
-    const Block a = Op::join(Op::join(lanes[0], lanes[4]), Op::join(lanes[2], lanes[6]));
-    const Block b = Op::join(Op::join(lanes[1], lanes[5]), Op::join(lanes[3], lanes[7]));
-    return Op::join(a, b);
+    const int64_t rest = count - i;
+    if (rest >= kLanes) a = step_wide<Op>(a, in + i, around);
+    if (rest >= 2 * kLanes) b = step_wide<Op>(b, in + i + kLanes, around);
+    if (rest >= 3 * kLanes) c = step_wide<Op>(c, in + i + 2 * kLanes, around);
+    const int64_t last = rest % kLanes;
+    if (last != 0) d = lanes_from(kLanes - last, d, step_wide<Op>(d, in + count - kLanes, around));
+    return join_lanes<Op>(join_wide<Op>(join_wide<Op>(a, b), join_wide<Op>(c, d)));
+}
+
+// Floats are ordered as integers once the magnitudes of negative ones are turned round, and those have an instruction
+// for the larger of two. NaN is beyond the infinities, on the side of its sign: so both ends are looked for.
+CLEW_INLINE int32_t ordered(int32_t bits) { return bits ^ ((bits >> 31) & 0x7FFFFFFF); }
+template <class Op>
+CLEW_INLINE float extreme_of_floats(const float* in, int64_t count) {
+    constexpr int32_t kInfinity = 0x7F800000, kMinusInfinity = ~0x7F800000;
+    using Ints = Wide<int32_t>;
+    const int32_t* bits = reinterpret_cast<const int32_t*>(in);
+    Ints most[4], least[4];
+    for (int k = 0; k < 4; ++k) {
+        most[k] = Ints::all(kMinusInfinity);
+        least[k] = Ints::all(kInfinity);
+    }
+    const auto take = [&](int k, int64_t at) __attribute__((always_inline)) {
+        Ints x = Ints::load(bits + at);
+        for (int p = 0; p < Ints::kParts; ++p) {
+            x.part[p] ^= (x.part[p] >> 31) & 0x7FFFFFFF;
+            most[k].part[p] = x.part[p] > most[k].part[p] ? x.part[p] : most[k].part[p];
+            least[k].part[p] = x.part[p] < least[k].part[p] ? x.part[p] : least[k].part[p];
+        }
+    };
+    int64_t i = 0;
+    for (; i + 4 * Ints::kLanes <= count; i += 4 * Ints::kLanes) {
+        take(0, i);
+        take(1, i + Ints::kLanes);
+        take(2, i + 2 * Ints::kLanes);
+        take(3, i + 3 * Ints::kLanes);
+    }
+    for (; i + Ints::kLanes <= count; i += Ints::kLanes) take(0, i);
+    if (i < count) take(1, count - Ints::kLanes);  // some for the second time
+    const int32_t high =
+        join_lanes<Max>(join_wide<Max>(join_wide<Max>(most[0], most[1]), join_wide<Max>(most[2], most[3])));
+    const int32_t low =
+        join_lanes<Min>(join_wide<Min>(join_wide<Min>(least[0], least[1]), join_wide<Min>(least[2], least[3])));
+    if (high > kInfinity || low < kMinusInfinity) return __builtin_nanf("");
+    const int32_t found = Op::join(high, low) == high ? high : low;
+    return __builtin_bit_cast(float, ordered(found));
+}
+
+template <class Op, class Block, class T>
+CLEW_INLINE Block reduce_block(const T* in, int64_t count, double center) {
+    if constexpr (kOfTruth<Op>) {
+        return reduce_truth<Op>(in, count);
+    } else if constexpr (kOfExtremes<Op> && sizeof(T) == 4 && T(0.5) != T(0)) {
+        if (count >= Wide<int32_t>::kLanes) return extreme_of_floats<Op>(in, count);
+        return reduce_numbers<Op, Block>(in, count, center);
+    } else {
+        return reduce_numbers<Op, Block>(in, count, center);
+    }
 }
 
 }  // namespace

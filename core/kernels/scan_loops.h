@@ -13,6 +13,9 @@ struct ScanTable {
     // The same for `width` lines side by side, whose elements are `step` apart.
     void (*find_columns[2][kDTypes])(std::int64_t* found, const char* in, std::int64_t step, std::int64_t count,
                                      std::int64_t width);
+    // Of `count` adjacent elements the first that sorts before `bound` ([1]: after it), or `count`. Here NaN sorts
+    // after all numbers.
+    std::int64_t (*first_better[2][kDTypes])(const char* in, std::int64_t count, const void* bound);
     // Running results of `width` lines side by side (or of one), with steps between the elements of a line. Floating
     // ones are kept in double.
     using Scan = void (*)(char* out, std::int64_t out_step, const char* in, std::int64_t in_step, std::int64_t count,

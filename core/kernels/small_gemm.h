@@ -1,18 +1,11 @@
-// Products of small matrices, where calling a BLAS costs more than multiplying.
+// Products of small matrices, where packing costs more than multiplying.
 #pragma once
 #include <cstdint>
 
 #include "core/kernels/isa.h"
+#include "core/kernels/matrix.h"
 
 namespace clew::kernels {
-
-// A matrix of one product; strides in elements, of any sign.
-template <class T>
-struct Matrix {
-    T* data;
-    std::int64_t row_stride;
-    std::int64_t column_stride;
-};
 
 // out = alpha * a @ b + beta * out
 template <class T>

@@ -1,7 +1,6 @@
 #include "core/kernels/softmax_loops.h"
 
-#include "core/kernels/math_float32.h"
-#include "core/kernels/reduce_ops.h"
+#include "core/kernels/rows.h"
 
 namespace clew::kernels {
 namespace {
@@ -30,43 +29,79 @@ CLEW_INLINE void in_pieces(int64_t count, const Body& body) {
         body(begin, count - begin < kBlock ? count - begin : kBlock);
 }
 
-// exp(in - center); see Note [One arithmetic for every element] for the rest.
+// out = exp(in - center), in whole steps: see Note [One arithmetic for every element].
 template <class T>
-void whole_exponentials(T* out, const T* in, T center, int64_t count) {
+CLEW_INLINE void whole_exponentials(T* out, const T* in, T center, int64_t count) {
     count &= -kPadding;
     CLEW_VECTORISE
-    for (int64_t i = 0; i < count; ++i) out[i] = math::exp(in[i] - center);
+    for (int64_t i = 0; i < count; ++i) out[i] = row_exp(in[i] - center);
 }
+// The same for any count; gives the sum of what was written. Where the center is infinite, what fills up the last step
+// is no number, but then the sum is none either.
 template <class T>
-CLEW_INLINE void exponentials(T* out, const T* in, T center, int64_t count) {
-    const int64_t whole = count & -kPadding;
-    if (whole > 0) whole_exponentials(out, in, center, whole);
-    if (whole == count) return;
-    T rest[kPadding] = {};
-    for (int64_t i = whole; i < count; ++i) rest[i - whole] = in[i];
-    whole_exponentials(rest, rest, center, kPadding);
-    for (int64_t i = whole; i < count; ++i) out[i] = rest[i - whole];
+CLEW_INLINE T exponentials(T* out, const T* in, T center, int64_t count) {
+    RowReduction<RowSum, T> sum;
+    const int64_t whole = count & -kRowStep<T>;
+    whole_exponentials(out, in, center, whole);
+    sum.add(out, whole);
+    if (whole < count) {
+        ShortRow<T> rest(in + whole, count - whole, lowest<T>());
+        whole_exponentials(rest.values, rest.values, center, kRowStep<T>);
+        sum.add(rest.values, kRowStep<T>);
+        rest.put(out + whole, count - whole);
+    }
+    return sum.result();
+}
+
+// A contiguous line of kBlock elements at most. Nothing goes to `out` before it is done: see load_part().
+template <bool kLog, class T>
+CLEW_INLINE void short_forward(T* out, const T* in, int64_t count) {
+    T powers[kBlock] __attribute__((aligned(64)));
+    const int64_t whole = count & -kRowStep<T>, left = count - whole;
+    ShortRow<T> rest(in + whole, left, lowest<T>());
+    RowReduction<RowMax, T> maximum;
+    maximum.add(in, whole);
+    maximum.add(rest.values, kRowStep<T>);
+    const T largest = maximum.result();
+    T rest_powers[kRowStep<T>] __attribute__((aligned(64)));
+    whole_exponentials(powers, in, largest, whole);
+    if (left > 0) whole_exponentials(rest_powers, rest.values, largest, kRowStep<T>);
+    RowReduction<RowSum, T> sum;
+    sum.add(powers, whole);
+    if (left > 0) sum.add(rest_powers, kRowStep<T>);
+    const T total = sum.result();
+    const T shift = kLog ? math::log(total) : T(1) / total;
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < whole; ++i) out[i] = kLog ? (in[i] - largest) - shift : powers[i] * shift;
+    if (left == 0) return;
+    for (int64_t i = 0; i < kRowStep<T>; ++i)
+        rest.values[i] = kLog ? (rest.values[i] - largest) - shift : rest_powers[i] * shift;
+    rest.put(out + whole, left);
 }
 
 template <bool kLog, class T>
 void forward(char* const* data, const int64_t* steps, int64_t count) {
     T in_buffer[kBlock], out_buffer[kBlock];
+    if (count <= kBlock) {
+        T* const out = room_for(out_buffer, data[0], steps[0]);
+        short_forward<kLog>(out, piece_at(in_buffer, data[1], steps[1], count), count);
+        return put_piece(data[0], steps[0], out, count);
+    }
     const auto in_at = [&](int64_t begin, int64_t length) {
         return piece_at(in_buffer, data[1] + begin * steps[1], steps[1], length);
     };
     T largest = lowest<T>();
     in_pieces(count, [&](int64_t begin, int64_t length) {
-        largest = Max::join(largest, reduce_block<Max, T>(in_at(begin, length), length, 0.0));
+        RowMax::step(largest, reduce_row<RowMax, T>(in_at(begin, length), length));
     });
     double sum = 0.0;
     in_pieces(count, [&](int64_t begin, int64_t length) {
         char* place = data[0] + begin * steps[0];
         T* out = kLog ? out_buffer : room_for(out_buffer, place, steps[0]);
-        exponentials(out, in_at(begin, length), largest, length);
-        sum += double(reduce_block<Sum, T>(out, length, 0.0));
+        sum += double(exponentials(out, in_at(begin, length), largest, length));
         if (!kLog) put_piece(place, steps[0], out, length);
     });
-    const T shift = T(kLog ? math::log(sum) : 1.0 / sum);
+    const T shift = kLog ? math::log(T(sum)) : T(1) / T(sum);
     in_pieces(count, [&](int64_t begin, int64_t length) {
         char* place = data[0] + begin * steps[0];
         T* out = room_for(out_buffer, place, steps[0]);
@@ -79,7 +114,7 @@ void forward(char* const* data, const int64_t* steps, int64_t count) {
 
 template <bool kLog, class T>
 void backward(char* const* data, const int64_t* steps, int64_t count) {
-    T grad_buffer[kBlock], result_buffer[kBlock], out_buffer[kBlock];
+    T grad_buffer[kBlock], result_buffer[kBlock], out_buffer[kBlock], powers[kBlock];
     double sum = 0.0;
     in_pieces(count, [&](int64_t begin, int64_t length) {
         const T* grad = piece_at(grad_buffer, data[1] + begin * steps[1], steps[1], length);
@@ -89,15 +124,15 @@ void backward(char* const* data, const int64_t* steps, int64_t count) {
             for (int64_t i = 0; i < length; ++i) out_buffer[i] = grad[i] * result[i];
             grad = out_buffer;
         }
-        sum += double(reduce_block<Sum, T>(grad, length, 0.0));
+        sum += double(reduce_row<RowSum, T>(grad, length));
     });
     const T total = T(sum);
     in_pieces(count, [&](int64_t begin, int64_t length) {
         const T* grad = piece_at(grad_buffer, data[1] + begin * steps[1], steps[1], length);
         const T* result = piece_at(result_buffer, data[2] + begin * steps[2], steps[2], length);
         if (kLog) {
-            exponentials(result_buffer, result, T(0), length);
-            result = result_buffer;
+            exponentials(powers, result, T(0), length);
+            result = powers;
         }
         char* place = data[0] + begin * steps[0];
         T* out = room_for(out_buffer, place, steps[0]);

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "core/base/threads.h"
 #include "core/kernels/lanes.h"
+#include "core/kernels/radix.h"
+#include "core/kernels/scan_loops.h"
 #include "core/kernels/walk.h"
 
 namespace clew::kernels {
@@ -74,6 +77,48 @@ void select(std::vector<Item<T>>& items, Index k, bool largest, bool sorted) {
         by(Ascending<T>{});
 }
 
+// The best `k` of a long lane in order: a list of these is kept, and what does not beat the last of them is skipped,
+// many elements at a time.
+constexpr Index kShortList = 64;
+template <class T>
+void list_best(std::vector<Item<T>>& items, const Lane<const T>& in, Index k, bool largest) {
+    const auto first_better = scan_loops().first_better[largest][static_cast<int>(dtype_of<T>::value)];
+    const auto keep = [&](auto order) {
+        Item<T> best[kShortList];
+        Index size = 0;
+        for (Index i = 0; i < in.length; ++i) {
+            if (size == k) {
+                i += first_better(reinterpret_cast<const char*>(in.data + i), in.length - i, &best[k - 1].value);
+                if (i == in.length) break;
+                --size;
+            }
+            const Item<T> item{in[i], i};
+            Index at = size++;
+            for (; at > 0 && order(item, best[at - 1]); --at) best[at] = best[at - 1];
+            best[at] = item;
+        }
+        items.assign(best, best + size);
+    };
+    if (largest)
+        keep(Descending<T>{});
+    else
+        keep(Ascending<T>{});
+}
+
+template <class T, class Entry>
+void sort_lane(const Lane<T>& values, const Lane<Index>& indices, const Lane<const T>& in, bool descending) {
+    thread_local std::vector<Entry> entries, scratch;
+    entries.resize(static_cast<std::size_t>(in.length));
+    for (Index i = 0; i < in.length; ++i) entries[static_cast<std::size_t>(i)] = Entry(sort_key(in[i], descending), i);
+    radix_sort(entries, scratch, sizeof(T));
+    Index i = 0;
+    for (const Entry& entry : entries) {
+        if (values.data != nullptr) values[i] = in[entry.place()];
+        if (indices.data != nullptr) indices[i] = entry.place();
+        ++i;
+    }
+}
+
 // The place in order (from 0) that is the median's.
 template <class T>
 Index median_rank(const std::vector<Item<T>>& items, bool ignore_nan) {
@@ -90,13 +135,10 @@ Index median_rank(const std::vector<Item<T>>& items, bool ignore_nan) {
 void sort(const View& values, const View& indices, const View& in, int axis, bool descending) {
     with_type(in.dtype, [&]<class T>() {
         for_each_lane<T>(values, indices, in, axis, [descending](auto to, auto places, auto from) {
-            thread_local std::vector<Item<T>> items;
-            load<T>(items, from);
-            if (descending)
-                std::sort(items.begin(), items.end(), Descending<T>{});
+            if (sizeof(T) < 8 && from.length <= std::numeric_limits<std::uint32_t>::max())
+                sort_lane<T, ShortEntry>(to, places, from, descending);
             else
-                std::sort(items.begin(), items.end(), Ascending<T>{});
-            store<T>(items, to, places);
+                sort_lane<T, LongEntry>(to, places, from, descending);
         });
     });
 }
@@ -105,8 +147,12 @@ void topk(const View& values, const View& indices, const View& in, int axis, boo
     with_type(in.dtype, [&]<class T>() {
         for_each_lane<T>(values, indices, in, axis, [=](auto to, auto places, auto from) {
             thread_local std::vector<Item<T>> items;
-            load<T>(items, from);
-            select<T>(items, to.length, largest, sorted);
+            if (to.length * 16 <= from.length && to.length <= kShortList && from.stride == 1) {
+                list_best<T>(items, from, to.length, largest);
+            } else {
+                load<T>(items, from);
+                select<T>(items, to.length, largest, sorted);
+            }
             store<T>(items, to, places);
         });
     });

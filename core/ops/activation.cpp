@@ -28,6 +28,11 @@ struct ThresholdBackward {
     };
 };
 
+Tensor zero_below(Tensor&& g, const Tensor& y) {
+    constexpr ThresholdBackward::Attrs at_zero{0.0};
+    return run_over<ThresholdBackward>(&at_zero, std::move(g), y);
+}
+
 struct Relu {
     static constexpr OpText text{.schema = "relu(Tensor self)",
                                  .node = "ReluBackward0",
@@ -35,8 +40,7 @@ struct Relu {
                                  .domain = "nonzero",
                                  .doc = "self where it is positive, else 0; its derivative at 0 is 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("relu", kernels::unary().relu, x, out); }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, Out<> y) { return run<ThresholdBackward>({0.0}, g, y); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) { return zero_below(std::move(g), y); }};
 };
 
 // The second derivative of x * s with s = sigmoid(x): s (1 - s) (2 + x (1 - 2 s)).
@@ -66,7 +70,8 @@ struct Silu {
                                  .domain = "real",
                                  .doc = "self * sigmoid(self)."};
     static void forward(const Tensor& x, Tensor& out) { unary("silu", kernels::activation().silu, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return run<SiluBackward>(g, x); }};
+    static constexpr auto rules =
+        std::tuple{[](Tensor&& g, In<0> x) { return run_over<SiluBackward>(std::move(g), x); }};
 };
 
 // The second derivative of x * normal_cdf(x): normal_density(x) (2 - x x).
@@ -128,8 +133,8 @@ struct Gelu {
         const auto& table = kernels::activation();
         unary("gelu", by_tanh(attrs) ? table.gelu_tanh : table.gelu, x, out);
     }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return run<GeluBackward>(attrs, g, x); }};
+    static constexpr auto rules = std::tuple{
+        [](Tensor&& g, In<0> x, const Attrs& attrs) { return run_over<GeluBackward>(&attrs, std::move(g), x); }};
 };
 
 struct LogSigmoidBackward {
@@ -156,7 +161,8 @@ struct LogSigmoid {
                                  .domain = "real",
                                  .doc = "log(sigmoid(self)), exact where sigmoid(self) would be 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("logsigmoid", kernels::activation().logsigmoid, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return run<LogSigmoidBackward>(g, x); }};
+    static constexpr auto rules =
+        std::tuple{[](Tensor&& g, In<0> x) { return run_over<LogSigmoidBackward>(std::move(g), x); }};
 };
 
 }  // namespace

@@ -47,8 +47,8 @@ struct Softplus {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("softplus", kernels::activation().softplus, {attrs.beta, attrs.threshold}, Tensors(&x, 1), out);
     }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return run<SoftplusBackward>(attrs, g, x); }};
+    static constexpr auto rules = std::tuple{
+        [](Tensor&& g, In<0> x, const Attrs& attrs) { return run_over<SoftplusBackward>(&attrs, std::move(g), x); }};
 };
 
 struct EluAttrs {
@@ -86,8 +86,8 @@ struct Elu {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("elu", kernels::activation().elu, {attrs.alpha, attrs.scale}, Tensors(&x, 1), out);
     }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return run<EluBackward>(attrs, g, x); }};
+    static constexpr auto rules = std::tuple{
+        [](Tensor&& g, In<0> x, const Attrs& attrs) { return run_over<EluBackward>(&attrs, std::move(g), x); }};
 };
 
 struct SlopeAttrs {
@@ -122,8 +122,8 @@ struct LeakyRelu {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("leaky_relu", kernels::activation().leaky_relu, {attrs.negative_slope}, Tensors(&x, 1), out);
     }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return run<LeakyReluBackward>(attrs, g, x); }};
+    static constexpr auto rules = std::tuple{
+        [](Tensor&& g, In<0> x, const Attrs& attrs) { return run_over<LeakyReluBackward>(&attrs, std::move(g), x); }};
 };
 
 struct Threshold {

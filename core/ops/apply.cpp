@@ -164,6 +164,15 @@ void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Te
     finish(op, inputs, attributes, outputs);
 }
 
+bool may_write_over(const Tensor& dying, Tensors others) {
+    if (grad_enabled() || !is_unshared(dying)) return false;
+    for (const Tensor& other : others)
+        if (!(other->layout == dying->layout || can_expand(other.sizes(), dying.sizes())) ||
+            !(other.dtype() == dying.dtype() || other->has(TensorObject::kWrappedNumber)))
+            return false;
+    return true;
+}
+
 void pass_on_lost(const Tensor& result, Tensors inputs) {
     for (const Tensor& input : inputs) {
         if (!input || !input->lost) continue;

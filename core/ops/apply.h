@@ -34,6 +34,27 @@ Tensor run(const T&... inputs) {
     apply(definition<Op>(), list, nullptr, std::span<Tensor>(&output, 1));
     return output;
 }
+// Note [Writing over a dying gradient]
+// In a backward without create_graph, a gradient that nobody but the rule holds dies when the rule has read it. A rule
+// that says so (`Tensor&& g`, and uses it once) gets its result in the same memory: no other block is taken, and what
+// is written is in the cache already. The same goes for what a rule made itself on the way: mul(mul(g, x), 2). Only the
+// last rule of a node that runs is given the gradient; hooks, captures and retain_grad hold it and keep it as it is.
+bool may_write_over(const Tensor& dying, Tensors others);
+
+template <class Op, class... T>
+Tensor run_over(const Attributes<Op>* attributes, Tensor&& dying, const T&... others) {
+    std::array<Tensor, 1 + sizeof...(T)> list{std::move(dying), static_cast<const Tensor&>(others)...};
+    Tensor output;
+    if (may_write_over(list[0], Tensors(list).subspan(1))) output = list[0];
+    apply(definition<Op>(), list, attributes, std::span<Tensor>(&output, 1));
+    return output;
+}
+template <class Op, class... T>
+Tensor run_over(Tensor&& dying, const T&... others) {
+    static_assert(std::is_same_v<Attributes<Op>, NoAttrs>);
+    return run_over<Op>(nullptr, std::move(dying), others...);
+}
+
 template <class Op, std::size_t N, class... T>
 std::array<Tensor, N> run_many(const Attributes<Op>& attributes, const T&... inputs) {
     const std::array<Tensor, sizeof...(T)> list{static_cast<const Tensor&>(inputs)...};

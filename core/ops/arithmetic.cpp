@@ -68,8 +68,8 @@ struct Mul {
         binary("mul", kernels::arithmetic().mul, a, b, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> b) { return mul(g, conj(b)); },
-        [](const Tensor& g, In<0> a) { return mul(g, conj(a)); },
+        [](Tensor&& g, In<1> b) { return mul(std::move(g), conj(b)); },
+        [](Tensor&& g, In<0> a) { return mul(std::move(g), conj(a)); },
     };
 };
 
@@ -84,8 +84,8 @@ struct Div {
         binary("div", kernels::arithmetic().div, a, b, out, Result::Float);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> b) { return div(g, conj(b)); },
-        [](const Tensor& g, In<0> a, In<1> b) { return neg(mul(g, conj(div(div(a, b), b)))); },
+        [](Tensor&& g, In<1> b) { return div(std::move(g), conj(b)); },
+        [](Tensor&& g, In<0> a, In<1> b) { return neg(mul(std::move(g), conj(div(div(a, b), b)))); },
     };
 };
 
@@ -140,7 +140,7 @@ struct Neg {
                  "mask, use the `~` or `logical_not()` operator instead.");
         unary("neg", kernels::unary().neg, x, out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return neg(g); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g) { return neg(std::move(g)); }};
 };
 
 }  // namespace
@@ -153,6 +153,11 @@ Tensor mul(const Tensor& a, double b) { return mul(a, number(b, DType::Float64))
 Tensor add(const Tensor& a, double b) { return add(a, number(b, DType::Float64)); }
 Tensor div(const Tensor& a, double b) { return div(a, number(b, DType::Float64)); }
 Tensor neg(const Tensor& x) { return run<Neg>(x); }
+Tensor mul(Tensor&& dying, const Tensor& b) { return run_over<Mul>(std::move(dying), b); }
+Tensor div(Tensor&& dying, const Tensor& b) { return run_over<Div>(std::move(dying), b); }
+Tensor mul(Tensor&& dying, double b) { return mul(std::move(dying), number(b, DType::Float64)); }
+Tensor div(Tensor&& dying, double b) { return div(std::move(dying), number(b, DType::Float64)); }
+Tensor neg(Tensor&& dying) { return run_over<Neg>(std::move(dying)); }
 Tensor conj(const Tensor& x) { return x; }
 
 void mul_in_place(const Tensor& self, const Tensor& other) {

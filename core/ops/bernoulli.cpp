@@ -198,6 +198,8 @@ struct DropoutInPlace {
 
 }  // namespace
 
+Tensor dropout(const Tensor& x, double p) { return run<Dropout>({p, true}, x); }
+
 static const Register<Bernoulli, BernoulliChance, BernoulliInPlace, BernoulliEachInPlace, Multinomial, Dropout,
                       DropoutInPlace>
     bernoulli_operations;

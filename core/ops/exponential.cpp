@@ -17,7 +17,7 @@ struct Exp {
     static void forward(const Tensor& x, Tensor& out) {
         unary("exp", kernels::exponential().exp, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> y) { return mul(g, conj(y)); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) { return mul(std::move(g), conj(y)); }};
 };
 
 struct Exp2 {
@@ -30,7 +30,7 @@ struct Exp2 {
         unary("exp2", kernels::exponential().exp2, x, out, Result::Float);
     }
     static constexpr auto rules =
-        std::tuple{[](const Tensor& g, Out<> y) { return mul(mul(g, conj(y)), std::numbers::ln2); }};
+        std::tuple{[](Tensor&& g, Out<> y) { return mul(mul(std::move(g), conj(y)), std::numbers::ln2); }};
 };
 
 struct Expm1 {
@@ -42,7 +42,7 @@ struct Expm1 {
     static void forward(const Tensor& x, Tensor& out) {
         unary("expm1", kernels::exponential().expm1, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> y) { return mul(g, conj(add(y, 1))); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) { return mul(std::move(g), conj(add(y, 1))); }};
 };
 
 struct Log {
@@ -54,7 +54,7 @@ struct Log {
     static void forward(const Tensor& x, Tensor& out) {
         unary("log", kernels::exponential().log, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return div(g, conj(x)); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(x)); }};
 };
 
 struct Log2 {
@@ -67,7 +67,7 @@ struct Log2 {
         unary("log2", kernels::exponential().log2, x, out, Result::Float);
     }
     static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x) { return div(g, conj(mul(x, std::numbers::ln2))); }};
+        std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(mul(x, std::numbers::ln2))); }};
 };
 
 struct Log10 {
@@ -80,7 +80,7 @@ struct Log10 {
         unary("log10", kernels::exponential().log10, x, out, Result::Float);
     }
     static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x) { return div(g, conj(mul(x, std::numbers::ln10))); }};
+        std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(mul(x, std::numbers::ln10))); }};
 };
 
 struct Log1p {
@@ -92,7 +92,7 @@ struct Log1p {
     static void forward(const Tensor& x, Tensor& out) {
         unary("log1p", kernels::exponential().log1p, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return div(g, conj(add(x, 1))); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(add(x, 1))); }};
 };
 
 struct Sinh {
@@ -104,7 +104,7 @@ struct Sinh {
     static void forward(const Tensor& x, Tensor& out) {
         unary("sinh", kernels::exponential().sinh, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return mul(g, conj(cosh(x))); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), conj(cosh(x))); }};
 };
 
 struct Cosh {
@@ -116,7 +116,7 @@ struct Cosh {
     static void forward(const Tensor& x, Tensor& out) {
         unary("cosh", kernels::exponential().cosh, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return mul(g, conj(sinh(x))); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), conj(sinh(x))); }};
 };
 
 // g * (1 - y * y), in one pass.
@@ -158,7 +158,8 @@ struct Tanh {
     static void forward(const Tensor& x, Tensor& out) {
         unary("tanh", kernels::exponential().tanh, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> y) { return run<TanhBackward>(g, y); }};
+    static constexpr auto rules =
+        std::tuple{[](Tensor&& g, Out<> y) { return run_over<TanhBackward>(std::move(g), y); }};
 };
 
 struct Sigmoid {
@@ -170,7 +171,8 @@ struct Sigmoid {
     static void forward(const Tensor& x, Tensor& out) {
         unary("sigmoid", kernels::exponential().sigmoid, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> y) { return run<SigmoidBackward>(g, y); }};
+    static constexpr auto rules =
+        std::tuple{[](Tensor&& g, Out<> y) { return run_over<SigmoidBackward>(std::move(g), y); }};
 };
 
 }  // namespace

@@ -22,6 +22,12 @@ Tensor mul(const Tensor& a, double b);
 Tensor add(const Tensor& a, double b);
 Tensor div(const Tensor& a, double b);
 Tensor neg(const Tensor& x);
+// The same, over what dies with the call (Note [Writing over a dying gradient]).
+Tensor mul(Tensor&& dying, const Tensor& b);
+Tensor mul(Tensor&& dying, double b);
+Tensor div(Tensor&& dying, const Tensor& b);
+Tensor div(Tensor&& dying, double b);
+Tensor neg(Tensor&& dying);
 void mul_in_place(const Tensor& self, const Tensor& other);
 Tensor conj(const Tensor& x);  // free on reals
 
@@ -65,6 +71,9 @@ Tensor logsigmoid(const Tensor& x);
 Tensor maximum(const Tensor& a, const Tensor& b);  // a NaN on either side wins
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+
+// bernoulli.cpp
+Tensor dropout(const Tensor& x, double p);  // as in training
 
 // create.cpp
 Tensor zeros(Sizes sizes, DType dtype);

@@ -13,8 +13,13 @@ Tensor checked_index(const Tensor& index, const char* op) {
 
 void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative, ErrorKind kind) {
     if (index.numel() == 0) return;
-    std::int64_t rest = kernels::check_bounds(index.view(), size, negative == kFromEnd);
-    if (rest < 0) return;
+    fail_out_of_bounds(index, kernels::check_bounds(index.view(), size, negative == kFromEnd), size, axis, op, kind);
+}
+
+void fail_out_of_bounds(const Tensor& index, std::int64_t position, std::int64_t size, int axis, const char* op,
+                        ErrorKind kind) {
+    if (position < 0) return;
+    std::int64_t rest = position;
     const auto* place = index.data_as<const std::int64_t>();
     for (int i = index.ndim() - 1; i >= 0; --i) {
         place += rest % index.size(i) * index.stride(i);

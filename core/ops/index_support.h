@@ -12,6 +12,9 @@ Tensor checked_index(const Tensor& index, const char* op);
 enum Negative { kRefused, kFromEnd };
 void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative = kRefused,
                   ErrorKind kind = ErrorKind::Index);
+// The same once the position of the first such index is known, which is negative if there is none.
+void fail_out_of_bounds(const Tensor& index, std::int64_t position, std::int64_t size, int axis, const char* op,
+                        ErrorKind kind);
 // What an operation that changes some places of self writes to: its destination, or a copy of self that becomes its
 // result.
 void start_from(const Tensor& self, Tensor& out);

@@ -71,12 +71,11 @@ struct Gather {
             fail(ErrorKind::NotImplemented, "gather: sparse_grad=True is not supported; gradients are dense");
         const int axis = wrap_axis(attrs.dim, x.ndim(), "gather");
         const Tensor index = checked_index(given, "gather");
-        if (index.numel()) {
-            check_index_shape(index, x, axis, "gather");
-            check_bounds(index, x.ndim() ? x.size(axis) : 1, axis, "gather", kRefused, ErrorKind::Runtime);
-        }
+        if (index.numel()) check_index_shape(index, x, axis, "gather");
         out = empty(Layout::make(index.sizes()), x.dtype());
-        if (out.numel()) kernels::gather(*AtLeast1(out), *AtLeast1(x), axis, *AtLeast1(index));
+        if (index.numel() == 0) return;
+        const std::int64_t outside = kernels::gather_checked(*AtLeast1(out), *AtLeast1(x), axis, *AtLeast1(index));
+        fail_out_of_bounds(index, outside, x.ndim() ? x.size(axis) : 1, axis, "gather", ErrorKind::Runtime);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, In<1> index, const Attrs& attrs) {
         return scatter_add(zeros(x, g.dtype()), static_cast<int>(attrs.dim), index, g);

@@ -13,7 +13,8 @@
 // rules[i] gives the gradient of input i. Its parameters declare what is saved: In<1> means that input 1 is kept, and
 // only if input 0 needs a gradient; Out<> keeps the output; Shape<i> reads the shape of input i, which must be the
 // input of this rule, and keeps nothing; `const Attrs&` reads the attributes. A rule need not undo broadcasting or
-// promotion: the engine sums and casts what it returns to what the input was. Where inputs share work, a struct has
+// promotion: the engine sums and casts what it returns to what the input was. A rule that uses the gradient once may
+// take it as `Tensor&&`: Note [Writing over a dying gradient]. Where inputs share work, a struct has
 // `static void backward(BackwardCall&)` and `static Saves saves(needs, attrs)` instead; where what to save depends on
 // how many inputs there are, `saves(Tensors inputs, needs, attrs)`.
 //
@@ -197,7 +198,7 @@ constexpr Saves saves_of(std::tuple<P...>*) {
 }
 
 template <class Attrs, class P>
-decltype(auto) rule_argument(BackwardCall& call) {
+decltype(auto) rule_argument(BackwardCall& call, [[maybe_unused]] bool is_last) {
     if constexpr (IsIn<P>::value) {
         return P{saved_input(call, P::index)};
     } else if constexpr (IsOut<P>::value) {
@@ -206,15 +207,17 @@ decltype(auto) rule_argument(BackwardCall& call) {
         return P{input_layout(call, P::index), input_dtype(call, P::index)};
     } else if constexpr (std::is_same_v<P, const Attrs&>) {
         return attributes_of<Attrs>(call);
+    } else if constexpr (std::is_same_v<P, Tensor&&>) {
+        return is_last ? std::move(call.incoming[0]) : Tensor(call.incoming[0]);
     } else {
         static_assert(std::is_same_v<P, const Tensor&>,
-                      "a rule takes const Tensor& (the gradient), In, Out, Shape or const Attrs&");
+                      "a rule takes const Tensor& or Tensor&& (the gradient), In, Out, Shape or const Attrs&");
         return static_cast<const Tensor&>(call.incoming[0]);
     }
 }
 template <class Attrs, class Rule, class... P>
-Tensor call_rule(const Rule& rule, BackwardCall& call, std::tuple<P...>*) {
-    return rule(rule_argument<Attrs, P>(call)...);
+Tensor call_rule(const Rule& rule, BackwardCall& call, bool is_last, std::tuple<P...>*) {
+    return rule(rule_argument<Attrs, P>(call, is_last)...);
 }
 
 template <class Op, std::size_t... I>
@@ -224,7 +227,7 @@ void backward_by_rules(BackwardCall& call, std::index_sequence<I...>) {
         using Rule = std::tuple_element_t<K, std::remove_const_t<decltype(Op::rules)>>;
         if constexpr (!std::is_same_v<Rule, std::nullptr_t>)
             if (call.needs(K))
-                call.results[K] = call_rule<Attrs>(std::get<K>(Op::rules), call,
+                call.results[K] = call_rule<Attrs>(std::get<K>(Op::rules), call, call.needed >> K == 1,
                                                    static_cast<typename Signature<Rule>::Args*>(nullptr));
     };
     (one.template operator()<I>(), ...);

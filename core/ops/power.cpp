@@ -42,10 +42,25 @@ struct Pow {
     };
 };
 
+struct ExponentAttrs {
+    Scalar exponent;
+};
+
+// The derivative of small whole powers in one pass, where it need not be differentiated again.
+struct PowerSlope {
+    using Attrs = ExponentAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::exponent};
+    static constexpr OpText text{
+        .schema = "power_slope(Tensor grad_output, Tensor self, Scalar exponent)",
+        .flags = kHidden | kNonDifferentiable,
+        .doc = "grad_output * exponent * self ** (exponent - 1) for an exponent of 2, 3 or 4."};
+    static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
+        parametric("pow", kernels::parametric().power_slope, {attrs.exponent.real}, std::array{g, x}, out);
+    }
+};
+
 struct PowNumber {
-    struct Attrs {
-        Scalar exponent;
-    };
+    using Attrs = ExponentAttrs;
     static constexpr auto fields = std::tuple{&Attrs::exponent};
     static constexpr OpText text{.schema = "pow.Scalar(Tensor self, Scalar exponent)",
                                  .node = "PowBackward0",
@@ -63,14 +78,14 @@ struct PowNumber {
                  dtype_name(x.dtype()), static_cast<long long>(attrs.exponent.integer));
         parametric("pow", kernels::parametric().pow, {attrs.exponent.real}, Tensors(&base, 1), out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x, const Attrs& attrs) {
         const double y = attrs.exponent.real;
         if (y == 0) return zeros_like(g);
         // Under create_graph the last powers depend on x, too, though their derivative is 0: so that it can be asked
         // for.
-        if (y == 1 && !grad_enabled()) return g;
-        if (y == 2 && !grad_enabled()) return mul(g, conj(mul(x, 2)));
-        return mul(g, conj(mul(pow(x, y - 1), y)));
+        if (y == 1 && !grad_enabled()) return std::move(g);
+        if ((y == 2 || y == 3 || y == 4) && !grad_enabled()) return run_over<PowerSlope>(&attrs, std::move(g), x);
+        return mul(std::move(g), conj(mul(pow(x, y - 1), y)));
     }};
 };
 
@@ -107,7 +122,7 @@ struct Square {
         const Tensor base = x.dtype() == DType::Bool ? converted(x, DType::Int64) : x;
         unary("square", kernels::unary().square, base, out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return mul(g, conj(mul(x, 2))); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), conj(mul(x, 2))); }};
 };
 
 struct Sqrt {
@@ -117,7 +132,8 @@ struct Sqrt {
                                  .domain = "positive",
                                  .doc = "The square root; NaN below 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("sqrt", kernels::unary().sqrt, x, out, Result::Float); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> root) { return div(g, conj(mul(root, 2))); }};
+    static constexpr auto rules =
+        std::tuple{[](Tensor&& g, Out<> root) { return div(std::move(g), conj(mul(root, 2))); }};
 };
 
 struct Rsqrt {
@@ -128,7 +144,7 @@ struct Rsqrt {
                                  .doc = "1 / sqrt(self)."};
     static void forward(const Tensor& x, Tensor& out) { unary("rsqrt", kernels::unary().rsqrt, x, out, Result::Float); }
     static constexpr auto rules =
-        std::tuple{[](const Tensor& g, Out<> inverse) { return mul(mul(g, -0.5), conj(pow(inverse, 3))); }};
+        std::tuple{[](Tensor&& g, Out<> inverse) { return mul(mul(std::move(g), -0.5), conj(pow(inverse, 3))); }};
 };
 
 struct Reciprocal {
@@ -141,7 +157,7 @@ struct Reciprocal {
         unary("reciprocal", kernels::unary().reciprocal, x, out, Result::Float);
     }
     static constexpr auto rules =
-        std::tuple{[](const Tensor& g, Out<> inverse) { return neg(mul(g, conj(mul(inverse, inverse)))); }};
+        std::tuple{[](Tensor&& g, Out<> inverse) { return neg(mul(std::move(g), conj(mul(inverse, inverse)))); }};
 };
 
 }  // namespace
@@ -153,6 +169,6 @@ Tensor rsqrt(const Tensor& x) { return run<Rsqrt>(x); }
 Tensor reciprocal(const Tensor& x) { return run<Reciprocal>(x); }
 Tensor square(const Tensor& x) { return run<Square>(x); }
 
-static const Register<Pow, PowNumber, PowOfNumber, Square, Sqrt, Rsqrt, Reciprocal> power_operations;
+static const Register<PowerSlope, Pow, PowNumber, PowOfNumber, Square, Sqrt, Rsqrt, Reciprocal> power_operations;
 
 }  // namespace clew

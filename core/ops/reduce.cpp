@@ -78,7 +78,7 @@ struct MeanAll {
         scale_in_place(out, static_cast<double>(x.numel()));
     }
     static constexpr auto rules =
-        std::tuple{[](const Tensor& g, Shape<0> x) { return expand(div(g, divisor(x.numel())), x); }};
+        std::tuple{[](Tensor&& g, Shape<0> x) { return expand(div(std::move(g), divisor(x.numel())), x); }};
 };
 
 struct MeanAxes {

@@ -25,7 +25,7 @@ struct Abs {
                                  .domain = "nonzero",
                                  .doc = "The absolute value; its derivative at 0 is 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return mul(g, sign(x)); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), sign(x)); }};
 };
 
 struct Sign {

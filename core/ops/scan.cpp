@@ -32,8 +32,34 @@ void scan(const char* op, Kernel kernel, const Tensor& x, const ScanAttrs& attrs
         out = result;
 }
 
-Tensor reversed(const Tensor& x, int axis) { return x.ndim() == 0 ? x : flip(x, Dims{axis}); }
-Tensor cumsum_from_the_end(const Tensor& x, int axis) { return reversed(cumsum(reversed(x, axis), axis), axis); }
+// The sum of each element and all that come after it: the sums of a view that runs backwards, written backwards.
+struct CumsumFromTheEnd {
+    struct Attrs {
+        std::int64_t dim;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "_cumsum_from_the_end(Tensor self, int dim)",
+                                 .node = "CumsumFromTheEndBackward0",
+                                 .flags = kHidden,
+                                 .domain = "real"};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const int axis = wrap_axis(attrs.dim, x.ndim(), "cumsum");
+        out = empty(x.sizes(), kernels::reduced_dtype(kernels::ReduceKind::Sum, x.dtype()));
+        if (x.numel() == 0) return;
+        const AtLeast1 to(out), from(x);
+        Dims to_strides, from_strides;
+        const auto backwards = [axis](const kernels::View& view, Dims& strides) {
+            for (int i = 0; i < view.ndim; ++i) strides.push_back(i == axis ? -view.strides[i] : view.strides[i]);
+            const std::int64_t last = (view.sizes[axis] - 1) * view.strides[axis];
+            char* const data = static_cast<char*>(view.data) + last * static_cast<std::int64_t>(item_size(view.dtype));
+            return kernels::View{data, view.dtype, view.ndim, view.sizes, strides.values};
+        };
+        kernels::cumsum(backwards(*to, to_strides), backwards(*from, from_strides), axis);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, const Attrs& attrs) { return cumsum(g, static_cast<int>(attrs.dim)); }};
+};
+Tensor cumsum_from_the_end(const Tensor& x, int axis) { return run<CumsumFromTheEnd>({axis}, x); }
 
 struct Cumsum {
     using Attrs = ScanAttrs;
@@ -108,6 +134,6 @@ struct Cumprod {
 Tensor cumsum(const Tensor& x, int axis) { return run<Cumsum>({axis, std::nullopt}, x); }
 Tensor cumprod(const Tensor& x, int axis) { return run<Cumprod>({axis, std::nullopt}, x); }
 
-static const Register<Cumsum, Cumprod> scan_operations;
+static const Register<CumsumFromTheEnd, Cumsum, Cumprod> scan_operations;
 
 }  // namespace clew

@@ -44,7 +44,7 @@ struct Lgamma {
     static void forward(const Tensor& x, Tensor& out) {
         unary("lgamma", kernels::special().lgamma, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return mul(g, digamma(x)); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), digamma(x)); }};
 };
 
 struct Digamma {

@@ -53,9 +53,9 @@ struct Lerp {
         ternary("lerp", kernels::ternary().lerp, std::array{a, b, weight}, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<2> weight) { return mul(g, conj(add(neg(weight), 1))); },
-        [](const Tensor& g, In<2> weight) { return mul(g, conj(weight)); },
-        [](const Tensor& g, In<0> a, In<1> b) { return mul(g, conj(sub(b, a))); },
+        [](Tensor&& g, In<2> weight) { return mul(std::move(g), conj(add(neg(weight), 1))); },
+        [](Tensor&& g, In<2> weight) { return mul(std::move(g), conj(weight)); },
+        [](Tensor&& g, In<0> a, In<1> b) { return mul(std::move(g), conj(sub(b, a))); },
     };
 };
 
@@ -74,8 +74,8 @@ struct LerpNumber {
         parametric("lerp", kernels::parametric().lerp, {attrs.weight}, std::array{a, b}, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, const Attrs& attrs) { return mul(g, 1 - attrs.weight); },
-        [](const Tensor& g, const Attrs& attrs) { return mul(g, attrs.weight); },
+        [](Tensor&& g, const Attrs& attrs) { return mul(std::move(g), 1 - attrs.weight); },
+        [](Tensor&& g, const Attrs& attrs) { return mul(std::move(g), attrs.weight); },
     };
 };
 
@@ -103,8 +103,8 @@ struct Addcmul {
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
-        [](const Tensor& g, In<2> b, const Attrs& attrs) { return mul(g, conj(scaled(b, attrs.value))); },
-        [](const Tensor& g, In<1> a, const Attrs& attrs) { return mul(g, conj(scaled(a, attrs.value))); },
+        [](Tensor&& g, In<2> b, const Attrs& attrs) { return mul(std::move(g), conj(scaled(b, attrs.value))); },
+        [](Tensor&& g, In<1> a, const Attrs& attrs) { return mul(std::move(g), conj(scaled(a, attrs.value))); },
     };
 };
 

@@ -17,7 +17,7 @@ struct Sin {
     static void forward(const Tensor& x, Tensor& out) {
         unary("sin", kernels::trigonometry().sin, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return mul(g, conj(cos(x))); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), conj(cos(x))); }};
 };
 
 struct Cos {
@@ -29,7 +29,7 @@ struct Cos {
     static void forward(const Tensor& x, Tensor& out) {
         unary("cos", kernels::trigonometry().cos, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return neg(mul(g, conj(sin(x)))); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return neg(mul(std::move(g), conj(sin(x)))); }};
 };
 
 struct Tan {
@@ -41,7 +41,8 @@ struct Tan {
     static void forward(const Tensor& x, Tensor& out) {
         unary("tan", kernels::trigonometry().tan, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> y) { return mul(g, conj(add(mul(y, y), 1))); }};
+    static constexpr auto rules =
+        std::tuple{[](Tensor&& g, Out<> y) { return mul(std::move(g), conj(add(mul(y, y), 1))); }};
 };
 
 struct Asin {
@@ -54,7 +55,7 @@ struct Asin {
         unary("asin", kernels::trigonometry().asin, x, out, Result::Float);
     }
     static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x) { return mul(g, conj(rsqrt(one_minus_square(x)))); }};
+        std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), conj(rsqrt(one_minus_square(x)))); }};
 };
 
 struct Acos {
@@ -67,7 +68,7 @@ struct Acos {
         unary("acos", kernels::trigonometry().acos, x, out, Result::Float);
     }
     static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x) { return neg(mul(g, conj(rsqrt(one_minus_square(x))))); }};
+        std::tuple{[](Tensor&& g, In<0> x) { return neg(mul(std::move(g), conj(rsqrt(one_minus_square(x))))); }};
 };
 
 struct Atan {
@@ -79,7 +80,8 @@ struct Atan {
     static void forward(const Tensor& x, Tensor& out) {
         unary("atan", kernels::trigonometry().atan, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return div(g, conj(add(mul(x, x), 1))); }};
+    static constexpr auto rules =
+        std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(add(mul(x, x), 1))); }};
 };
 
 // g * x / (x * x + y * y), and 0 at the origin, which has no angle.

@@ -26,6 +26,7 @@ from .activation import (
     tanhshrink,
     threshold,
 )
+from .attention import scaled_dot_product_attention
 from .conv import (
     conv1d,
     conv2d,
@@ -135,6 +136,7 @@ __all__ = [
     "prelu",
     "relu",
     "relu6",
+    "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "silu",

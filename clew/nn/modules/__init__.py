@@ -77,6 +77,7 @@ from .pooling import (
     MaxPool2d,
     MaxPool3d,
 )
+from .recurrent import GRU, LSTM, RNN, RNNBase
 from .rnn import GRUCell, LSTMCell, RNNCell, RNNCellBase
 
 __all__ = [
@@ -84,6 +85,9 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -140,6 +144,7 @@ __all__ = [
     "PReLU",
     "ParameterDict",
     "ParameterList",
+    "RNNBase",
     "RNNCell",
     "RNNCellBase",
     "ReLU",

@@ -1,0 +1,94 @@
+"""Who is measured: how each is loaded, held to its threads, and which of a workload's methods it runs."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from bench.workload import Run, Workload
+
+BENT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # they would choose other kernels than a user's process has
+THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def _as_it_is(function: Any) -> Any:
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A library, or a way to use one. ``method`` is the method of a workload that it runs."""
+
+    name: str
+    label: str
+    module: str
+    method: str
+    compiles: bool = False
+
+    def takes_part(self, workload: Workload) -> bool:
+        if self.name == "torch.compile" and not workload.compiled:
+            return False
+        if self.name == "clew" and workload.beside_clew:
+            return False
+        if self.name != "clew" and workload.clew_alone:
+            return False
+        return workload.has(self.method)
+
+    def is_installed(self) -> bool:
+        return importlib.util.find_spec(self.module) is not None
+
+    def environment(self, threads: int) -> dict[str, str]:
+        """The variables of its process: the same thread settings for all, XLA's own for JAX."""
+        kept = {name: value for name, value in os.environ.items() if name not in BENT}
+        kept |= dict.fromkeys(THREAD_SETTINGS, str(threads)) | {"PYTHONHASHSEED": "0"}
+        if self.module == "torch" and threads > 1:
+            # Otherwise libgomp's threads now and then share a core for a whole run, and spin on it: 20 times slower.
+            kept |= {"OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}
+        if self.name == "jax":
+            kept["JAX_PLATFORMS"] = "cpu"
+            one = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if threads == 1 else ""
+            kept["XLA_FLAGS"] = one
+        return kept
+
+    def load(self, threads: int) -> Any:
+        module = importlib.import_module(self.module)
+        if self.module in ("clew", "torch"):
+            module.set_num_threads(threads)
+            for part in ("nn", "optim"):  # PyTorch's are there already; they are no part of what a workload takes
+                importlib.import_module(f"{self.module}.{part}")
+        if self.module == "torch":
+            module.set_num_interop_threads(1)
+        return module
+
+    def make(self, workload: Workload, module: Any) -> Run:
+        """What is timed; raises what the library raises where it cannot do the work."""
+        if self.method == "eager":
+            if self.compiles:
+                module.compiler.reset()  # each workload pays for its own compilation
+            return workload.eager(module, module.compile if self.compiles else _as_it_is)
+        run: Run = getattr(workload, self.method)(module)
+        return run
+
+    def version(self, module: Any) -> str:
+        try:
+            return importlib.metadata.version(self.module)
+        except importlib.metadata.PackageNotFoundError:
+            return str(getattr(module, "__version__", "from its sources"))
+
+
+RIVALS = {
+    rival.name: rival
+    for rival in (
+        Rival("clew", "clew", "clew", "eager"),
+        Rival("torch", "PyTorch", "torch", "eager"),
+        Rival("torch.compile", "torch.compile", "torch", "eager", compiles=True),
+        Rival("jax", "JAX jit", "jax", "jax", compiles=True),
+        Rival("numpy", "NumPy", "numpy", "numpy"),
+        Rival("autograd", "autograd", "autograd", "autograd"),
+        Rival("machine", "machine", "numpy", "machine"),
+    )
+}

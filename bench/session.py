@@ -1,0 +1,131 @@
+"""A run from end to end: which workloads and rivals, all figures, and their file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from bench import machine
+from bench.driver import Settings, Team
+from bench.rivals import RIVALS
+from bench.workload import Workload
+from bench.workloads import everything
+
+Figures = dict[str, Any]
+
+SWEEP = Settings(rounds=9, seconds=1.2)
+QUICK = Settings(rounds=3, round_ns=1_000_000, seconds=0.8)
+QUICK_SIZES = (1, 64, 1000, 1024, 1_000_000)
+
+
+def chosen(options: argparse.Namespace) -> list[Workload]:
+    """The workloads that the options name; of the sweeps only some sizes if it must be quick."""
+    named = [w for w in everything() if not options.k or any(word.lower() in w.name.lower() for word in options.k)]
+    if options.quick:
+        named = [w for w in named if w.facts().get("size", 1) in QUICK_SIZES and w.facts().get("links", 1) <= 10_000]
+    return named
+
+
+def rivals(options: argparse.Namespace) -> list[str]:
+    """Those that are asked for and installed; who is not is named on stderr."""
+    asked = options.rivals.split(",")
+    unknown = [name for name in asked if name not in RIVALS]
+    if unknown:
+        raise SystemExit(f"--rivals: {', '.join(unknown)} unknown; there are {', '.join(RIVALS)}")
+    if options.quick:
+        asked = [name for name in asked if name != "torch.compile"]
+    present = [name for name in asked if RIVALS[name].is_installed()]
+    for name in asked:
+        if name not in present:
+            print(f'{name}: not installed, left out (pip install ".[bench]")', file=sys.stderr)
+    return present
+
+
+def settings_of(workload: Workload, options: argparse.Namespace) -> Settings:
+    settings = QUICK if options.quick else SWEEP if workload.group == "sweep" else Settings()
+    return replace(settings, rounds=options.rounds) if options.rounds else settings
+
+
+def measure(options: argparse.Namespace) -> Figures:
+    """All figures. What an interrupt (or SIGTERM) leaves undone is left out."""
+    names, workloads = rivals(options), chosen(options)
+    threads = [int(count) for count in options.threads.split(",")]
+    figures: Figures = {
+        "command": " ".join(["python -m bench", *(f"'{word}'" if " " in word else word for word in sys.argv[1:])]),
+        "machine": machine.describe(),
+        "versions": {},
+        "left out": [name for name in options.rivals.split(",") if name not in names],
+        "rows": [],
+        "memory": [],
+    }
+    try:
+        for count in threads if options.only != "memory" else ():
+            _times(figures, names, [w for w in workloads if w.timed], count, options)
+        if options.only == "memory" or not (options.quick or options.only):
+            _peaks(figures, names, [w for w in workloads if w.trains], threads[0])
+    except KeyboardInterrupt:
+        print("\ninterrupted: what there is so far", file=sys.stderr)
+    _progress("")
+    return figures
+
+
+def _times(
+    figures: Figures, names: Sequence[str], workloads: Sequence[Workload], threads: int, options: argparse.Namespace
+) -> None:
+    with Team(names, threads) as team:
+        for number, workload in enumerate(workloads):
+            _progress(f"{threads} threads, {number + 1}/{len(workloads)}: {workload.name}")
+            row = team.measure(workload, settings_of(workload, options)).as_dict()
+            if row["results"]:
+                figures["rows"].append(row)
+            figures["versions"] |= team.versions()
+
+
+def _peaks(figures: Figures, names: Sequence[str], workloads: Sequence[Workload], threads: int) -> None:
+    for number, workload in enumerate(workloads):
+        _progress(f"memory, {number + 1}/{len(workloads)}: {workload.name}")
+        row = Team.peaks(names, threads, workload)
+        if row["results"]:
+            figures["memory"].append(row)
+
+
+def _progress(text: str) -> None:
+    """A line that is overwritten on a terminal, and lines in a log."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+    elif text:
+        print(text, file=sys.stderr, flush=True)
+
+
+def save(figures: Figures, name: str) -> None:
+    """One line a workload."""
+    with open(name, "w") as file:
+        file.write("{\n")
+        for key, value in figures.items():
+            if key in ("rows", "memory"):
+                lines = ",\n".join("  " + json.dumps(row) for row in value)
+                file.write(f' "{key}": [\n{lines}\n ]' + (",\n" if key == "rows" else "\n"))
+            else:
+                file.write(f' "{key}": {json.dumps(value)},\n')
+        file.write("}\n")
+
+
+def merged(files: Sequence[str]) -> Figures:
+    """Saved figures as one; of what is in several files the last counts."""
+    whole: Figures = {}
+    for name in files:
+        with open(name) as file:
+            part: Figures = json.load(file)
+        for kind in ("rows", "memory"):
+            kept = {(row["workload"], row["threads"]): row for row in [*whole.get(kind, []), *part[kind]]}
+            part[kind] = list(kept.values())
+        part["versions"] = whole.get("versions", {}) | part["versions"]
+        whole = part
+    places = {workload.name: place for place, workload in enumerate(everything())}
+    for kind in ("rows", "memory"):
+        whole[kind].sort(key=lambda row: (row["threads"], places.get(row["workload"], len(places))))
+    return whole
