@@ -142,16 +142,7 @@ private:
 
 template <class T>
 void direct(const Conv& c, const Sides<T>& s, const std::uint8_t* only_images) {
-    if (!s.backward) {
-        const Axis axes[3] = {forward_axis(c, 0), forward_axis(c, 1), forward_axis(c, 2)};
-        return Phase<T>(c, s, axes, only_images).run();
-    }
-    for (Index phase = 0; phase < product(c.stride); ++phase) {
-        const Axis axes[3] = {backward_axis(c, 0, phase / (c.stride[1] * c.stride[2])),
-                              backward_axis(c, 1, phase / c.stride[2] % c.stride[1]),
-                              backward_axis(c, 2, phase % c.stride[2])};
-        if (axes[0].count * axes[1].count * axes[2].count > 0) Phase<T>(c, s, axes, only_images).run();
-    }
+    for_each_phase(c, s.backward, [&](const Axis(&axes)[3]) { Phase<T>(c, s, axes, only_images).run(); });
 }
 
 template void direct(const Conv&, const Sides<float>&, const std::uint8_t*);

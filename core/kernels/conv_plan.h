@@ -99,6 +99,20 @@ struct Axis {
 };
 Axis forward_axis(const Conv& c, int axis);
 Axis backward_axis(const Conv& c, int axis, Index phase);
+// body(axes) for each phase of the result that has pixels.
+template <class Body>
+void for_each_phase(const Conv& c, bool backward, const Body& body) {
+    if (!backward) {
+        const Axis axes[3] = {forward_axis(c, 0), forward_axis(c, 1), forward_axis(c, 2)};
+        return body(axes);
+    }
+    for (Index phase = 0; phase < product(c.stride); ++phase) {
+        const Axis axes[3] = {backward_axis(c, 0, phase / (c.stride[1] * c.stride[2])),
+                              backward_axis(c, 1, phase / c.stride[2] % c.stride[1]),
+                              backward_axis(c, 2, phase % c.stride[2])};
+        if (axes[0].count * axes[1].count * axes[2].count > 0) body(axes);
+    }
+}
 
 // rows x columns pixels of one plane of all channels, from (row, column) on, to channels last; what lies outside of the
 // plane is zero.
@@ -165,6 +179,13 @@ template <class T>
 void direct(const Conv& c, const Sides<T>& s, const std::uint8_t* only_images);
 template <class T>
 void direct_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in);
+
+// conv_depthwise.cpp
+bool suits_depthwise(const Conv& c);
+template <class T>
+void depthwise(const Conv& c, const Sides<T>& s);
+template <class T>
+void depthwise_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in);
 
 // conv_winograd.cpp
 bool suits_winograd(const Conv& c);

@@ -80,60 +80,108 @@ void for_each_run(const PoolAxis& axis, const Body& body) {
             body(i, axis.first[static_cast<std::size_t>(i)] + k * axis.step, Index{1}, Index{1});
 }
 
-// What each result of a row is divided by.
-template <class T>
-std::vector<T> divisors(const Pool& p, Index depth, Index row) {
-    std::vector<T> all;
-    const Index others =
-        p.axes[0].divisor[static_cast<std::size_t>(depth)] * p.axes[1].divisor[static_cast<std::size_t>(row)];
-    for (const Index own : p.axes[2].divisor)
-        all.push_back(p.divisor != 0 ? static_cast<T>(p.divisor) : static_cast<T>(others * own));
-    return all;
+// The results of a row whose windows of 2 x 2 or 3 x 3 lie inside whole: they have loops of their own.
+struct Interior {
+    Index begin = 0, end = 0;
+    int size = 0, stride = 0;
+    Interior(const Pool& p, Index depth, Index row) {
+        const PoolAxis &rows = p.axes[1], &columns = p.axes[2];
+        const bool square = columns.kernel == rows.kernel && columns.kernel >= 2 && columns.kernel <= kMostPoolSize;
+        const bool plain = columns.step == 1 && rows.step == 1 && columns.stride <= kMostPoolSize;
+        const bool flat = p.axes[0].count[static_cast<std::size_t>(depth)] == 1;
+        if (!square || !plain || !flat || rows.count[static_cast<std::size_t>(row)] != rows.kernel) return;
+        size = static_cast<int>(columns.kernel);
+        stride = static_cast<int>(columns.stride);
+        begin = std::min(columns.results(), (stride - 1 - columns.offset) / stride);
+        const Index last = columns.size - columns.kernel - columns.offset;  // where a window may start
+        end = last < 0 ? begin : std::clamp(last / stride + 1, begin, columns.results());
+    }
+    Index start(const PoolAxis& columns) const { return begin * stride + columns.offset; }
+};
+
+Index first_in_plane(const Pool& p, Index depth, Index row) {
+    return (p.axes[0].first[static_cast<std::size_t>(depth)] * p.axes[1].size +
+            p.axes[1].first[static_cast<std::size_t>(row)]) *
+           p.axes[2].size;
 }
 
 template <class T>
 void max_of_planes(const Pool& p, T* out, std::int64_t* places, const T* in) {
     using Place = typename Of<T>::Place;
-    const auto best_of = Of<T>::loops().best_of;
-    const Index columns = p.axes[2].results();
+    const auto& loops = Of<T>::loops();
+    const Index columns = p.axes[2].results(), width = p.axes[2].size;
     for_each_plane(p, [&](Index plane) {
         const Scratch memory(static_cast<std::size_t>(columns) * sizeof(Place));
         Place* found = memory.as<Place>();
         const T* from = in + plane * in_plane(p);
         for_each_row(p, [&](Index depth, Index row, Index at) {
             T* best = out + plane * out_plane(p) + at;
+            std::int64_t* to = places + plane * out_plane(p) + at;
+            const Index start = first_in_plane(p, depth, row);
+            const Interior inside(p, depth, row);
+            if (inside.begin == 0 && inside.end == columns) {
+                const Index first = start + inside.start(p.axes[2]);
+                return loops.best_of_windows[inside.size - 2][inside.stride - 1](
+                    best, to, from + first, static_cast<Place>(first), width, columns);
+            }
             std::fill_n(best, columns, -std::numeric_limits<T>::infinity());
-            const auto d = static_cast<std::size_t>(depth), r = static_cast<std::size_t>(row);
-            const Index start = (p.axes[0].first[d] * p.axes[1].size + p.axes[1].first[r]) * p.axes[2].size;
             for (Index i = 0; i < columns; ++i)
                 found[i] = static_cast<Place>(start + p.axes[2].first[static_cast<std::size_t>(i)]);
             for_each_source_row(p, depth, row, [&](Index line) {
                 for_each_run(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
-                    best_of(best + first, found + first, from + line + offset, static_cast<Place>(line + offset),
-                            stride, count);
+                    loops.best_of(best + first, found + first, from + line + offset, static_cast<Place>(line + offset),
+                                  stride, count);
                 });
             });
-            std::copy_n(found, columns, places + plane * out_plane(p) + at);
+            std::copy_n(found, columns, to);
         });
     });
 }
 
+// What means are divided by: a factor for each column, and one for the row.
+template <class T>
+struct Divisors {
+    std::vector<T> of_column;
+    explicit Divisors(const Pool& p) {
+        for (const Index own : p.axes[2].divisor) of_column.push_back(p.divisor != 0 ? T(1) : static_cast<T>(own));
+    }
+    static T of_row(const Pool& p, Index depth, Index row) {
+        return p.divisor != 0 ? static_cast<T>(p.divisor)
+                              : static_cast<T>(p.axes[0].divisor[static_cast<std::size_t>(depth)] *
+                                               p.axes[1].divisor[static_cast<std::size_t>(row)]);
+    }
+};
+
+// One row under the windows of an axis that is not regular.
+template <class T>
+void add_windows(T* sums, const T* row, const PoolAxis& axis) {
+    for (std::size_t i = 0; i < axis.first.size(); ++i)
+        for (Index k = axis.first[i]; k < axis.first[i] + axis.count[i]; ++k) sums[i] += row[k];
+}
+
 template <class T>
 void means_of_planes(const Pool& p, T* out, const T* in) {
-    const auto add_to = Of<T>::loops().add_to;
+    const auto& loops = Of<T>::loops();
     const Index columns = p.axes[2].results();
+    const Divisors<T> divisors(p);
     for_each_plane(p, [&](Index plane) {
         const T* from = in + plane * in_plane(p);
         for_each_row(p, [&](Index depth, Index row, Index at) {
             T* sums = out + plane * out_plane(p) + at;
-            std::fill_n(sums, columns, T(0));
-            for_each_source_row(p, depth, row, [&](Index line) {
-                for_each_run(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
-                    add_to(sums + first, from + line + offset, stride, count);
+            const Interior inside(p, depth, row);
+            if (inside.begin == 0 && inside.end == columns) {
+                loops.sum_of_windows[inside.size - 2][inside.stride - 1](
+                    sums, from + first_in_plane(p, depth, row) + inside.start(p.axes[2]), p.axes[2].size, columns);
+            } else {
+                std::fill_n(sums, columns, T(0));
+                for_each_source_row(p, depth, row, [&](Index line) {
+                    if (p.axes[2].kernel == 0) return add_windows(sums, from + line, p.axes[2]);
+                    for_each_tap(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
+                        loops.add_to(sums + first, from + line + offset, stride, count);
+                    });
                 });
-            });
-            const std::vector<T> by = divisors<T>(p, depth, row);
-            for (Index i = 0; i < columns; ++i) sums[i] /= by[static_cast<std::size_t>(i)];
+            }
+            loops.divide(sums, Divisors<T>::of_row(p, depth, row), divisors.of_column.data(), columns);
         });
     });
 }
@@ -141,18 +189,19 @@ void means_of_planes(const Pool& p, T* out, const T* in) {
 template <class T>
 void spread_over_planes(const Pool& p, T* in, const T* grad) {
     const Index columns = p.axes[2].results();
+    const Divisors<T> divisors(p);
     for_each_plane(p, [&](Index plane) {
+        const Scratch memory(static_cast<std::size_t>(columns) * sizeof(T));
+        T* parts = memory.as<T>();
         T* to = in + plane * in_plane(p);
         std::fill_n(to, in_plane(p), T(0));
         for_each_row(p, [&](Index depth, Index row, Index at) {
-            std::vector<T> parts = divisors<T>(p, depth, row);
-            for (Index i = 0; i < columns; ++i)
-                parts[static_cast<std::size_t>(i)] =
-                    grad[plane * out_plane(p) + at + i] / parts[static_cast<std::size_t>(i)];
+            std::copy_n(grad + plane * out_plane(p) + at, columns, parts);
+            Of<T>::loops().divide(parts, Divisors<T>::of_row(p, depth, row), divisors.of_column.data(), columns);
             for_each_source_row(p, depth, row, [&](Index line) {
                 for_each_run(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
-                    for (Index i = 0; i < count; ++i)
-                        to[line + offset + i * stride] += parts[static_cast<std::size_t>(first + i)];
+                    T* place = to + line + offset;
+                    for (Index i = 0; i < count; ++i) place[i * stride] += parts[first + i];
                 });
             });
         });

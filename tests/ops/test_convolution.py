@@ -151,6 +151,34 @@ def test_other_kernels_over_many_channels(kernel):
     check("conv2d", *values, kwargs={"padding": kernel[0] // 2}, second=False, rtol=1e-4, atol=3e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 3), (3, 2)], ids=str)
+@pytest.mark.parametrize("space", [(16, 16), (7, 50), (300, 210)], ids=str)
+def test_each_channel_by_itself(space, stride, dilation, dtype):
+    values = arrays(2, 5, 5, 5, dtype=dtype, space=space, kernel=(3, 3))
+    options = {"padding": 2, "stride": stride, "dilation": dilation, "groups": 5}
+    bounds = {"rtol": 1e-4, "atol": 5e-3} if dtype == "float32" else {"rtol": 1e-9, "atol": 1e-9}
+    check("conv2d", *values, kwargs=options, second=False, **bounds)
+    if space == (7, 50):
+        single = [sample(shape, dtype=dtype) for shape in ((2, 1, *space), (1, 1, 3, 3))]
+        check("conv2d", *single, kwargs={"stride": stride}, second=dtype == "float64", **bounds)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_each_channel_by_itself_keeps_what_is_not_finite_to_itself(stride):
+    """Rows are padded in memory: what lies beyond their end must not come in."""
+    x, weight = sample((1, 3, 6, 5), dtype="float32"), sample((3, 1, 2, 2), dtype="float32")
+    x[0, 1] = numpy.inf
+    x[0, :, 3, :2] = numpy.nan
+    results = []
+    for to in (module, reference):
+        tensors = [to.from_numpy(array.copy()).requires_grad_() for array in (x, weight)]
+        y = to.conv2d(*tensors, stride=stride, groups=3)
+        results.append([y, *to.autograd.grad(y.sum(), tensors)])
+    for ours, theirs in zip(*results, strict=True):
+        compare("not finite", ours, theirs, 1e-5, 1e-5)
+
+
 def test_groups_of_many_channels():
     values = arrays(2, 48, 36, 3, dtype="float32", space=(12, 11), kernel=(3, 3))
     check("conv2d", *values, kwargs={"padding": 1, "groups": 3}, second=False, rtol=1e-4, atol=3e-4)
@@ -204,7 +232,7 @@ def test_third_derivatives():
 @pytest.mark.beyond
 @pytest.mark.parametrize(
     ("channels", "results", "space", "stride"),
-    [(1, 8, (28, 28), 1), (32, 48, (14, 14), 1), (8, 40, (30, 31), 2), (32, 32, (1, 500), 1)],
+    [(1, 8, (28, 28), 1), (1, 1, (28, 28), 2), (32, 48, (14, 14), 1), (8, 40, (30, 31), 2), (32, 32, (1, 500), 1)],
     ids=str,
 )
 def test_same_bits_at_any_number_of_threads(channels, results, space, stride):

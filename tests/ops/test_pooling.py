@@ -55,7 +55,7 @@ def test_each_axis_has_its_own_numbers():
     check(F + "max_pool2d", x, (3, 2), (1, 3), (1, 0), (2, 1))
     check(F + "avg_pool2d", x, (3, 2), (1, 3), (1, 0))
     check(F + "adaptive_avg_pool2d", x, (3, None))
-    check(F + "adaptive_avg_pool2d", x, 1, node=False)  # there a mean
+    check(F + "adaptive_avg_pool2d", x, 1)
     check(F + "adaptive_max_pool2d", x, (None, 2))
     check(F + "max_pool2d", x, [2, 2], kwargs={"stride": []})
 

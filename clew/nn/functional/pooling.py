@@ -22,6 +22,14 @@ def _sizes(input: Tensor, output_size: Sizes, axes: int) -> list[int]:
     return [own if size is None else size for size, own in zip(given, input.shape[-axes:], strict=True)]
 
 
+def _adaptive_mean(input: Tensor, sizes: list[int], pool: Any) -> Tensor:
+    axes = len(sizes)
+    if sizes == [1] * axes and input.dim() in (axes + 1, axes + 2) and input.numel():
+        return input.mean(tuple(range(-axes, 0)), keepdim=True)
+    result: Tensor = pool(input, sizes)
+    return result
+
+
 def max_pool1d(
     input: Tensor,
     kernel_size: Numbers,
@@ -183,8 +191,7 @@ def avg_pool3d(
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover the input (N, C, L) or (C, L)."""
-    result: Tensor = _ops.adaptive_avg_pool1d(input, _sizes(input, output_size, 1))
-    return result
+    return _adaptive_mean(input, _sizes(input, output_size, 1), _ops.adaptive_avg_pool1d)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
@@ -195,8 +202,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover the input (N, C, H, W) or (C, H, W)."""
-    result: Tensor = _ops.adaptive_avg_pool2d(input, _sizes(input, output_size, 2))
-    return result
+    return _adaptive_mean(input, _sizes(input, output_size, 2), _ops.adaptive_avg_pool2d)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
@@ -207,8 +213,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover the input (N, C, D, H, W) or (C, D, H, W)."""
-    result: Tensor = _ops.adaptive_avg_pool3d(input, _sizes(input, output_size, 3))
-    return result
+    return _adaptive_mean(input, _sizes(input, output_size, 3), _ops.adaptive_avg_pool3d)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
