@@ -27,6 +27,7 @@ from .activation import (
     Tanhshrink,
     Threshold,
 )
+from .attention import MultiheadAttention
 from .container import ModuleDict, ModuleList, Sequential
 from .dropout import Dropout
 from .embedding import Embedding
@@ -48,6 +49,7 @@ from .normalization import LayerNorm
 from .parameter_container import ParameterDict, ParameterList
 from .recurrent import GRU, LSTM, RNN, RNNBase
 from .rnn import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from .transformer import TransformerEncoderLayer
 
 __all__ = [
     "CELU",
@@ -84,6 +86,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "ParameterDict",
@@ -104,5 +107,6 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "TransformerEncoderLayer",
     "Unflatten",
 ]
