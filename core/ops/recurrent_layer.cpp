@@ -9,6 +9,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/gemm.h"
+#include "core/kernels/tall_product.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
@@ -164,8 +165,7 @@ public:
         }
         if (call_.needs(kWeightInput)) {
             const Tensor& grad = result(kWeightInput) = empty(weight.sizes(), x.dtype());
-            multiply({grad, 0, columns, features, features}, {grads_, 0, rows, columns, row_, true},
-                     {x, 0, rows, features, features});
+            weight_gradient(grad.data(), {grads_.data(), columns, row_}, {x.data(), features, features}, rows, false);
         }
         if (call_.needs(kWeightHidden)) hidden_weights();
         if (call_.needs(kBiasInput) || call_.needs(kBiasHidden)) biases();
@@ -174,16 +174,24 @@ public:
 private:
     Tensor& result(Input i) { return call_.results[static_cast<std::size_t>(i)]; }
 
+    static char* place(const Tensor& x, std::int64_t element) {
+        return x.data() + element * static_cast<std::int64_t>(item_size(x.dtype()));
+    }
+    void weight_gradient(void* out, const kernels::TallMatrix& gates, const kernels::TallMatrix& source,
+                         std::int64_t rows, bool more) const {
+        kernels::tall_product(output_.dtype(), rows, gates, source, out, source.columns, more);
+    }
+
     // Rows [begin, end) of the weights, whose gates begin at column `first`.
     void hidden_weights(const Tensor& grad, std::int64_t begin, std::int64_t end, std::int64_t first) {
         const std::int64_t hidden = sizes_.hidden, batch = sizes_.batch, later = (sizes_.steps - 1) * batch;
         const std::int64_t first_step = reverse_ ? later : 0, other_steps = reverse_ ? 0 : batch;
-        const Part out{grad, begin * hidden, end - begin, hidden, hidden};
-        multiply(out, {grads_, first_step * row_ + first, batch, end - begin, row_, true},
-                 {inputs_[kFirstHidden], 0, batch, hidden, hidden});
-        if (later == 0) return;
-        multiply(out, {grads_, other_steps * row_ + first, later, end - begin, row_, true},
-                 {output_, (reverse_ ? batch : 0) * hidden, later, hidden, hidden}, 1);
+        const auto add = [&](const Tensor& states, std::int64_t state, std::int64_t row, std::int64_t rows, bool more) {
+            weight_gradient(place(grad, begin * hidden), {place(grads_, row * row_ + first), end - begin, row_},
+                            {place(states, state * hidden), hidden, hidden}, rows, more);
+        };
+        add(inputs_[kFirstHidden], 0, first_step, batch, false);
+        if (later > 0) add(output_, reverse_ ? batch : 0, other_steps, later, true);
     }
     void hidden_weights() {
         const Tensor& grad = result(kWeightHidden) = empty(inputs_[kWeightHidden].sizes(), output_.dtype());
