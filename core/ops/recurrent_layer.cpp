@@ -13,13 +13,14 @@
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/recurrent_composed.h"
 
 namespace clew {
 namespace {
 
 using kernels::RecurrentKind;
+using namespace recurrent;
 
-enum Input { kX, kFirstHidden, kFirstCell, kWeightInput, kWeightHidden, kBiasInput, kBiasHidden, kInputs };
 enum Output { kAll, kLastHidden, kLastCell, kGates, kCells, kOutputs };
 
 void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
@@ -54,11 +55,6 @@ void multiply(const Part& out, const Part& a, const Part& b, double beta = 0) {
     kernels::gemm(PartView(out), PartView(a), PartView(b), 1, beta);
 }
 
-struct LayerAttrs {
-    std::int64_t kind;  // RecurrentKind
-    bool reverse;
-};
-
 struct Sizes3 {
     std::int64_t steps, batch, features, hidden, held, weighed;
     std::int64_t rows() const { return steps * batch; }
@@ -85,61 +81,6 @@ kernels::RecurrentLayer layer_of(const LayerAttrs& attrs, const Sizes3& sizes, s
             output.data(),
             data_or_null(cells)};
 }
-
-// The layer in operations that record themselves; for derivatives of the derivative.
-class Composed {
-public:
-    Composed(std::span<const Tensor> inputs, const LayerAttrs& attrs)
-        : inputs_(inputs), attrs_(attrs), hidden_(inputs[kFirstHidden]), cell_(inputs[kFirstCell]) {
-        const std::int64_t steps = inputs[kX].size(0);
-        std::vector<Tensor> outputs(static_cast<std::size_t>(steps));
-        for (std::int64_t i = 0; i < steps; ++i) {
-            const std::int64_t at = attrs.reverse ? steps - 1 - i : i;
-            step(select(inputs[kX], 0, at));
-            outputs[static_cast<std::size_t>(at)] = hidden_;
-        }
-        output_ = stack(outputs, 0);
-    }
-    const Tensor& output() const { return output_; }
-    const Tensor& hidden() const { return hidden_; }
-    const Tensor& cell() const { return cell_; }
-
-private:
-    Tensor affine(const Tensor& x, Input weight, Input bias) const {
-        const Tensor product = matmul(x, t(inputs_[weight]));
-        return inputs_[bias] ? add(product, inputs_[bias]) : product;
-    }
-    void step(const Tensor& x) {
-        const Tensor from_input = affine(x, kWeightInput, kBiasInput),
-                     from_hidden = affine(hidden_, kWeightHidden, kBiasHidden);
-        const std::int64_t size = hidden_.size(1);
-        const auto gate = [size](const Tensor& all, int i) { return narrow(all, 1, i * size, size); };
-        switch (static_cast<RecurrentKind>(attrs_.kind)) {
-            case RecurrentKind::Lstm: {
-                const Tensor gates = add(from_input, from_hidden);
-                cell_ = add(mul(sigmoid(gate(gates, 1)), cell_), mul(sigmoid(gate(gates, 0)), tanh(gate(gates, 2))));
-                hidden_ = mul(sigmoid(gate(gates, 3)), tanh(cell_));
-                return;
-            }
-            case RecurrentKind::Gru: {
-                const auto both = [&](int i) { return sigmoid(add(gate(from_input, i), gate(from_hidden, i))); };
-                const Tensor fresh = tanh(add(gate(from_input, 2), mul(both(0), gate(from_hidden, 2))));
-                hidden_ = add(fresh, mul(both(1), sub(hidden_, fresh)));
-                return;
-            }
-            case RecurrentKind::Tanh:
-                hidden_ = tanh(add(from_input, from_hidden));
-                return;
-            case RecurrentKind::Relu:
-                hidden_ = relu(add(from_input, from_hidden));
-                return;
-        }
-    }
-
-    std::span<const Tensor> inputs_;
-    const LayerAttrs& attrs_;
-    Tensor hidden_, cell_, output_;
-};
 
 // The gradients that need no steps: of the input, the weights and the biases.
 class AroundSteps {
