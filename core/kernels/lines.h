@@ -36,13 +36,14 @@ inline Lines make_lines(std::span<const View> views, int axis) {
 }
 
 // Calls body(data, strides, count) for pieces of `count` lines, whose first elements are at data[k] + i * strides[k].
+// `chunk`: how many elements are worth another thread.
 template <class Body>
-void for_each_line(const Lines& lines, const Body& body) {
+void for_each_line(const Lines& lines, const Body& body, std::int64_t chunk = kChunk) {
     if (lines.count == 0 || lines.length == 0) return;
     constexpr std::int64_t kNeighbours = 128;  // below which lines side by side would waste what the cache loads
     // Several pieces for each thread, if there is work for more than one.
-    const bool few = lines.count * lines.length <= kChunk;
-    std::int64_t grain = (few ? kChunk : kChunk / 4) / lines.length;
+    const bool few = lines.count * lines.length <= chunk;
+    std::int64_t grain = (few ? chunk : chunk / 4) / lines.length;
     const std::int64_t least = lines.side_by_side ? kNeighbours : 1;
     if (grain < least) grain = least;
     parallel_for(lines.count, grain, [&](std::int64_t begin, std::int64_t end) { run(lines.plan, begin, end, body); });

@@ -6,9 +6,11 @@
 namespace clew::kernels {
 namespace {
 
+constexpr std::int64_t kSoftmaxChunk = kChunk / 8;  // an exponential takes as long as ten additions
+
 void run_lines(SoftmaxTable::Line line, SoftmaxTable::Columns columns, std::span<const View> views, int axis) {
     const Lines lines = make_lines(views, axis);
-    for_each_line(lines, [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
+    const auto piece = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
         const std::int64_t most = lines.side_by_side ? kSoftmaxColumns : 1;
         char* at[kMaxOperands];
         for (std::int64_t begin = 0; begin < count; begin += most) {
@@ -20,7 +22,8 @@ void run_lines(SoftmaxTable::Line line, SoftmaxTable::Columns columns, std::span
                 columns(at, lines.steps, lines.length, width);
             }
         }
-    });
+    };
+    for_each_line(lines, piece, kSoftmaxChunk);
 }
 
 void forward(bool log, const View& out, const View& in, int axis) {

@@ -9,16 +9,18 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/gemm.h"
+#include "core/kernels/tall_product.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/recurrent_composed.h"
 
 namespace clew {
 namespace {
 
 using kernels::RecurrentKind;
+using namespace recurrent;
 
-enum Input { kX, kFirstHidden, kFirstCell, kWeightInput, kWeightHidden, kBiasInput, kBiasHidden, kInputs };
 enum Output { kAll, kLastHidden, kLastCell, kGates, kCells, kOutputs };
 
 void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
@@ -53,11 +55,6 @@ void multiply(const Part& out, const Part& a, const Part& b, double beta = 0) {
     kernels::gemm(PartView(out), PartView(a), PartView(b), 1, beta);
 }
 
-struct LayerAttrs {
-    std::int64_t kind;  // RecurrentKind
-    bool reverse;
-};
-
 struct Sizes3 {
     std::int64_t steps, batch, features, hidden, held, weighed;
     std::int64_t rows() const { return steps * batch; }
@@ -85,61 +82,6 @@ kernels::RecurrentLayer layer_of(const LayerAttrs& attrs, const Sizes3& sizes, s
             data_or_null(cells)};
 }
 
-// The layer in operations that record themselves; for derivatives of the derivative.
-class Composed {
-public:
-    Composed(std::span<const Tensor> inputs, const LayerAttrs& attrs)
-        : inputs_(inputs), attrs_(attrs), hidden_(inputs[kFirstHidden]), cell_(inputs[kFirstCell]) {
-        const std::int64_t steps = inputs[kX].size(0);
-        std::vector<Tensor> outputs(static_cast<std::size_t>(steps));
-        for (std::int64_t i = 0; i < steps; ++i) {
-            const std::int64_t at = attrs.reverse ? steps - 1 - i : i;
-            step(select(inputs[kX], 0, at));
-            outputs[static_cast<std::size_t>(at)] = hidden_;
-        }
-        output_ = stack(outputs, 0);
-    }
-    const Tensor& output() const { return output_; }
-    const Tensor& hidden() const { return hidden_; }
-    const Tensor& cell() const { return cell_; }
-
-private:
-    Tensor affine(const Tensor& x, Input weight, Input bias) const {
-        const Tensor product = matmul(x, t(inputs_[weight]));
-        return inputs_[bias] ? add(product, inputs_[bias]) : product;
-    }
-    void step(const Tensor& x) {
-        const Tensor from_input = affine(x, kWeightInput, kBiasInput),
-                     from_hidden = affine(hidden_, kWeightHidden, kBiasHidden);
-        const std::int64_t size = hidden_.size(1);
-        const auto gate = [size](const Tensor& all, int i) { return narrow(all, 1, i * size, size); };
-        switch (static_cast<RecurrentKind>(attrs_.kind)) {
-            case RecurrentKind::Lstm: {
-                const Tensor gates = add(from_input, from_hidden);
-                cell_ = add(mul(sigmoid(gate(gates, 1)), cell_), mul(sigmoid(gate(gates, 0)), tanh(gate(gates, 2))));
-                hidden_ = mul(sigmoid(gate(gates, 3)), tanh(cell_));
-                return;
-            }
-            case RecurrentKind::Gru: {
-                const auto both = [&](int i) { return sigmoid(add(gate(from_input, i), gate(from_hidden, i))); };
-                const Tensor fresh = tanh(add(gate(from_input, 2), mul(both(0), gate(from_hidden, 2))));
-                hidden_ = add(fresh, mul(both(1), sub(hidden_, fresh)));
-                return;
-            }
-            case RecurrentKind::Tanh:
-                hidden_ = tanh(add(from_input, from_hidden));
-                return;
-            case RecurrentKind::Relu:
-                hidden_ = relu(add(from_input, from_hidden));
-                return;
-        }
-    }
-
-    std::span<const Tensor> inputs_;
-    const LayerAttrs& attrs_;
-    Tensor hidden_, cell_, output_;
-};
-
 // The gradients that need no steps: of the input, the weights and the biases.
 class AroundSteps {
 public:
@@ -164,8 +106,7 @@ public:
         }
         if (call_.needs(kWeightInput)) {
             const Tensor& grad = result(kWeightInput) = empty(weight.sizes(), x.dtype());
-            multiply({grad, 0, columns, features, features}, {grads_, 0, rows, columns, row_, true},
-                     {x, 0, rows, features, features});
+            weight_gradient(grad.data(), {grads_.data(), columns, row_}, {x.data(), features, features}, rows, false);
         }
         if (call_.needs(kWeightHidden)) hidden_weights();
         if (call_.needs(kBiasInput) || call_.needs(kBiasHidden)) biases();
@@ -174,16 +115,24 @@ public:
 private:
     Tensor& result(Input i) { return call_.results[static_cast<std::size_t>(i)]; }
 
+    static char* place(const Tensor& x, std::int64_t element) {
+        return x.data() + element * static_cast<std::int64_t>(item_size(x.dtype()));
+    }
+    void weight_gradient(void* out, const kernels::TallMatrix& gates, const kernels::TallMatrix& source,
+                         std::int64_t rows, bool more) const {
+        kernels::tall_product(output_.dtype(), rows, gates, source, out, source.columns, more);
+    }
+
     // Rows [begin, end) of the weights, whose gates begin at column `first`.
     void hidden_weights(const Tensor& grad, std::int64_t begin, std::int64_t end, std::int64_t first) {
         const std::int64_t hidden = sizes_.hidden, batch = sizes_.batch, later = (sizes_.steps - 1) * batch;
         const std::int64_t first_step = reverse_ ? later : 0, other_steps = reverse_ ? 0 : batch;
-        const Part out{grad, begin * hidden, end - begin, hidden, hidden};
-        multiply(out, {grads_, first_step * row_ + first, batch, end - begin, row_, true},
-                 {inputs_[kFirstHidden], 0, batch, hidden, hidden});
-        if (later == 0) return;
-        multiply(out, {grads_, other_steps * row_ + first, later, end - begin, row_, true},
-                 {output_, (reverse_ ? batch : 0) * hidden, later, hidden, hidden}, 1);
+        const auto add = [&](const Tensor& states, std::int64_t state, std::int64_t row, std::int64_t rows, bool more) {
+            weight_gradient(place(grad, begin * hidden), {place(grads_, row * row_ + first), end - begin, row_},
+                            {place(states, state * hidden), hidden, hidden}, rows, more);
+        };
+        add(inputs_[kFirstHidden], 0, first_step, batch, false);
+        if (later > 0) add(output_, reverse_ ? batch : 0, other_steps, later, true);
     }
     void hidden_weights() {
         const Tensor& grad = result(kWeightHidden) = empty(inputs_[kWeightHidden].sizes(), output_.dtype());

@@ -27,6 +27,7 @@ from .activation import (
     Tanhshrink,
     Threshold,
 )
+from .attention import MultiheadAttention
 from .batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -79,6 +80,7 @@ from .pooling import (
 )
 from .recurrent import GRU, LSTM, RNN, RNNBase
 from .rnn import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from .transformer import TransformerEncoderLayer
 
 __all__ = [
     "CELU",
@@ -140,6 +142,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "ParameterDict",
@@ -160,5 +163,6 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "TransformerEncoderLayer",
     "Unflatten",
 ]
