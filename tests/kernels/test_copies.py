@@ -109,6 +109,7 @@ def test_pieces_of_long_arrays(torch, random, bits_at_any_thread_count, count, o
     assert whole[count // 2 :].tobytes() == a[count // 2 :].exp().numpy().tobytes()
 
 
+@pytest.mark.beyond  # PyTorch works out some elements in float32
 @pytest.mark.parametrize("count", [0, 1, 100, 4096, 4097, 70_000, 200_001])
 def test_progressions(torch, bits_at_any_thread_count, count):
     assert numpy.array_equal(bits_at_any_thread_count(lambda: torch.arange(count)), numpy.arange(count))

@@ -57,6 +57,7 @@ def test_roundings(random, low, high):
     assert number.tobytes() == (clew.from_numpy(base) ** clew.full((200_000,), 3.5)).numpy().tobytes()
 
 
+@pytest.mark.beyond
 @pytest.mark.parametrize("count", [1, 5, 16, 17, 255, 256, 257, 1000, 40_001])
 def test_however_it_is_cut(torch, random, bits_at_any_thread_count, count):
     x = torch.from_numpy(random.uniform(0.1, 9, 2 * count).astype("float32"))
