@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from conftest import placed
+from places import placed
 
 LENGTHS = [1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 1023, 1024, 1025, 2049, 5000]
 DTYPES = ["float32", "float64", "int32", "int64", "uint8", "bool"]

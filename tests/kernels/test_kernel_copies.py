@@ -4,7 +4,7 @@ import itertools
 
 import numpy
 import pytest
-from conftest import placed
+from places import placed
 
 SIDES = [1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 130]
 DTYPES = ["float32", "float64", "int32", "int64", "uint8", "bool"]
