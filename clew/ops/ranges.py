@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from ._options import check_options, made
+from ._options import check_options, checked_dtype, made
 from .creation import as_number
 
 __all__ = ["arange", "linspace", "logspace"]
@@ -38,6 +38,10 @@ def arange(
     >>> clew.arange(1, 10, 4)
     tensor([1, 5, 9])
     """
+    plain = start is end is step is out is layout is device is None and not (pin_memory or requires_grad)
+    if plain and len(given) == 1 and type(given[0]) is int:  # the usual call, which must not take long
+        counted: Tensor = _ops._arange(0, given[0], 1, _INT64 if dtype is None else checked_dtype("arange", dtype))
+        return counted
     check_options("arange", layout, device, pin_memory)
     if len(given) == 1 and end is None:
         end = given[0]

@@ -61,16 +61,17 @@ void columns(Accumulator* high, double* low, const char* in, int64_t row_stride,
         const int64_t end = rows - begin < kRowGroup ? rows : begin + kRowGroup;
         for (int64_t j = 0; j < width; ++j) block[j] = Op::template identity<Block>();
         int64_t i = begin;
-        for (; i + 4 <= end; i += 4) {
-            const T* a = reinterpret_cast<const T*>(in + i * row_stride);
-            const T* b = reinterpret_cast<const T*>(in + (i + 1) * row_stride);
-            const T* c = reinterpret_cast<const T*>(in + (i + 2) * row_stride);
-            const T* d = reinterpret_cast<const T*>(in + (i + 3) * row_stride);
+        for (; i + 8 <= end; i += 8) {
+            const auto row_at = [&](int64_t k) { return reinterpret_cast<const T*>(in + (i + k) * row_stride); };
+            const T *a = row_at(0), *b = row_at(1), *c = row_at(2), *d = row_at(3);
+            const T *e = row_at(4), *f = row_at(5), *g = row_at(6), *h = row_at(7);
             CLEW_VECTORISE
             for (int64_t j = 0; j < width; ++j) {
                 const double center = centers[j];
-                const Block first = step<Op>(step<Op>(block[j], a[j], center), b[j], center);
-                block[j] = step<Op>(step<Op>(first, c[j], center), d[j], center);
+                Block value = step<Op>(step<Op>(block[j], a[j], center), b[j], center);
+                value = step<Op>(step<Op>(value, c[j], center), d[j], center);
+                value = step<Op>(step<Op>(value, e[j], center), f[j], center);
+                block[j] = step<Op>(step<Op>(value, g[j], center), h[j], center);
             }
         }
         for (; i < end; ++i) {
