@@ -94,13 +94,14 @@ def ratio(row: Row, rival: str) -> float | None:
 
 
 def peak_of(row: Row, rows: Iterable[Row], amount: str) -> float | None:
-    """``amount`` a nanosecond that the machine does: in this row, or (without a C compiler) the best of all there."""
-    own = best(row, "machine")
-    if own is not None:
-        return float(row["facts"][amount]) / own
+    """The most of ``amount`` a nanosecond that the machine did under so many threads, in any row of the group.
+
+    Where it could not be measured (there is no C compiler): the most that any library did.
+    """
     same = [r for r in rows if r["group"] == row["group"] and r["threads"] == row["threads"]]
-    rates = [r["facts"][amount] / t for r in same for name in r["results"] if (t := best(r, name)) is not None]
-    return max(rates, default=None)
+    machine = [r["facts"][amount] / t for r in same if (t := best(r, "machine")) is not None]
+    anyone = [r["facts"][amount] / t for r in same for name in r["results"] if (t := best(r, name)) is not None]
+    return max(machine or anyone, default=None)
 
 
 def bar_of(row: Row, rival: str) -> Bar | None:
