@@ -16,6 +16,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "core/base/error.h"
 
@@ -120,7 +121,8 @@ public:
     bool run(Job& job, int helpers) {
         std::unique_lock user(in_use_, std::try_to_lock);
         if (!user.owns_lock()) return false;
-        while (workers_ < helpers && start_worker()) ++workers_;
+        while (static_cast<int>(workers_.size()) < helpers && start_worker()) keep_from_ = -1;
+        keep_workers_from_my_cpu();
         job_ = &job;
         finished_.store(0, std::memory_order_relaxed);
         tickets_.store(helpers);
@@ -149,12 +151,30 @@ private:
         pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are for the threads of the user
         bool started = true;
         try {
-            std::thread([this] { serve(); }).detach();
+            workers_.reserve(workers_.size() + 1);
+            std::thread worker([this] { serve(); });
+            workers_.push_back(worker.native_handle());
+            worker.detach();
         } catch (const std::system_error&) {
             started = false;  // no more threads to be had: those there are do the work
         }
         pthread_sigmask(SIG_SETMASK, &old, nullptr);
         return started;
+    }
+
+    // The kernel likes to wake a worker where the caller runs, and leaves it there, waiting, while the other core has
+    // nothing to do: a product of 512 x 512 then takes as long with two threads as with one. So workers may run
+    // anywhere but there.
+    void keep_workers_from_my_cpu() {
+#if defined(__linux__)
+        const int cpu = sched_getcpu();
+        if (cpu < 0 || cpu == keep_from_) return;
+        keep_from_ = cpu;
+        cpu_set_t allowed;
+        if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+        if (CPU_COUNT(&allowed) > 1) CPU_CLR(cpu, &allowed);
+        for (const pthread_t worker : workers_) pthread_setaffinity_np(worker, sizeof(allowed), &allowed);
+#endif
     }
 
     void serve() {
@@ -191,7 +211,8 @@ private:
     std::condition_variable wake_, done_;
     int calls_ = 0;  // of sleepers that have not woken yet; by mutex_
     Job* job_ = nullptr;
-    int workers_ = 0;
+    std::vector<pthread_t> workers_;
+    int keep_from_ = -1;                        // the CPU that workers keep away from
     alignas(64) std::atomic<int> tickets_{0};   // workers that may still join the job
     alignas(64) std::atomic<int> finished_{0};  // workers that joined it and are through
     std::atomic<int> asleep_{0};

