@@ -48,6 +48,7 @@ struct EngineOps {
     Tensor (*clone)(const Tensor&);
     Tensor (*ones_like)(const Tensor&);
     void (*add_in_place)(const Tensor& into, const Tensor& value);  // no history
+    void (*copy_into)(const Tensor& into, const Tensor& value);     // no history
     bool (*all_finite)(const Tensor&);
     Tensor (*as_strided)(const Tensor&, const Layout& layout, std::int64_t offset);
     Tensor (*as_strided_scatter)(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset);

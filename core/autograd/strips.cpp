@@ -8,7 +8,6 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
 #include "core/base/threads.h"
-#include "core/kernels/copy.h"
 
 namespace clew {
 
@@ -107,8 +106,7 @@ void run_strips(std::span<StripNode> nodes, std::span<StripExit> exits, Tensor g
         const StripGuard guard(strip);
         nodes[0].gradient = strip.of(gradient);
         for (StripNode& node : nodes) run_node(nodes, exits, node, strip.layout);
-        for (StripExit& exit : exits)
-            kernels::copy(strip.of(exit.whole).view(), std::exchange(exit.strip, Tensor()).view());
+        for (StripExit& exit : exits) engine_ops.copy_into(strip.of(exit.whole), std::exchange(exit.strip, Tensor()));
         runtime.check_interrupt();
     }
 }

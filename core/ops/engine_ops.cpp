@@ -1,6 +1,7 @@
 // Lends the engine the operations that it needs (see autograd/leaf.h).
 #include "core/autograd/leaf.h"
 #include "core/kernels/arithmetic.h"
+#include "core/kernels/copy.h"
 #include "core/kernels/elementwise.h"
 #include "core/ops/functions.h"
 
@@ -30,6 +31,7 @@ struct Lend {
             .clone = clone,
             .ones_like = ones_like,
             .add_in_place = add_in_place,
+            .copy_into = [](const Tensor& into, const Tensor& value) { kernels::copy(into.view(), value.view()); },
             .all_finite = all_finite,
             .as_strided = [](const Tensor& x, const Layout& layout,
                              std::int64_t offset) { return as_strided(x, layout.shape(), layout.steps(), offset); },

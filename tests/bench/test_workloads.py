@@ -32,12 +32,7 @@ def check(workload: Workload) -> None:
 
 @pytest.mark.parametrize("workload", SMALL, ids=lambda w: w.name)
 def test_results_are_equal(workload: Workload) -> None:
-    try:
-        check(workload)
-    except AttributeError as error:
-        if "clew.nn" not in str(error):
-            raise
-        pytest.skip(f"not there yet: {error}")
+    check(workload)
 
 
 @pytest.mark.parametrize("workload", SWEPT, ids=lambda w: w.name)
