@@ -39,7 +39,8 @@ class Rival:
         return workload.has(self.method)
 
     def is_installed(self) -> bool:
-        return importlib.util.find_spec(self.module) is not None
+        spec = importlib.util.find_spec(self.module)
+        return spec is not None and spec.origin is not None  # without origin: just a folder of that name
 
     def environment(self, threads: int) -> dict[str, str]:
         """The variables of its process: the same thread settings for all, XLA's own for JAX."""

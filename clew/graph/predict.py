@@ -7,6 +7,9 @@ same line and shapes (the layers of a loop) once together. Then the whole backwa
 the engine's order: which gradients wait, which are added in place, what each node frees when it has run. The prediction
 itself never needs more than one rule at a time.
 
+Where gradients of several megabytes pass through elementwise operations, the engine takes them strip by strip and never
+has the ones between whole (Note [Strips]): it then needs less than is predicted.
+
 Python that runs inside a backward (custom functions, hooks, what saved_tensors_hooks unpack) is not run: a custom
 function is taken to give fresh gradients and to need nothing else.
 """

@@ -6,6 +6,8 @@
 #include "core/autograd/engine.h"
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/run.h"
 #include "core/autograd/saved.h"
 #include "core/base/threads.h"
 
@@ -44,6 +46,7 @@ private:
 
 void run_node(std::span<StripNode> nodes, std::span<StripExit> exits, StripNode& at, const LayoutRef& layout) {
     Node& node = *at.node;
+    const RuleGuard guard(node);
     std::vector<Tensor> results(node.edge_count);
     Tensor gradient = std::move(at.gradient);
     BackwardCall call{node, std::span<Tensor>(&gradient, 1), results, at.wants};
@@ -94,6 +97,7 @@ void run_strips(std::span<StripNode> nodes, std::span<StripExit> exits, Tensor g
     const std::int64_t count = gradient.numel();
     const std::int64_t length = strip_bytes() / static_cast<std::int64_t>(item_size(gradient.dtype()));
     for (StripExit& exit : exits) {
+        const RuleGuard guard(*exit.from);
         // The first may be written over what arrived: a strip of that has been read when its place is written.
         const bool reuses = &exit == exits.data() && is_unshared(gradient);
         const Layout& layout = *exit.child->outputs()[exit.output].layout;
@@ -109,6 +113,79 @@ void run_strips(std::span<StripNode> nodes, std::span<StripExit> exits, Tensor g
         for (StripExit& exit : exits) engine_ops.copy_into(strip.of(exit.whole), std::exchange(exit.strip, Tensor()));
         runtime.check_interrupt();
     }
+}
+
+// Which nodes the gradient that waits at this one can pass through in strips: those that get all their gradients from
+// others of the run, as long as they would be next.
+std::vector<StripNode> Run::strip_nodes(std::uint32_t index) {
+    constexpr std::size_t kMost = 64;
+    const Tensor& gradient = entries_[index].gradient;
+    std::vector<StripNode> nodes;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> reached;  // entries, and how many gradients come from the run
+    const std::uint64_t after = ready_.empty() ? 0 : entries_[ready_.front()].node->sequence;
+    const auto joins = [&](std::uint32_t i, std::uint32_t count) {
+        const Entry& entry = entries_[i];
+        return entry.waiting == count && entry.needed && entry.capture < 0 && !entry.gradient && !entry.others &&
+               entry.node->sequence > after && fits_strips(*entry.node, gradient);
+    };
+    while (nodes.size() < kMost) {
+        Node& node = *entries_[index].node;
+        nodes.push_back({&node, wants(node)});
+        for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+            if (node.edge_nodes()[i] == nullptr) continue;
+            const std::uint32_t child = find(node.edge_nodes()[i]) - 1;
+            const auto at = std::find_if(reached.begin(), reached.end(), [&](auto& r) { return r.first == child; });
+            if (at == reached.end())
+                reached.emplace_back(child, 1);
+            else
+                ++at->second;
+        }
+        auto next = reached.end();
+        for (auto r = reached.begin(); r != reached.end(); ++r)
+            if (joins(r->first, r->second) &&
+                (next == reached.end() || entries_[r->first].node->sequence > entries_[next->first].node->sequence))
+                next = r;
+        if (next == reached.end()) break;
+        index = next->first;
+        reached.erase(next);
+    }
+    return nodes;
+}
+
+bool Run::evaluate_in_strips(std::uint32_t index) {
+    Entry& entry = entries_[index];
+    if (grad_enabled() || mode(kAnomaly) || !entry.gradient || !entry.needed || entry.capture >= 0 ||
+        !can_be_cut(entry.gradient) || !fits_strips(*entry.node, entry.gradient))
+        return false;
+    std::vector<StripNode> nodes = strip_nodes(index);
+    if (nodes.size() < 2) return false;
+    std::vector<StripExit> exits;
+    const auto target_of = [&](const Node* from, Node* child, std::uint32_t output) {
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            if (nodes[i].node == child) return static_cast<int>(i);
+        std::size_t i = 0;
+        while (i < exits.size() && !(exits[i].child == child && exits[i].output == output)) ++i;
+        if (i == exits.size()) exits.push_back({child, output, from});
+        return -1 - static_cast<int>(i);
+    };
+    for (StripNode& at : nodes)
+        for (std::uint32_t i = 0; i < at.node->edge_count; ++i)
+            at.targets.push_back(
+                (at.wants >> i) & 1 ? target_of(at.node, at.node->edge_nodes()[i], at.node->edge_indices()[i]) : 0);
+    run_strips(nodes, exits, std::move(entry.gradient));
+    for (StripExit& exit : exits)
+        add_gradient(entries_[find(exit.child) - 1].output(exit.output), std::move(exit.whole));
+    for (const StripNode& at : nodes) {
+        if (!request_.keep_graph) release_saved(*at.node, result_.release);
+        for (std::uint32_t i = 0; i < at.node->edge_count; ++i) {
+            Node* child = at.node->edge_nodes()[i];
+            if (child == nullptr) continue;
+            const bool inside =
+                std::any_of(nodes.begin(), nodes.end(), [&](const StripNode& other) { return other.node == child; });
+            if (!inside) arrived(find(child) - 1);
+        }
+    }
+    return true;
 }
 
 }  // namespace clew

@@ -33,6 +33,7 @@ inline Tensor in_strip(Tensor tensor) { return strip_under_way ? strip_under_way
 struct StripExit {
     Node* child;
     std::uint32_t output;
+    const Node* from;  // the first that sends there
     Tensor whole{}, strip{};
 };
 

@@ -87,6 +87,16 @@ def test_each_byte_is_told_under_its_forward_line():
     assert [(share.place.line, share.nbytes) for share in gradient] == [(line_of("makes z"), 4000)]
 
 
+def test_strips_of_large_gradients_are_told_under_their_forward_lines():
+    x = clew.ones(1_200_000, requires_grad=True)  # more than 4 MiB: Note [Strips]
+    with clew.memory.timeline() as t:
+        y = x.exp()  # makes large y
+        z = (y * 2.0).tanh()
+        z.sum().backward()
+    gradient = [share for share in t.at_end() if share.phase == "backward"]
+    assert [(share.place.line, share.nbytes) for share in gradient] == [(line_of("makes large y"), 4_800_000)]
+
+
 def test_modules_are_named():
     model = nn.Sequential(nn.Linear(20, 30), nn.Sequential(nn.Tanh()))
     with clew.memory.timeline() as t:
