@@ -186,8 +186,7 @@ PyObject* root_of(PyObject* array) {  // borrowed while `array` lives
             return array;
         }
         Py_DECREF(base);  // its owner keeps it alive
-        if (!as_tensor(base) && !PyMemoryView_Check(base) && !is_array(base))
-            return array;
+        if (!as_tensor(base) && !PyMemoryView_Check(base) && !is_array(base)) return array;
         array = base;
     }
 }
