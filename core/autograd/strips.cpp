@@ -18,6 +18,7 @@ thread_local constinit const Strip* strip_under_way = nullptr;
 namespace {
 
 constexpr std::int64_t kWorthIt = std::int64_t{4} << 20;  // bytes: more than stays in a cache from rule to rule
+constexpr std::uint32_t kMostInputs = 4;
 // Bytes of a strip. One thread keeps all in its second-level cache; several must have enough to share out.
 std::int64_t strip_bytes() { return num_threads() == 1 ? 128 << 10 : std::int64_t{256 << 10} * num_threads(); }
 
@@ -47,7 +48,8 @@ private:
 void run_node(std::span<StripNode> nodes, std::span<StripExit> exits, StripNode& at, const LayoutRef& layout) {
     Node& node = *at.node;
     const RuleGuard guard(node);
-    std::vector<Tensor> results(node.edge_count);
+    Tensor few[kMostInputs];
+    const std::span<Tensor> results(few, node.edge_count);
     Tensor gradient = std::move(at.gradient);
     BackwardCall call{node, std::span<Tensor>(&gradient, 1), results, at.wants};
     node.kind->backward(call);
@@ -77,8 +79,9 @@ bool fits_strips(Node& node, const Tensor& gradient) {
     const auto like_it = [&](const Layout& layout) {
         return layout.contiguous && same_sizes(layout.shape(), gradient.sizes());
     };
-    if (!node.kind->elementwise || node.extras || node.has(Node::kPython) || node.output_count != 1 ||
-        node.output_dtypes()[0] != gradient.dtype() || !same_sizes(node.outputs()[0].layout->shape(), gradient.sizes()))
+    if (!node.kind->elementwise || node.edge_count > kMostInputs || node.extras || node.has(Node::kPython) ||
+        node.output_count != 1 || node.output_dtypes()[0] != gradient.dtype() ||
+        !same_sizes(node.outputs()[0].layout->shape(), gradient.sizes()))
         return false;
     for (std::uint32_t i = 0; i < node.edge_count; ++i) {
         Node* child = node.edge_nodes()[i];
