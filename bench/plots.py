@@ -89,7 +89,7 @@ def ratios(rows: Sequence[Row], folder: str) -> str | None:
     axes.set_xticks([0.5, 1, 2, 5, 10, 20, 50], ["0.5", "1", "2", "5", "10", "20", "50"])
     axes.minorticks_off()
     axes.axvline(1, color="#777777", linewidth=0.8)
-    axes.set_xlabel("how many times PyTorch's time is clew's")
+    axes.set_xlabel("how many times as long PyTorch takes")
     axes.legend(loc="lower right", fontsize=8, frameon=False)
     _plain_grid(axes)
     return _finish(figure, folder, "ratios.svg")
