@@ -1,5 +1,7 @@
 #include "core/kernels/conv_loops.h"
 
+#include "core/kernels/vectors.h"
+
 // A tile's sums stay in registers while the terms run; each step loads the vectors of b and one element of a for each
 // row. Here a * b + c may be one fused instruction, as in small_gemm.isa.cpp.
 #ifndef __clang__
@@ -11,25 +13,10 @@ namespace {
 
 using Index = std::int64_t;
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-constexpr int kRows = 14;  // 28 sums, two vectors of b and one element of a in 32 registers
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-constexpr int kRows = 6;  // 16 registers
-#else
-constexpr int kVectorBytes = 16;
-constexpr int kRows = 6;
-#endif
+// 28 sums, two vectors of b and one element of a in 32 registers; or what fits 16.
+constexpr int kRows = kVectorBytes == 64 ? 14 : 6;
 static_assert(kRows <= kMostTileRows);
 
-template <class T>
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
-template <class T>
-struct VectorOf {
-    typedef T type __attribute__((vector_size(kVectorBytes)));
-    typedef T loose __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));  // at any address
-};
 template <class T>
 using Vector = typename VectorOf<T>::type;
 

@@ -1,5 +1,7 @@
 #include "core/kernels/depthwise_loops.h"
 
+#include "core/kernels/vectors.h"
+
 // Here too a * b + c may be one fused instruction: see conv_loops.isa.cpp.
 #ifndef __clang__
 #pragma GCC optimize("fp-contract=fast")
@@ -10,21 +12,6 @@ namespace {
 
 using Index = std::int64_t;
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
-template <class T>
-constexpr Index kLanes = kVectorBytes / static_cast<Index>(sizeof(T));
-template <class T>
-struct VectorOf {
-    typedef T type __attribute__((vector_size(kVectorBytes)));
-    typedef T loose __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));  // at any address
-};
 template <class T>
 [[gnu::always_inline]] inline typename VectorOf<T>::type load(const T* from) {
     return *reinterpret_cast<const typename VectorOf<T>::loose*>(from);

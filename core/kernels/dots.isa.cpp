@@ -1,5 +1,7 @@
 #include "core/kernels/dots.h"
 
+#include "core/kernels/vectors.h"
+
 // Note [Sums along memory]
 // A tile of up to 4 lines by 4 keeps one vector of partial sums for each pair, a smaller one several, since one fused
 // instruction has to wait for the one before it. The lanes are added up at the end. a * b + c may be fused here.
@@ -11,22 +13,6 @@ namespace clew::kernels {
 namespace {
 
 using Index = int64_t;
-
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
-template <class T>
-struct VectorOf {
-    typedef T type __attribute__((vector_size(kVectorBytes)));
-    typedef T loose __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
-};
-template <class T>
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 
 template <class T, int Count>
 struct Few {

@@ -1,5 +1,7 @@
 #include "core/kernels/packed_gemm.h"
 
+#include "core/kernels/vectors.h"
+
 // Note [Tiles]
 // With 32 vector registers a tile has 12 rows by 2 vectors: 24 sums, two vectors of b, and single elements of a that
 // come straight from memory. With 16 registers it has 6 rows. That is 98 % of the machine's peak while the panels stay
@@ -13,31 +15,17 @@ namespace {
 
 using Index = int64_t;
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kRows = 12;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32, kRows = 6;
-#else
-constexpr int kVectorBytes = 16, kRows = 6;
-#endif
+constexpr int kRows = kVectorBytes == 64 ? 12 : 6;  // 32 vector registers, or 16
 constexpr int kVectors = 2;
 
 template <class T>
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
-template <class T>
 constexpr int kColumns = kVectors * kLanes<T>;
-
-template <class T, int Bytes>
-struct VectorOf {
-    typedef T type __attribute__((vector_size(Bytes)));
-    typedef T loose __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));  // at any address
-};
 
 // to[i][c] = alpha * (a @ b)[i][c] + beta * to[i][c], for a tile of Rows x Vectors vectors.
 template <class T, int Rows, int Vectors>
 [[gnu::noinline]] void tile(Index k, const T* a, const T* b, T* to, Index row_stride, T alpha, T beta) {
-    using Vector = typename VectorOf<T, kVectorBytes>::type;
-    using Loose = typename VectorOf<T, kVectorBytes>::loose;
+    using Vector = typename VectorOf<T>::type;
+    using Loose = typename VectorOf<T>::loose;
     Vector sums[Rows][Vectors] = {};
 #pragma GCC unroll 2
     for (Index step = 0; step < k; ++step) {

@@ -1,5 +1,7 @@
 #include "core/kernels/panels.h"
 
+#include "core/kernels/vectors.h"
+
 // Note [Panels]
 // As in Note [Small products], but b is packed once for many products, so that all its loads follow each other, and a
 // tile of the result may be as tall as there are registers: 8 rows of a panel's 128 bytes with AVX-512.
@@ -14,22 +16,9 @@ namespace {
 
 using Index = std::int64_t;
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kTileRows = 8, kTileVectors = 2;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32, kTileRows = 6, kTileVectors = 2;
-#else
-constexpr int kVectorBytes = 16, kTileRows = 6, kTileVectors = 2;
-#endif
+constexpr int kTileRows = kVectorBytes == 64 ? 8 : 6, kTileVectors = 2;
 constexpr int kTilesInPanel = static_cast<int>(kPanelBytes) / (kVectorBytes * kTileVectors);
 
-template <class T>
-struct VectorOf {
-    typedef T type __attribute__((vector_size(kVectorBytes)));
-    typedef T loose __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));  // at any address
-};
-template <class T>
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 template <class T>
 constexpr int kWidth = static_cast<int>(panel_width<T>);
 

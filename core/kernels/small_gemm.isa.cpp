@@ -1,5 +1,7 @@
 #include "core/kernels/small_gemm.h"
 
+#include "core/kernels/vectors.h"
+
 // Note [Small products]
 // Nothing is packed. The result is made in tiles of up to 12 rows by 2 vectors, whose sums stay in registers while k
 // runs: each step loads two vectors of b and single elements of a. So b and out want their columns side by side, a may
@@ -7,7 +9,7 @@
 // other way is first packed into a buffer on the stack. What is left of the columns goes to narrower and narrower
 // vectors, at last to single columns; what is left of the rows to lower tiles.
 //
-// Here alone a * b + c may be one fused instruction: it is twice as fast.
+// Here, and in the other loops of products, a * b + c may be one fused instruction: it is twice as fast.
 #ifndef __clang__
 #pragma GCC optimize("fp-contract=fast")
 #endif
@@ -17,22 +19,11 @@ namespace {
 
 using Index = std::int64_t;
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kRows = 12;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32, kRows = 6;
-#else
-constexpr int kVectorBytes = 16, kRows = 6;
-#endif
-constexpr int kNarrowest = 16;     // bytes of a vector: what is narrower goes by single columns
-constexpr Index kPackedRows = 64;  // of b, at a time
-constexpr Index kPaddedRows = 96;  // of the result, at a time
+constexpr int kRows = kVectorBytes == 64 ? 12 : 6;  // 32 vector registers, or 16
+constexpr int kNarrowest = 16;                      // bytes of a vector: what is narrower goes by single columns
+constexpr Index kPackedRows = 64;                   // of b, at a time
+constexpr Index kPaddedRows = 96;                   // of the result, at a time
 
-template <class T, int Bytes>
-struct VectorOf {
-    typedef T type __attribute__((vector_size(Bytes)));
-    typedef T loose __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));  // at any address
-};
 template <class T>
 struct VectorOf<T, sizeof(T)> {  // one lane: the compiler keeps a "vector" of one in memory
     using type = T;
