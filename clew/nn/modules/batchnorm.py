@@ -8,17 +8,13 @@ import clew
 from clew import Tensor
 
 from .. import functional as F
-from .. import init
-from ..parameter import Parameter
-from .module import Module
+from .normalization import ScaleAndShift
 
 
-class _NormBase(Module):
+class _NormBase(ScaleAndShift):
     """Scale, shift and running statistics of channels."""
 
     ranks: ClassVar[tuple[int, ...]]  # that an input may have
-    weight: Parameter | None
-    bias: Parameter | None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -38,9 +34,7 @@ class _NormBase(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        for name, wanted in [("weight", affine), ("bias", affine and bias)]:
-            data = clew.empty(num_features, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if data is None else Parameter(data))
+        self._make_parameters(num_features, affine, bias, device, dtype)
         for name in ("running_mean", "running_var"):
             kept = clew.empty(num_features, device=device, dtype=dtype) if track_running_stats else None
             self.register_buffer(name, kept)
@@ -57,10 +51,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Scale by one, shift by zero, no batch seen."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_rank(self, input: Tensor) -> None:
         if input.dim() not in self.ranks:
@@ -185,7 +176,7 @@ class InstanceNorm3d(_InstanceNorm):
     ranks = (4, 5)
 
 
-class GroupNorm(Module):
+class GroupNorm(ScaleAndShift):
     """Normalises groups of channels of each sample: see `clew.nn.functional.group_norm`.
 
     Args:
@@ -198,9 +189,6 @@ class GroupNorm(Module):
     >>> clew.nn.GroupNorm(2, 4)(clew.ones(3, 4, 5)).shape == (3, 4, 5)
     True
     """
-
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -217,17 +205,8 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        for name, wanted in [("weight", affine), ("bias", affine and bias)]:
-            data = clew.empty(num_channels, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if data is None else Parameter(data))
+        self._make_parameters(num_channels, affine, bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Scale by one, shift by zero."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

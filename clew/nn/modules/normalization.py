@@ -14,7 +14,26 @@ from ..parameter import Parameter
 from .module import Module
 
 
-class LayerNorm(Module):
+class ScaleAndShift(Module):
+    """What all normalisation layers have: a learned scale and shift, or none."""
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def _make_parameters(self, shape: int | tuple[int, ...], affine: bool, bias: bool, device: Any, dtype: Any) -> None:
+        for name, wanted in [("weight", affine), ("bias", affine and bias)]:
+            data = clew.empty(shape, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, None if data is None else Parameter(data))
+
+    def reset_parameters(self) -> None:
+        """Scale by one, shift by zero."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(ScaleAndShift):
     """Normalises the last dimensions of each sample to mean 0 and variance 1, then scales and shifts.
 
     Layer normalization (Ba et al., https://arxiv.org/abs/1607.06450).
@@ -30,9 +49,6 @@ class LayerNorm(Module):
     tensor([[-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
     """
 
-    weight: Parameter | None
-    bias: Parameter | None
-
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -46,17 +62,8 @@ class LayerNorm(Module):
         sizes = normalized_shape if isinstance(normalized_shape, Sequence) else [operator.index(normalized_shape)]
         self.normalized_shape = tuple(sizes)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        for name, wanted in [("weight", elementwise_affine), ("bias", elementwise_affine and bias)]:
-            data = clew.empty(self.normalized_shape, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if data is None else Parameter(data))
+        self._make_parameters(self.normalized_shape, elementwise_affine, bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Scale by one, shift by zero."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return clew.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
