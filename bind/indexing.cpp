@@ -43,6 +43,10 @@ void write(const Tensor& view, const Tensor& value) { copy_in_place(view, withou
 Tensor get(const Tensor& x, PyObject* key) {
     if (PyLong_CheckExact(key)) return select_position(x, 0, key, 0);
     if (PySlice_Check(key)) return take_slice(x, 0, key, true);
+    if (is_exact_tensor(key)) {
+        const Tensor places(reinterpret_cast<TensorObject*>(key));
+        if (places.dtype() == DType::Int64 && places.ndim() > 0) return index(x, Tensors(&places, 1));
+    }
     const Selection selection = select(x, key);
     if (!selection.indices.empty()) return index(selection.view, selection.indices);
     return selection.view.same(x) ? view_alias(x) : selection.view;

@@ -101,20 +101,19 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
     throw Error(ErrorKind::Type, text);
 }
 
+constexpr int kMostPlainTensors = 4;
+
 // Plain tensors alone: no parsing. Null if this is not that case.
 PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count) {
     const Overload& overload = group.overloads[0];
-    const OpDef& def = *overload.def;
-    if (!overload.only_tensors || count != overload.tensors || count > 4 || def.output_count != 1 ||
-        def.is(kWritesInput))
-        return nullptr;
-    Tensor inputs[4];
+    if (count != overload.plain_tensors) return nullptr;
+    Tensor inputs[kMostPlainTensors];
     for (Py_ssize_t i = 0; i < count; ++i) {
         if (!is_exact_tensor(args[i])) return nullptr;
         inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
     }
     Tensor output;
-    apply(def, Tensors(inputs, static_cast<std::size_t>(count)), overload.defaults.data(),
+    apply(*overload.def, Tensors(inputs, static_cast<std::size_t>(count)), overload.defaults.data(),
           std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
 }
@@ -174,7 +173,10 @@ PyObject* unary_operator(OpGroup* group, PyObject* a) {
         PyErr_SetString(PyExc_TypeError, "this operator is not defined for tensors");
         return nullptr;
     }
-    return guarded([&] { return call_group(*group, false, &a, 1, nullptr); });
+    return guarded([&] {
+        PyObject* result = call_with_tensors(*group, &a, 1);
+        return result ? result : call_group(*group, false, &a, 1, nullptr);
+    });
 }
 
 OpGroup* find_group(const std::string& name) {
@@ -293,6 +295,15 @@ PyObject* new_operation(OpGroup* group, bool in_place) {
     return reinterpret_cast<PyObject*>(made);
 }
 
+PyObject* property_get(PyObject* tensor, void* group) { return unary_operator(static_cast<OpGroup*>(group), tensor); }
+
+// x.T, an operation without parentheses. The type keeps the definition for good.
+PyObject* new_property(OpGroup& group) {
+    auto* definition =
+        new PyGetSetDef{group.name.c_str(), property_get, nullptr, group.overloads[0].def->text.doc, &group};
+    return checked(PyDescr_NewGetSet(&tensor_type, definition));
+}
+
 void build_groups() {
     for (const OpDef* def : all_operations()) {
         auto& group = groups()[def->schema.name];
@@ -300,22 +311,25 @@ void build_groups() {
         Overload overload{.def = def, .defaults = std::vector<char>(def->attribute_bytes)};
         if (def->attribute_bytes > kAttributeBytes) fail(ErrorKind::Value, "%s: attributes are too large", def->name);
         std::size_t field = 0;
+        bool only_tensors = true;
         for (const Argument& argument : def->schema.arguments) {
             const bool tensor = argument.type == ArgType::Tensor || argument.type == ArgType::Operand;
             if (argument.type == ArgType::TensorList) {
-                overload.only_tensors = false;
+                only_tensors = false;
             } else if (tensor) {
-                if (argument.has_default) overload.only_tensors = false;
+                if (argument.has_default) only_tensors = false;
                 overload.tensors += 1;
             } else {
                 if (argument.has_default)
                     def->fields[field].set(overload.defaults.data(), argument.default_value);
                 else
-                    overload.only_tensors = false;
+                    only_tensors = false;
                 ++field;
             }
         }
-        if (def->count_outputs) overload.only_tensors = false;
+        const bool plain = only_tensors && overload.tensors <= kMostPlainTensors && !def->count_outputs &&
+                           def->output_count == 1 && !def->is(kWritesInput);
+        if (plain) overload.plain_tensors = overload.tensors;
         group->overloads.push_back(std::move(overload));
     }
 }
@@ -378,8 +392,7 @@ void init_operations(PyObject* module) {
         if (flags & kFunction) checked(PyDict_SetItemString(functions, name.c_str(), plain));
         if (flags & kMethod) checked(PyDict_SetItemString(methods, name.c_str(), plain));
         if (flags & kProperty) {
-            PyObject* property =
-                checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyProperty_Type), plain, nullptr));
+            PyObject* property = new_property(*group);
             checked(PyDict_SetItemString(methods, name.c_str(), property));
             Py_DECREF(property);
         }

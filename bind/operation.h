@@ -11,9 +11,9 @@ namespace clew::bind {
 
 struct Overload {
     const OpDef* def;
-    std::vector<char> defaults;  // attributes as the schema's defaults say
-    int tensors = 0;             // tensor arguments that must be given
-    bool only_tensors = true;    // may be called with tensors alone, in order
+    std::vector<char> defaults;     // attributes as the schema's defaults say
+    int tensors = 0;                // tensor arguments that must be given
+    Py_ssize_t plain_tensors = -1;  // so many tensors alone may be the arguments of the common call; or -1
 };
 
 // All overloads of one name.

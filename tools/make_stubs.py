@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = ROOT / "tools" / "core_stub_template.pyi"
 
 # Flags of core/ops/opdef.h.
-METHOD, FUNCTION, IN_PLACE, OUT, HIDDEN, MANY_VIEWS = 1, 2, 4, 8, 64, 512
+METHOD, FUNCTION, IN_PLACE, OUT, HIDDEN, PROPERTY, MANY_VIEWS = 1, 2, 4, 8, 64, 128, 512
 
 TYPES = {
     "Tensor": "Tensor",
@@ -259,8 +259,8 @@ def core_stub() -> str:
     methods = "".join(definitions(name, one, method=True) for name, one in operations.items())
     transposes = "".join(
         f"    @property\n    def {name}(self) -> Tensor: ...\n"
-        for name, one in members.items()
-        if isinstance(one, property) and name not in by_hand["Tensor"]
+        for name, one in sorted(vars(_core.ops).items())
+        if all(overload["flags"] & PROPERTY for overload in one.overloads)
     )
     imports = "".join(
         f"from {module} import {name}\n" for name, module in sorted(IMPORTED.items(), key=lambda one: (one[1], one[0]))

@@ -124,7 +124,7 @@ void retain_grad(const Tensor& tensor) {
 }
 
 void set_history(const Tensor& tensor, const NodeRef& node, int output) {
-    unlink_output(tensor.get());
+    if (tensor->grad_fn) unlink_output(tensor.get());
     set_output(*node, output, tensor.get());
     tensor->output_index = static_cast<std::uint16_t>(output);
     tensor->grad_fn = node;

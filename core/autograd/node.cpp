@@ -10,24 +10,7 @@
 
 namespace clew {
 
-std::size_t NodeShape::body_bytes(const NodeKind& kind) const {
-    return sizeof(OutputRecord) * outputs + sizeof(Node*) * edges + sizeof(SavedSlot) * slots +
-           (kind.attribute_bytes + 7) / 8 * 8 + (sizeof(std::uint16_t) * edges + outputs + 7) / 8 * 8;
-}
-
-char* Node::body() { return has(kDetachedBody) ? extras->body : reinterpret_cast<char*>(this + 1); }
-void* Node::attributes() { return slots() + slot_count; }
-std::uint16_t* Node::edge_indices() {
-    return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) + (kind->attribute_bytes + 7) / 8 * 8);
-}
-
-namespace {
-
-void zero_body(Node& node) {
-    std::memset(node.body(), 0, NodeShape{node.edge_count, node.slot_count, node.output_count}.body_bytes(*node.kind));
-}
-
-}  // namespace
+char* Node::detached_body() { return extras->body; }
 
 void construct_node(Node* self, const NodeKind& kind) {
     self->kind = &kind;
@@ -52,7 +35,8 @@ void construct_node(Node* self, const NodeKind& kind) {
 }
 
 NodeRef new_node(const NodeKind& kind, NodeShape shape) {
-    char* memory = static_cast<char*>(pool_take(kGcHead + sizeof(Node) + shape.body_bytes(kind)));
+    const std::size_t body = shape.body_bytes(kind);
+    char* memory = static_cast<char*>(pool_take(kGcHead + sizeof(Node) + body));
     std::memset(memory, 0, kGcHead);
     auto* self = reinterpret_cast<Node*>(memory + kGcHead);
     self->references = 1;
@@ -62,7 +46,7 @@ NodeRef new_node(const NodeKind& kind, NodeShape shape) {
     self->edge_count = shape.edges;
     self->slot_count = shape.slots;
     self->output_count = shape.outputs;
-    zero_body(*self);
+    std::memset(self + 1, 0, body);
     return NodeRef::steal(self);
 }
 
@@ -70,34 +54,15 @@ void attach_body(Node* self, NodeShape shape) {
     NodeExtras& extras = extras_of(*self);
     extras.body_bytes = shape.body_bytes(*self->kind);
     extras.body = static_cast<char*>(pool_take(extras.body_bytes));
+    std::memset(extras.body, 0, extras.body_bytes);
     self->set(Node::kDetachedBody);
     self->edge_count = shape.edges;
     self->slot_count = shape.slots;
     self->output_count = shape.outputs;
-    zero_body(*self);
 }
 
-void set_edge(Node& node, int i, Edge to) {
-    if (to.index > 0xffff)
-        fail(ErrorKind::NotImplemented, "%s: a node with more than 65536 outputs is not supported", node.kind->name);
-    node.edge_nodes()[i] = to.node;
-    node.edge_indices()[i] = static_cast<std::uint16_t>(to.index);
-    if (to.node == nullptr) return;
-    retain(to.node);
-    if (to.node->has(Node::kPython)) mark_python(node);
-}
-
-void set_output_shape(Node& node, int i, const LayoutRef& layout, DType dtype) {
-    OutputRecord& record = node.outputs()[i];
-    retain(layout.get());
-    if (record.layout) release(record.layout);
-    record.layout = layout.get();
-    node.output_dtypes()[i] = dtype;
-}
-
-void set_output(Node& node, int i, TensorObject* result) {
-    set_output_shape(node, i, result->layout, result->dtype);
-    node.outputs()[i].tensor = result;
+void too_many_outputs(const Node& node) {
+    fail(ErrorKind::NotImplemented, "%s: a node with more than 65536 outputs is not supported", node.kind->name);
 }
 
 void unlink_output(TensorObject* tensor) {
@@ -121,13 +86,28 @@ struct DeadNodes {
     std::vector<Node*> waiting;  // their last reference is ours
     bool draining = false;
 };
-thread_local DeadNodes dead_nodes;
+// This thread's, once it has any: a plain pointer is read without a call.
+thread_local constinit DeadNodes* dead_nodes __attribute__((tls_model("initial-exec"))) = nullptr;
+
+[[gnu::noinline, gnu::cold]] DeadNodes& first_dead_nodes() {
+    thread_local DeadNodes own;
+    dead_nodes = &own;
+    return own;
+}
+
+// Takes back one reference. The last one waits for the outermost death.
+void let_go(Node* node) {
+    if (node->references == 1)
+        (dead_nodes ? *dead_nodes : first_dead_nodes()).waiting.push_back(node);
+    else
+        --node->references;
+}
 
 }  // namespace
 
 void drain_dead_nodes() {
-    DeadNodes& dead = dead_nodes;
-    if (dead.draining) return;
+    if (dead_nodes == nullptr || dead_nodes->draining) return;
+    DeadNodes& dead = *dead_nodes;
     dead.draining = true;
     while (!dead.waiting.empty()) {
         Node* node = dead.waiting.back();
@@ -147,24 +127,13 @@ void destruct_node(Node* self) {
     graph_counters.nodes_freed_by_scope += held;
     for (int i = 0; i < self->output_count; ++i)
         if (Layout* layout = self->outputs()[i].layout) release(layout);
-    for (std::uint32_t i = 0; i < self->edge_count; ++i) {
-        Node* child = self->edge_nodes()[i];
-        if (child == nullptr) continue;
-        if (child->references == 1)
-            dead_nodes.waiting.push_back(child);
-        else
-            --child->references;
-    }
+    for (std::uint32_t i = 0; i < self->edge_count; ++i)
+        if (Node* child = self->edge_nodes()[i]) let_go(child);
     if (self->released) release(self->released);
     if (void* code = self->code) runtime.release(code);
     if (NodeExtras* extras = self->extras) {
         if (extras->body) pool_give(extras->body, extras->body_bytes);
-        if (Node* inner = extras->inner.detach()) {
-            if (inner->references == 1)
-                dead_nodes.waiting.push_back(inner);
-            else
-                --inner->references;
-        }
+        if (Node* inner = extras->inner.detach()) let_go(inner);
         self->extras = nullptr;
         delete extras;  // may run Python
     }

@@ -53,6 +53,9 @@ struct OutputRecord {
     TensorObject* tensor;  // weak: the tensor that the user holds, while it lives and has this node
 };
 
+inline constexpr std::size_t kSlotBytes = 32;
+inline constexpr std::size_t in_eights(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+
 struct Node : Object {
     enum Flag : std::uint16_t {
         kPython = 1,  // it, or something below it, holds Python things: the collector must see it
@@ -76,12 +79,15 @@ struct Node : Object {
     std::uint16_t slot_count;
     std::uint16_t output_count;
 
-    char* body();
+    char* body() { return has(kDetachedBody) ? detached_body() : reinterpret_cast<char*>(this + 1); }
+    char* detached_body();
     OutputRecord* outputs() { return reinterpret_cast<OutputRecord*>(body()); }
     Node** edge_nodes() { return reinterpret_cast<Node**>(outputs() + output_count); }
     SavedSlot* slots() { return reinterpret_cast<SavedSlot*>(edge_nodes() + edge_count); }
-    void* attributes();
-    std::uint16_t* edge_indices();
+    void* attributes() { return reinterpret_cast<char*>(slots()) + kSlotBytes * slot_count; }
+    std::uint16_t* edge_indices() {
+        return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) + in_eights(kind->attribute_bytes));
+    }
     DType* output_dtypes() { return reinterpret_cast<DType*>(edge_indices() + edge_count); }
 
     Edge edge(int i) { return {edge_nodes()[i], edge_indices()[i]}; }
@@ -95,7 +101,10 @@ struct NodeShape {
     std::uint32_t edges;
     std::uint16_t slots;
     std::uint16_t outputs;
-    std::size_t body_bytes(const NodeKind& kind) const;
+    std::size_t body_bytes(const NodeKind& kind) const {
+        return sizeof(OutputRecord) * outputs + sizeof(Node*) * edges + kSlotBytes * slots +
+               in_eights(kind.attribute_bytes) + in_eights(sizeof(std::uint16_t) * edges + outputs);
+    }
 };
 
 // A node with the user's site and a number, edges and outputs empty, slots empty, attributes raw. The caller fills it.
@@ -104,13 +113,39 @@ NodeRef new_node(const NodeKind& kind, NodeShape shape);
 void construct_node(Node* self, const NodeKind& kind);
 void attach_body(Node* self, NodeShape shape);
 
-void set_edge(Node& node, int i, Edge to);
+void mark_python(Node& node);
+[[noreturn]] void too_many_outputs(const Node& node);
+
+// The edges of a node, for who sets all of them.
+struct EdgeWriter {
+    Node& node;
+    Node** const nodes = node.edge_nodes();
+    std::uint16_t* const indices = node.edge_indices();
+
+    void set(std::size_t i, Edge to) const {
+        if (to.index > 0xffff) too_many_outputs(node);
+        nodes[i] = to.node;
+        indices[i] = static_cast<std::uint16_t>(to.index);
+        if (to.node == nullptr) return;
+        retain(to.node);
+        if (to.node->has(Node::kPython)) mark_python(node);
+    }
+};
+inline void set_edge(Node& node, int i, Edge to) { EdgeWriter{node}.set(static_cast<std::size_t>(i), to); }
+inline void set_output_shape(Node& node, int i, const LayoutRef& layout, DType dtype) {
+    OutputRecord& record = node.outputs()[i];
+    retain(layout.get());
+    if (record.layout) release(record.layout);
+    record.layout = layout.get();
+    node.output_dtypes()[i] = dtype;
+}
 // Makes `result` output i of the node.
-void set_output(Node& node, int i, TensorObject* result);
-void set_output_shape(Node& node, int i, const LayoutRef& layout, DType dtype);
+inline void set_output(Node& node, int i, TensorObject* result) {
+    set_output_shape(node, i, result->layout, result->dtype);
+    node.outputs()[i].tensor = result;
+}
 // Takes a tensor out of the graph's weak references to it (its grad_fn changes, or it dies).
 void unlink_output(TensorObject* tensor);
-void mark_python(Node& node);
 
 // Everything but the memory of the head: edges go to the queue of Note [Deletion], slots and records are dropped.
 void destruct_node(Node* self);

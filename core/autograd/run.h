@@ -39,7 +39,7 @@ struct Capture {
 
 class Run;
 extern Run* runs_under_way;  // the innermost; each knows the one around it
-extern thread_local constinit Run* this_threads_run;
+extern thread_local constinit Run* this_threads_run __attribute__((tls_model("initial-exec")));
 
 class Run {
 public:

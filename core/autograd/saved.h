@@ -46,7 +46,7 @@ struct SavedSlot {
         return has_rest ? rest->storage.get() : storage;
     }
 };
-static_assert(sizeof(SavedSlot) == 32);
+static_assert(sizeof(SavedSlot) == kSlotBytes);
 
 std::uint32_t version_of(const TensorObject& tensor);
 const void* counter_of(const TensorObject& tensor);

@@ -25,7 +25,7 @@ struct Strip {
 
     Tensor of(const Tensor& tensor) const;
 };
-extern thread_local constinit const Strip* strip_under_way;
+extern thread_local constinit const Strip* strip_under_way __attribute__((tls_model("initial-exec")));
 
 inline Tensor in_strip(Tensor tensor) { return strip_under_way ? strip_under_way->of(tensor) : tensor; }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/threads.h"
 #include "core/kernels/index_loops.h"
+#include "core/kernels/iterate.h"
 #include "core/kernels/walk.h"
 
 // Note [One loop for all that is indexed]
@@ -80,16 +81,27 @@ public:
     // Whether one of begin ... end is; `view` is the number of the index in the walk.
     bool look(const Walk& walk, int view, Index begin, Index end, std::uint64_t shift, std::uint64_t limit) {
         const Index step = walk.ndim() > 0 ? walk.stride(walk.ndim() - 1, view) : 0;
-        Index seen = begin, bad = none;
+        Index seen = begin;
+        bool found = false;
         walk.run(begin, end, [&](char* const* at, Index length) {
-            if (bad == none && !index_loops().in_bounds(at[view], step, length, shift, limit))
-                for (Index i = length; i-- > 0;)
-                    if (*reinterpret_cast<const std::uint64_t*>(at[view] + i * step) + shift >= limit) bad = seen + i;
+            found = found || look_at({at[view], step, length}, seen, shift, limit);
             seen += length;
         });
+        return found;
+    }
+    // The same for one row of the index, of which `begin` is the first position.
+    struct Row {
+        const char* data;
+        Index step, length;
+    };
+    bool look_at(const Row& row, Index begin, std::uint64_t shift, std::uint64_t limit) {
+        if (index_loops().in_bounds(row.data, row.step, row.length, shift, limit)) return false;
+        Index bad = 0;
+        while (*reinterpret_cast<const std::uint64_t*>(row.data + bad * row.step) + shift < limit) ++bad;
+        bad += begin;
         for (Index least = first_.load(); bad < least && !first_.compare_exchange_weak(least, bad);) {
         }
-        return bad != none;
+        return true;
     }
     Index first() const { return first_ == none ? -1 : first_.load(); }
 
@@ -226,6 +238,21 @@ std::int64_t index_get_checked(const View& out, const View& in, const AxisIndex&
         default:
             return indexed.run_checked(Get<std::uint64_t>{row});
     }
+}
+
+std::int64_t take(const View& out, const View& in, const View& index) {
+    const Index item = static_cast<Index>(item_size(out.dtype)), stride = in.strides[0] * item, size = in.sizes[0];
+    const Index steps[] = {item, 0, sizeof(Index)};
+    const IndexedRow row = index_loops().get[size_slot(out.dtype)];
+    Positions outside;
+    parallel_for(element_count(index), kWork, [&](Index begin, Index end) {
+        char* const at[] = {static_cast<char*>(out.data) + begin * steps[0], static_cast<char*>(in.data),
+                            static_cast<char*>(index.data) + begin * steps[2]};
+        const auto shift = static_cast<std::uint64_t>(size);
+        if (!outside.look_at({at[2], steps[2], end - begin}, begin, shift, 2 * shift))
+            row(at, steps, size, stride, end - begin);
+    });
+    return outside.first();
 }
 
 void index_put(const View& out, const AxisIndex* indices, int count, const View& values, bool accumulate) {

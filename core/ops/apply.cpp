@@ -42,8 +42,9 @@ NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* att
     NodeRef node =
         new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
     if (op.attribute_bytes) std::memcpy(node->attributes(), attributes, op.attribute_bytes);
+    const EdgeWriter edges{*node};
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (inputs[i]) set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
+        if (inputs[i]) edges.set(i, gradient_edge(inputs[i]));
     SavedSlot* slot = node->slots();
     for (std::uint32_t rest = saves.inputs; rest; rest &= rest - 1) {
         const int input = __builtin_ctz(rest);
@@ -53,6 +54,7 @@ NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* att
 }
 
 void save_outputs(Node& node, Saves saves, std::span<Tensor> outputs) {
+    if (saves.outputs == 0) return;
     SavedSlot* slot = node.slots() + __builtin_popcount(saves.inputs);
     for (std::uint32_t rest = saves.outputs; rest; rest &= rest - 1) {
         const int output = __builtin_ctz(rest);

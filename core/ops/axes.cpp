@@ -89,7 +89,8 @@ struct Reversed {
                                  .doc = "A view with the axes in reverse order: the transpose of a matrix."};
     static void forward(const Tensor& x, Tensor& out) {
         Dims order;
-        for (int i = x.ndim(); i-- > 0;) order.push_back(i);
+        order.count = x.ndim();
+        for (int i = 0; i < order.count; ++i) order[i] = order.count - 1 - i;
         out = permute(x, order);
     }
 };

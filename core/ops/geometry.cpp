@@ -102,24 +102,6 @@ LayoutRef swapped_layout(const Tensor& x, int a, int b) {
     return Layout::make(sizes, strides);
 }
 
-Dims check_permutation(const Dims& axes, int ndim) {
-    if (axes.size() != ndim)
-        fail(ErrorKind::Runtime,
-             "permute: number of dimensions in the tensor input does not match the length of the desired ordering of "
-             "dimensions i.e. %d is not equal to %d",
-             ndim, axes.size());
-    Dims result;
-    std::uint32_t seen = 0;
-    for (const auto axis : axes) {
-        const int wrapped = wrap_axis(axis, ndim, "permute");
-        if (seen >> wrapped & 1)
-            fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s", shape_text(axes).c_str());
-        seen |= 1u << wrapped;
-        result.push_back(wrapped);
-    }
-    return result;
-}
-
 Dims contiguous_strides(Sizes sizes) {
     Dims strides(sizes);
     std::int64_t stride = 1;

@@ -15,7 +15,6 @@ Dims infer_sizes(const Tensor& x, const Dims& wanted, const char* op);  // resol
 LayoutRef view_layout(const Layout& from, Sizes sizes);                 // null where only a copy would do
 LayoutRef expanded_layout(const Tensor& x, const Dims& wanted);
 LayoutRef swapped_layout(const Tensor& x, int a, int b);
-Dims check_permutation(const Dims& axes, int ndim);
 Dims contiguous_strides(Sizes sizes);
 
 // A diagonal of two axes, which becomes the last axis (views.cpp).

@@ -24,6 +24,12 @@ std::vector<Tensor> saved_indices(BackwardCall& call, int last) {
     return indices;
 }
 
+// Is it elements of a vector, at places that need no arranging?
+bool takes_elements(const Tensor& x, Tensors given) {
+    return x.ndim() == 1 && x.numel() != 0 && given.size() == 1 && given[0] && given[0].dtype() == DType::Int64 &&
+           given[0].contiguous();
+}
+
 struct Index {
     static constexpr OpText text{
         .schema = "_index(Tensor self, Tensor[] indices)", .node = "IndexBackward0", .flags = kHidden};
@@ -33,6 +39,11 @@ struct Index {
             escape(out, "boolean index");
             if (out.numel()) kernels::masked_select(out.view(), x.view(), indices[0].view());
             return;
+        }
+        if (takes_elements(x, indices)) {
+            out = empty(indices[0].layout_ref(), x.dtype());
+            const std::int64_t bad = kernels::take(out.view(), x.view(), indices[0].view());
+            return fail_out_of_bounds(indices[0], bad, x.numel(), 0, "", ErrorKind::Index);
         }
         const IndexPlan plan(x, indices);
         out = empty(plan.sizes(), x.dtype());
@@ -110,17 +121,11 @@ struct Take {
         .domain = "real",
         .doc = "The elements at these places of self seen as one vector, in the shape of index."};
     static void forward(const Tensor& x, const Tensor& given, Tensor& out) {
-        const Tensor index = checked_index(given, "take");
-        check_bounds(index, x.numel(), 0, "take: out of range", kFromEnd);
-        Tensor dense = x;
-        if (!x.contiguous()) {
-            dense = empty(Layout::make(x.sizes()), x.dtype());
-            kernels::copy(dense.view(), x.view());
-        }
-        out = empty(Layout::make(index.sizes()), x.dtype());
-        if (out.numel() == 0) return;
-        const IndexPlan plan(alias(dense, Layout::make(Dims{x.numel()}), dense->offset), Tensors(&index, 1));
-        kernels::index_get(out.view(), plan.moved(), plan.indices(), 1);
+        const Tensor index = as_contiguous(checked_index(given, "take")), dense = as_contiguous(x);
+        const std::int64_t count = x.numel(), step = 1;
+        out = empty(index.layout_ref(), x.dtype());
+        const std::int64_t bad = kernels::take(out.view(), {dense.data(), x.dtype(), 1, &count, &step}, index.view());
+        fail_out_of_bounds(index, bad, x.numel(), 0, "take: out of range", ErrorKind::Index);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, In<1> index) {
         const Tensor at = index;
@@ -138,6 +143,7 @@ std::vector<Tensor> inputs_of(const Tensor& x, Tensors indices, const Tensor* va
 }  // namespace
 
 Tensor index(const Tensor& x, Tensors indices) {
+    if (indices.size() == 1) return run<Index>(x, indices[0]);
     Tensor out;
     apply(definition<Index>(), inputs_of(x, indices, nullptr), nullptr, std::span<Tensor>(&out, 1));
     return out;

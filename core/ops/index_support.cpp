@@ -37,8 +37,8 @@ void start_from(const Tensor& self, Tensor& out) {
 
 Tensor apart_from(const Tensor& out, const Tensor& source) {
     if (source->storage != out->storage) return source;
-    Tensor copy = empty(Layout::make(source.sizes()), source.dtype());
-    kernels::copy(copy.view(), source.view());
+    Tensor copy;
+    start_from(source, copy);
     return copy;
 }
 

@@ -118,16 +118,29 @@ struct Permute {
                                  .flags = kBoth | kView,
                                  .doc = "A view with its axes in another order."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        const Dims axes = check_permutation(attrs.dims, x.ndim());
+        const int ndim = x.ndim();
+        if (attrs.dims.size() != ndim)
+            fail(ErrorKind::Runtime,
+                 "permute: number of dimensions in the tensor input does not match the length of the desired ordering "
+                 "of dimensions i.e. %d is not equal to %d",
+                 ndim, attrs.dims.size());
         Dims sizes, strides;
-        for (const auto axis : axes)
-            sizes.push_back(x.size(static_cast<int>(axis))), strides.push_back(x.stride(static_cast<int>(axis)));
+        sizes.count = strides.count = ndim;
+        std::uint32_t seen = 0;
+        for (int i = 0; i < ndim; ++i) {
+            const int axis = wrap_axis(attrs.dims[i], ndim, "permute");
+            seen |= 1u << axis;
+            sizes[i] = x.size(axis);
+            strides[i] = x.stride(axis);
+        }
+        if (seen + 1 != 1u << ndim)
+            fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s", shape_text(attrs.dims).c_str());
         out = alias(x, Layout::make(sizes, strides), x->offset);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
-        const Dims axes = check_permutation(attrs.dims, g.ndim());
-        Dims inverse = axes;
-        for (int i = 0; i < axes.size(); ++i) inverse[static_cast<int>(axes[i])] = i;
+        Dims inverse;
+        inverse.count = g.ndim();
+        for (int i = 0; i < g.ndim(); ++i) inverse[wrap_axis(attrs.dims[i], g.ndim(), "permute")] = i;
         return permute(g, inverse);
     }};
 };

@@ -7,10 +7,8 @@
 
 namespace clew {
 
-void Dims::push_back(std::int64_t value) {
-    if (count == kMaxDims)
-        fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got more", kMaxDims);
-    values[count++] = value;
+void Dims::too_many() {
+    fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got more", kMaxDims);
 }
 void Dims::insert(int position, std::int64_t value) {
     push_back(0);
@@ -61,17 +59,17 @@ LayoutRef Layout::make(Sizes sizes, Sizes strides) {
     if (ndim > kMaxDims)
         fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got %d", kMaxDims, ndim);
     Layout* layout = allocate(ndim);
-    std::copy(sizes.begin(), sizes.end(), layout->sizes());
-    std::copy(strides.begin(), strides.end(), layout->strides());
-    layout->numel = count_elements(sizes);
-    std::int64_t expected = 1;
+    std::int64_t numel = 1;
     bool contiguous = true;
     for (int i = ndim - 1; i >= 0; --i) {
-        if (layout->sizes()[i] == 1) continue;
-        contiguous = contiguous && layout->strides()[i] == expected;
-        expected *= layout->sizes()[i];
+        const std::int64_t size = sizes[static_cast<std::size_t>(i)], stride = strides[static_cast<std::size_t>(i)];
+        layout->sizes()[i] = size;
+        layout->strides()[i] = stride;
+        contiguous = contiguous && (size == 1 || stride == numel);
+        numel *= size;
     }
-    layout->contiguous = contiguous || layout->numel == 0;
+    layout->numel = numel;
+    layout->contiguous = contiguous || numel == 0;
     return LayoutRef::steal(layout);
 }
 
@@ -86,9 +84,6 @@ const LayoutRef& Layout::scalar() {
 }
 
 void destroy(Layout* layout) { pool_give(layout, bytes_of(layout->ndim)); }
-
-bool same_sizes(Sizes a, Sizes b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-bool same_shape(const Layout& a, const Layout& b) { return &a == &b || same_sizes(a.shape(), b.shape()); }
 
 Extent extent(const Layout& layout) {
     Extent span{0, 0};
@@ -137,12 +132,9 @@ bool can_expand(Sizes from, Sizes to) {
     return true;
 }
 
-int wrap_axis(std::int64_t axis, int ndim, const char* op) {
-    const int bound = std::max(ndim, 1);
-    if (axis < -bound || axis >= bound)
-        fail(ErrorKind::Index, "%s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", op,
-             -bound, bound - 1, static_cast<long long>(axis));
-    return static_cast<int>(axis < 0 ? axis + bound : axis);
+void fail_axis(std::int64_t axis, int bound, const char* op) {
+    fail(ErrorKind::Index, "%s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", op, -bound,
+         bound - 1, static_cast<long long>(axis));
 }
 
 std::int64_t count_elements(Sizes sizes) {

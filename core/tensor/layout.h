@@ -28,7 +28,10 @@ struct Dims {
     explicit Dims(Sizes list) {
         for (auto value : list) push_back(value);
     }
-    void push_back(std::int64_t value);  // fails above kMaxDims
+    void push_back(std::int64_t value) {
+        if (count == kMaxDims) too_many();
+        values[count++] = value;
+    }
     void insert(int position, std::int64_t value);
     void erase(int position);
     std::int64_t& operator[](int i) { return values[i]; }
@@ -41,6 +44,9 @@ struct Dims {
     bool empty() const { return count == 0; }
     operator Sizes() const { return {values, static_cast<std::size_t>(count)}; }
     bool operator==(const Dims& other) const;
+
+private:
+    [[noreturn]] static void too_many();
 };
 
 struct Layout {
@@ -68,8 +74,13 @@ inline void release(Layout* layout) {
     if (--layout->references == 0) destroy(layout);
 }
 
-bool same_shape(const Layout& a, const Layout& b);
-bool same_sizes(Sizes a, Sizes b);
+inline bool same_sizes(Sizes a, Sizes b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (a[i] != b[i]) return false;
+    return true;
+}
+inline bool same_shape(const Layout& a, const Layout& b) { return &a == &b || same_sizes(a.shape(), b.shape()); }
 // The elements between the first and the last that a view can touch: [low, high] relative to its offset; empty if numel
 // is 0.
 struct Extent {
@@ -80,7 +91,13 @@ Extent extent(const Layout& layout);
 std::string shape_text(Sizes sizes);                     // "[2, 3]"
 Dims broadcast_sizes(Sizes a, Sizes b, const char* op);  // fails when they do not fit
 bool can_expand(Sizes from, Sizes to);
-int wrap_axis(std::int64_t axis, int ndim, const char* op);  // negative axes count from the end; IndexError outside
+[[noreturn]] void fail_axis(std::int64_t axis, int bound, const char* op);
+// Negative axes count from the end; IndexError outside.
+inline int wrap_axis(std::int64_t axis, int ndim, const char* op) {
+    const int bound = ndim > 0 ? ndim : 1;
+    if (axis < -bound || axis >= bound) fail_axis(axis, bound, op);
+    return static_cast<int>(axis < 0 ? axis + bound : axis);
+}
 std::int64_t count_elements(Sizes sizes);
 
 }  // namespace clew

@@ -60,6 +60,6 @@ struct RunningNode {
     std::uint64_t sequence = 0;
     bool active = false;
 };
-extern thread_local constinit RunningNode running_node;
+extern thread_local constinit RunningNode running_node __attribute__((tls_model("initial-exec")));
 
 }  // namespace clew
