@@ -78,13 +78,6 @@ const NodeRef& grad_fn_of(const Tensor& tensor) {
     return tensor->grad_fn;
 }
 
-Edge gradient_edge(const Tensor& tensor) {
-    if (tensor->base) grad_fn_of(tensor);
-    if (Node* node = tensor->grad_fn.get()) return {node, tensor->output_index};
-    if (tensor->has(TensorObject::kRequiresGrad)) return {accumulator_of(tensor), 0};
-    return {};
-}
-
 Tensor grad_of(const Tensor& tensor) { return tensor->extras ? tensor->extras->grad : Tensor(); }
 
 void set_grad(const Tensor& tensor, Tensor grad) {

@@ -19,11 +19,16 @@ Extras& extras_of(TensorObject& tensor);
 // Shows the tensor to the garbage collector: something that it owns holds Python things.
 void mark_tracked(TensorObject& tensor);
 
-// The node and index that the gradient of this tensor goes to; null if it needs none. Brings a view's history up to
-// date.
-Edge gradient_edge(const Tensor& tensor);
 Node* accumulator_of(const Tensor& leaf);
-const NodeRef& grad_fn_of(const Tensor& tensor);  // null for leaves
+const NodeRef& grad_fn_of(const Tensor& tensor);  // null for leaves; brings a view's history up to date
+// The node and index that the gradient of this tensor goes to; null if it needs none.
+inline Edge gradient_edge(const Tensor& tensor) {
+    if (tensor->base) grad_fn_of(tensor);
+    if (Node* node = tensor->grad_fn.get()) return {node, tensor->output_index};
+    if (!tensor->has(TensorObject::kRequiresGrad)) return {};
+    const Extras* extras = tensor->extras;
+    return {extras && extras->accumulator ? extras->accumulator.get() : accumulator_of(tensor), 0};
+}
 
 Tensor grad_of(const Tensor& tensor);
 void set_grad(const Tensor& tensor, Tensor grad);

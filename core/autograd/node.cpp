@@ -96,7 +96,7 @@ thread_local constinit DeadNodes* dead_nodes __attribute__((tls_model("initial-e
 }
 
 // Takes back one reference. The last one waits for the outermost death.
-void let_go(Node* node) {
+inline void let_go(Node* node) {
     if (node->references == 1)
         (dead_nodes ? *dead_nodes : first_dead_nodes()).waiting.push_back(node);
     else

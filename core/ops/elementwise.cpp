@@ -158,6 +158,18 @@ bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Te
     return true;
 }
 
+// Apart from the common case, which needs no room for all that this may need.
+[[gnu::noinline]] void any_dtypes(const char* op, Table loops, Tensors inputs, Tensor& out, Result result) {
+    const DType compute = compute_dtype(inputs, result);
+    const kernels::Loop loop = loops[static_cast<int>(compute)];
+    if (loop == nullptr) no_kernel(op, compute);
+    const DType result_type = out_dtype(compute, result);
+    if (run_flat(inputs, 0, compute, result_type, out, loop)) return;
+    run_general(
+        op, inputs, 0, compute, result_type, out,
+        [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+}
+
 }  // namespace
 
 void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result) {
@@ -172,14 +184,7 @@ void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result res
         loop(data, strides, x.numel());
         return;
     }
-    const DType compute = compute_dtype(Tensors(&x, 1), result);
-    const kernels::Loop loop = loops[static_cast<int>(compute)];
-    if (loop == nullptr) no_kernel(op, compute);
-    const DType result_type = out_dtype(compute, result);
-    if (run_flat(Tensors(&x, 1), 0, compute, result_type, out, loop)) return;
-    run_general(
-        op, Tensors(&x, 1), 0, compute, result_type, out,
-        [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+    any_dtypes(op, loops, Tensors(&x, 1), out, result);
 }
 
 void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result) {
@@ -198,14 +203,7 @@ void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tenso
         }
     }
     const Tensor inputs[] = {a, b};
-    const DType compute = compute_dtype(inputs, result);
-    const kernels::Loop loop = loops[static_cast<int>(compute)];
-    if (loop == nullptr) no_kernel(op, compute);
-    const DType result_type = out_dtype(compute, result);
-    if (run_flat(inputs, 0, compute, result_type, out, loop)) return;
-    run_general(
-        op, inputs, 0, compute, result_type, out,
-        [&](const kernels::View& to, std::span<const kernels::View> from) { kernels::elementwise(loop, to, from); });
+    any_dtypes(op, loops, inputs, out, result);
 }
 
 void parametric(const char* op, ParamTable loops, std::initializer_list<double> params, Tensors inputs, Tensor& out,

@@ -130,3 +130,20 @@ def test_places_of_what_is_not_zero(torch, random, bits_at_any_thread_count, sha
             assert numpy.array_equal(across.nonzero().numpy(), want)
     assert torch.tensor(2.0).nonzero().shape == (1, 0)
     assert torch.tensor(0.0).nonzero().shape == (0, 0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 5, 1000, 100_000])
+def test_elements_of_a_vector(torch, random, bits_at_any_thread_count, count, dtype):
+    x = numbers(random, 2 * count, dtype)
+    every, second = torch.from_numpy(x), torch.from_numpy(x)[::2]
+    places = random.integers(-count, count, (count, 1) if count == 5 else count)
+    index = torch.from_numpy(places)
+    assert numpy.array_equal(bits_at_any_thread_count(lambda: every[index]), x[places])
+    assert numpy.array_equal(bits_at_any_thread_count(lambda: second[index]), x[::2][places])
+    assert numpy.array_equal(bits_at_any_thread_count(lambda: second.take(index)), x[::2][places])
+    for bad in (count, -count - 1):
+        wrong = places.copy()
+        wrong[-1] = bad
+        with pytest.raises(IndexError, match=f"index {bad} is out of bounds for dimension 0 with size {count}"):
+            second[torch.from_numpy(wrong)]
