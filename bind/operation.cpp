@@ -11,6 +11,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/parse.h"
+#include "bind/temporaries.h"
 #include "bind/torch_function.h"
 #include "bind/type.h"
 #include "core/base/error.h"
@@ -64,7 +65,7 @@ std::vector<Tensor> read_out(PyObject* out, const OpDef& def) {
     return destinations;
 }
 
-PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& parsed) {
+PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& parsed, const TensorObject* dying) {
     if (in_place || def.is(kWritesInput)) {
         if (!parsed.inputs[0])
             fail(ErrorKind::Type, "%s: expected a tensor to write into, got None", def.in_place_name.c_str());
@@ -78,6 +79,7 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
     }
     std::vector<Tensor> outputs(def.count_outputs ? def.count_outputs(parsed.inputs, parsed.attributes)
                                                   : def.output_count);
+    if (dying && outputs.size() == 1) outputs[0] = output_over(def, parsed.inputs, parsed.attributes, dying);
     apply(def, parsed.inputs, parsed.attributes, outputs);
     return results(group, def, outputs);
 }
@@ -104,7 +106,7 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
 constexpr int kMostPlainTensors = 4;
 
 // Plain tensors alone: no parsing. Null if this is not that case.
-PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count) {
+PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count, const TensorObject* dying) {
     const Overload& overload = group.overloads[0];
     if (count != overload.plain_tensors) return nullptr;
     Tensor inputs[kMostPlainTensors];
@@ -113,27 +115,34 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
         inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
     }
     Tensor output;
-    apply(*overload.def, Tensors(inputs, static_cast<std::size_t>(count)), overload.defaults.data(),
-          std::span<Tensor>(&output, 1));
+    const Tensors list(inputs, static_cast<std::size_t>(count));
+    if (dying) output = output_over(*overload.def, list, overload.defaults.data(), dying);
+    apply(*overload.def, list, overload.defaults.data(), std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
 }
 
 PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     OperationObject* self = self_of(callable);
-    return guarded([&] { return call_group(*self->group, self->in_place, args, PyVectorcall_NARGS(flags), names); });
+    return guarded([&] {
+        const Py_ssize_t count = PyVectorcall_NARGS(flags);
+        const TensorObject* const dying = dying_argument(callable, args, count);
+        return call_group(*self->group, self->in_place, args, count, names, dying);
+    });
 }
 
 }  // namespace
 
-PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
+                     const TensorObject* dying) {
     if (names == nullptr && !in_place)
-        if (PyObject* result = call_with_tensors(group, args, count)) return result;
+        if (PyObject* result = call_with_tensors(group, args, count, dying)) return result;
     const Arguments arguments{args, count, names};
     if (const Dispatch dispatch = find_dispatch(arguments)) return dispatch_call(dispatch, group, in_place, arguments);
     Parsed parsed;
     for (const Overload& overload : group.overloads) {
         if (in_place && !overload.def->is(kInPlace)) continue;
-        if (parse(overload, arguments, parsed, nullptr)) return run_parsed(group, *overload.def, in_place, parsed);
+        if (parse(overload, arguments, parsed, nullptr))
+            return run_parsed(group, *overload.def, in_place, parsed, dying);
     }
     std::string why;
     parse(group.overloads[0], arguments, parsed, &why);
@@ -148,14 +157,15 @@ PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObj
     if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
     return guarded([&]() -> PyObject* {
         PyObject* const args[] = {a, b};
+        const TensorObject* const dying = dying_operand(a, b);
         if (is_exact_tensor(a) && is_exact_tensor(b))
-            if (PyObject* result = call_with_tensors(*group, args, 2)) return result;
+            if (PyObject* result = call_with_tensors(*group, args, 2, dying)) return result;
         if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
         if (reflected && !as_tensor(a)) {
             PyObject* const exchanged[] = {b, a};
-            return call_group(*reflected, false, exchanged, 2, nullptr);
+            return call_group(*reflected, false, exchanged, 2, nullptr, dying);
         }
-        return call_group(*group, false, args, 2, nullptr);
+        return call_group(*group, false, args, 2, nullptr, dying);
     });
 }
 
@@ -174,7 +184,7 @@ PyObject* unary_operator(OpGroup* group, PyObject* a) {
         return nullptr;
     }
     return guarded([&] {
-        PyObject* result = call_with_tensors(*group, &a, 1);
+        PyObject* result = call_with_tensors(*group, &a, 1, nullptr);
         return result ? result : call_group(*group, false, &a, 1, nullptr);
     });
 }

@@ -1,14 +1,9 @@
 // Note [Sites]
 // Every node keeps a code object and an instruction offset; text is made when somebody asks. The public way to a frame
-// makes a frame object (25 to 55 ns), so for the interpreters below we read the interpreter's own frame (2 to 10 ns);
-// others take the public way. Frames inside the clew package are skipped: file name objects are shared by all code of a
-// module, so a small table from file name object to "is it ours" answers by pointer.
-#define Py_BUILD_CORE 1
-#include <Python.h>
-#if PY_VERSION_HEX < 0x030E0000
-#include <internal/pycore_frame.h>
-#endif
-#undef Py_BUILD_CORE
+// makes a frame object (25 to 55 ns), so for the interpreters of frame.h we read the interpreter's own frame (2 to 10
+// ns); others take the public way. Frames inside the clew package are skipped: file name objects are shared by all code
+// of a module, so a small table from file name object to "is it ours" answers by pointer.
+#include "bind/frame.h"
 
 #include "bind/site.h"
 
@@ -65,46 +60,9 @@ struct Names {
 };
 Names names;
 
-#if PY_VERSION_HEX < 0x030E0000
-
-inline PyCodeObject* code_of(_PyInterpreterFrame* frame) {
-#if PY_VERSION_HEX >= 0x030D0000
-    return PyCode_Check(frame->f_executable) ? reinterpret_cast<PyCodeObject*>(frame->f_executable) : nullptr;
-#else
-    return frame->f_code;
-#endif
-}
-inline std::int32_t instruction_of(_PyInterpreterFrame* frame, PyCodeObject* code) {
-#if PY_VERSION_HEX >= 0x030D0000
-    const auto* at = reinterpret_cast<const char*>(frame->instr_ptr);
-#else
-    const auto* at = reinterpret_cast<const char*>(frame->prev_instr);
-#endif
-    return static_cast<std::int32_t>(at - reinterpret_cast<const char*>(code->co_code_adaptive));
-}
-inline _PyInterpreterFrame* innermost() {
-    PyThreadState* thread = _PyThreadState_UncheckedGet();
-    if (thread == nullptr) return nullptr;
-#if PY_VERSION_HEX >= 0x030D0000
-    return thread->current_frame;
-#else
-    return thread->cframe->current_frame;
-#endif
-}
-inline bool runs_python(_PyInterpreterFrame* frame) {
-#if PY_VERSION_HEX >= 0x030C0000
-    return frame->owner != FRAME_OWNED_BY_CSTACK;
-#else
-    (void)frame;
-    return true;
-#endif
-}
-
-#endif
-
 }  // namespace
 
-#if PY_VERSION_HEX < 0x030E0000
+#if CLEW_READS_FRAMES
 
 Site current_site() {
     for (auto* frame = innermost(); frame; frame = frame->previous) {

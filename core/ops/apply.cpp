@@ -166,13 +166,45 @@ void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Te
     finish(op, inputs, attributes, outputs);
 }
 
-bool may_write_over(const Tensor& dying, Tensors others) {
-    if (grad_enabled() || !is_unshared(dying)) return false;
+namespace {
+
+// The result of `dying` and the others has its shape and dtype.
+bool gives_its_like(const Tensor& dying, Tensors others) {
     for (const Tensor& other : others)
         if (!(other->layout == dying->layout || can_expand(other.sizes(), dying.sizes())) ||
             !(other.dtype() == dying.dtype() || other->has(TensorObject::kWrappedNumber)))
             return false;
     return true;
+}
+
+// Nobody but the caller and `inputs` knows the input or its memory, and no node has saved it or will.
+bool leaves_nothing(const OpDef& op, Tensors inputs, const void* attributes, std::size_t i) {
+    const Tensor& input = inputs[i];
+    const Storage& storage = *input->storage;
+    if (input->references != 2 || input->flags != 0 || input->base || input->extras || input->dict ||
+        input->weak_references || storage.references != 1 || storage.saved != 0 || storage.foreign)
+        return false;
+    const std::uint64_t needs = grad_enabled() ? inputs_that_need(inputs) : 0;
+    return needs == 0 || !(what_to_save(op, inputs, needs, attributes).inputs >> i & 1);
+}
+
+}  // namespace
+
+bool may_write_over(const Tensor& dying, Tensors others) {
+    return !grad_enabled() && is_unshared(dying) && gives_its_like(dying, others);
+}
+
+Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* dying) {
+    if (!op.elementwise || !op.is(kInPlace) || !op.differentiable) return {};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Tensor& input = inputs[i];
+        if (input.get() != dying || !is_floating(input.dtype()) || !input.contiguous()) continue;
+        if (!gives_its_like(input, inputs) || !leaves_nothing(op, inputs, attributes, i)) continue;
+        Tensor output = alias(input, input->layout, input->offset);
+        output->storage->owner = output.get();
+        return output;
+    }
+    return {};
 }
 
 void pass_on_lost(const Tensor& result, Tensors inputs) {

@@ -40,6 +40,10 @@ Tensor run(const T&... inputs) {
 // is written is in the cache already. The same goes for what a rule made itself on the way: mul(mul(g, x), 2). Only the
 // last rule of a node that runs is given the gradient; hooks, captures and retain_grad hold it and keep it as it is.
 bool may_write_over(const Tensor& dying, Tensors others);
+// In a forward, too: an output for apply() in the memory of `dying`, which is one of the inputs, if nobody holds that
+// but `inputs` and a caller who drops it afterwards; else an empty one.
+Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* dying);
+inline constexpr std::int64_t kWorthWritingOver = 65536;  // elements
 
 template <class Op, class... T>
 Tensor run_over(const Attributes<Op>* attributes, Tensor&& dying, const T&... others) {
