@@ -14,7 +14,8 @@
 
 namespace clew::kernels {
 
-// Of each buffer. What streams by in a first-level cache of 48 KiB leaves no more alone: with 16 KiB the loop is slower.
+// Of each buffer. What streams by in a first-level cache of 48 KiB leaves no more alone: with 16 KiB the loop is
+// slower.
 inline constexpr std::int64_t kRepeatedBytes = 8 << 10;
 
 // How operands step from row to row: the inner axis is `inner`, the one around it `outer`.
