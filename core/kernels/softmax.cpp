@@ -43,7 +43,8 @@ void forward(bool log, const View& out, const View& in, int axis) {
     const int dtype = static_cast<int>(out.dtype);
     const SoftmaxTable& loops = softmax_loops();
     const Lines lines = make_lines(views, axis);
-    if (lines.count == 0 || lines.side_by_side || !are_short_and_contiguous(lines))
+    if (lines.count == 0 || lines.length == 0) return;
+    if (lines.side_by_side || !are_short_and_contiguous(lines))
         return run_lines(lines, loops.forward[log][dtype], loops.forward_columns[log][dtype]);
     const auto together = loops.forward_lines[log][dtype];
     const std::int64_t group = lines_in_group(lines.length * lines.plan.items[0]);
