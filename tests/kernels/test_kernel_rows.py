@@ -39,6 +39,7 @@ def test_rows_of_more_axes(torch, random, bits_at_any_thread_count, shape):
         assert numpy.array_equal((a[:, ::2] + b[:, : 1 if y.shape[1] == 1 else None : 2]).numpy(), (x + y)[:, ::2])
 
 
+@pytest.mark.beyond
 @pytest.mark.parametrize("shape", [(40, 3), (100, 17), (300, 100)])
 def test_bits_do_not_depend_on_repeating(torch, random, shape):
     x = torch.from_numpy(abs(random.standard_normal(shape)).astype("float32"))
