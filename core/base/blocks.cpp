@@ -131,32 +131,44 @@ private:
 };
 RecentPeak recent_peak;
 
+// Bytes in blocks that were handed out, as rounded, like what waits: a loop whose blocks are all in use at once for a
+// moment, and then half of them wait, must fit into its own peak to the byte, or it maps new pages in each round.
+std::int64_t in_use = 0;
+
+// Gives back what waits until another `wanted` bytes fit in.
+void make_room(std::int64_t wanted) {
+    const std::int64_t allowed = std::max(recent_peak.get(), kSlack) - in_use - wanted;
+    while (memory_stats.cached > 0 && memory_stats.cached > allowed) cache.give_oldest_back();
+}
+
 }  // namespace
 
 void* block_take(std::size_t bytes) {
     const Bin bin = bin_of(bytes);
     const auto size = static_cast<std::int64_t>(bin.size);
-    recent_peak.see(memory_stats.live + size);
-    if (void* memory = cache.take(bin)) return memory;
-    const std::int64_t allowed = std::max(recent_peak.get(), kSlack) - memory_stats.live - size;
-    while (memory_stats.cached > 0 && memory_stats.cached > allowed) cache.give_oldest_back();
-    void* memory = obtain(bin.size);
+    recent_peak.see(in_use + size);
+    void* memory = cache.take(bin);
+    if (memory == nullptr) {
+        make_room(size);
+        memory = obtain(bin.size);
+    }
     if (memory == nullptr) {
         empty_cache();
         memory = obtain(bin.size);
     }
     if (memory == nullptr) fail(ErrorKind::Memory, "allocator: out of memory for a tensor of %zu bytes", bytes);
+    in_use += size;
     return memory;
 }
 
 void block_give(void* memory, std::size_t bytes) {
     const Bin bin = bin_of(bytes);
+    in_use -= static_cast<std::int64_t>(bin.size);
 #ifdef CLEW_SANITIZE
     give_back(memory, bin.size);
 #else
     cache.put(memory, bin);
-    const std::int64_t allowed = std::max(recent_peak.get(), kSlack) - memory_stats.live;
-    while (memory_stats.cached > 0 && memory_stats.cached > allowed) cache.give_oldest_back();
+    make_room(0);
 #endif
 }
 

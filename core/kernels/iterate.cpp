@@ -2,6 +2,7 @@
 
 #include "core/base/threads.h"
 #include "core/kernels/plan.h"
+#include "core/kernels/repeats.h"
 #include "core/kernels/tiles.h"
 
 namespace clew::kernels {
@@ -48,25 +49,32 @@ void join_neighbours(Plan& plan) {
     plan.ndim = last + 1;
 }
 
+// `row`: where a piece may end.
+template <class Inner>
+void run_in_pieces(const Plan& plan, std::int64_t count, std::int64_t row, const Inner& inner) {
+    if (count <= kChunk) return run(plan, 0, count, inner);
+    // Several pieces for each thread, that none waits long for the others; of whole rows if these are short.
+    constexpr std::int64_t kPiece = kChunk / 4;
+    const std::int64_t piece = row <= kPiece ? kPiece / row * row : kPiece;
+    parallel_for(count, piece, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
+}
+
 template <class Inner>
 void iterate(const View& out, std::span<const View> inputs, const Inner& inner) {
     Plan plan;
     const std::int64_t count = make_plan(plan, out, inputs);
     if (count == 0) return;
-    if (const int axis = tile_axis(plan); axis != 0) return run_in_tiles(plan, axis, inner);
-    if (count <= kChunk) {
-        if (plan.ndim == 1) {
-            inner(plan.data, plan.strides[0], count);
-        } else {
-            run(plan, 0, count, inner);
-        }
-        return;
+    if (plan.ndim == 1) {
+        if (count <= kChunk) return inner(plan.data, plan.strides[0], count);
+        return run_in_pieces(plan, count, 1, inner);
     }
-    // Several pieces for each thread, that none waits long for the others; of whole rows if these are short.
-    constexpr std::int64_t kPiece = kChunk / 4;
-    const std::int64_t row = plan.sizes[0];
-    const std::int64_t piece = plan.ndim > 1 && row <= kPiece ? kPiece / row * row : kPiece;
-    parallel_for(count, piece, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
+    if (const int axis = tile_axis(plan); axis != 0) return run_in_tiles(plan, axis, inner);
+    const RowAxes axes = row_axes(plan);
+    if (const std::int64_t rows = rows_at_once(axes); rows >= 2)
+        return with_repeated_rows(axes, rows, inner, [&](const Plan& joined, const auto& loop) {
+            run_in_pieces(joined, count, axes.width(), loop);
+        });
+    run_in_pieces(plan, count, plan.sizes[0], inner);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // All lines along one axis of several views: what softmax, cumulative sums and searches for the largest walk over.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -36,15 +37,15 @@ inline Lines make_lines(std::span<const View> views, int axis) {
 }
 
 // Calls body(data, strides, count) for pieces of `count` lines, whose first elements are at data[k] + i * strides[k].
-// `chunk`: how many elements are worth another thread.
+// `chunk`: how many elements are worth another thread; `least`: how many lines a piece has at least.
 template <class Body>
-void for_each_line(const Lines& lines, const Body& body, std::int64_t chunk = kChunk) {
+void for_each_line(const Lines& lines, const Body& body, std::int64_t chunk = kChunk, std::int64_t least = 1) {
     if (lines.count == 0 || lines.length == 0) return;
     constexpr std::int64_t kNeighbours = 128;  // below which lines side by side would waste what the cache loads
     // Several pieces for each thread, if there is work for more than one.
     const bool few = lines.count * lines.length <= chunk;
     std::int64_t grain = (few ? chunk : chunk / 4) / lines.length;
-    const std::int64_t least = lines.side_by_side ? kNeighbours : 1;
+    if (lines.side_by_side) least = std::max(least, kNeighbours);
     if (grain < least) grain = least;
     parallel_for(lines.count, grain, [&](std::int64_t begin, std::int64_t end) { run(lines.plan, begin, end, body); });
 }

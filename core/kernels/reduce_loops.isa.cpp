@@ -7,9 +7,6 @@ namespace clew::kernels {
 namespace {
 
 inline constexpr int64_t kRowGroup = 32;  // rows whose columns are added at once
-// Processors fetch ahead on their own, but only to the end of a page. Pieces as long as this are of arrays that no
-// cache holds; for others it would be in the way.
-inline constexpr int64_t kLongRow = 24 * kBlock, kAhead = 2 * kBlock;
 
 // The accumulators as numbers or as integers. Integers need no `low`, and are unsigned where they may wrap.
 template <class Op, class Block>
@@ -34,15 +31,14 @@ template <class Op, class Block, class T>
 void row(Accumulator* high, double* low, const char* in, int64_t stride, int64_t count, const double* center) {
     T buffer[kBlock];
     const double around = center == nullptr ? 0.0 : *center;
-    for (int64_t begin = 0; begin < count; begin += kBlock) {
-        const int64_t length = count - begin < kBlock ? count - begin : kBlock;
+    const bool at_once = kOfExtremes<Op> && stride == sizeof(T);  // nothing is rounded
+    const int64_t most = at_once ? count : kBlock;
+    for (int64_t begin = 0; begin < count; begin += most) {
+        const int64_t length = count - begin < most ? count - begin : most;
         const T* block = reinterpret_cast<const T*>(in + begin * stride);
         if (stride != sizeof(T)) {
             gather(buffer, in + begin * stride, stride, length);
             block = buffer;
-        } else if (count >= kLongRow) {
-            const char* ahead = in + (begin + kAhead) * stride;
-            for (int64_t line = 0; line < length * stride; line += 64) __builtin_prefetch(ahead + line);
         }
         fold<Op, Block>(*high, *low, reduce_block<Op, Block>(block, length, around));
     }

@@ -1,6 +1,6 @@
 // What reductions do to single elements and to blocks of them; for .isa.cpp files alone.
 #pragma once
-#include "core/kernels/wide.h"
+#include "core/kernels/extremes.h"
 
 namespace clew::kernels {
 namespace {
@@ -100,6 +100,10 @@ struct Max : Plain {
     static CLEW_INLINE Block join(Block a, Block b) {
         return (b > a) | (b != b) ? b : a;
     }
+    template <class Block>
+    static CLEW_INLINE Block pick(Block a, Block b) {
+        return a > b ? a : b;
+    }
     template <class Wide>
     static CLEW_INLINE void fold(Wide& high, double&, Wide value) {
         high = join(high, value);
@@ -113,6 +117,10 @@ struct Min : Plain {
     template <class Block>
     static CLEW_INLINE Block join(Block a, Block b) {
         return (b < a) | (b != b) ? b : a;
+    }
+    template <class Block>
+    static CLEW_INLINE Block pick(Block a, Block b) {
+        return a < b ? a : b;
     }
     template <class Wide>
     static CLEW_INLINE void fold(Wide& high, double&, Wide value) {
@@ -199,7 +207,9 @@ CLEW_INLINE Block reduce_numbers(const T* in, int64_t count, double center) {
     const Block around = Block(center);
     Wide<Block> a = Wide<Block>::all(kIdentity), b = a, c = a, d = a;
     int64_t i = 0;
+    CLEW_KEEP_ROLLED
     for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+        fetch_ahead(in + i, 4 * kLanes);
         a = step_wide<Op>(a, in + i, around);
         b = step_wide<Op>(b, in + i + kLanes, around);
         c = step_wide<Op>(c, in + i + 2 * kLanes, around);
@@ -214,51 +224,12 @@ CLEW_INLINE Block reduce_numbers(const T* in, int64_t count, double center) {
     return join_lanes<Op>(join_wide<Op>(join_wide<Op>(a, b), join_wide<Op>(c, d)));
 }
 
-// Floats are ordered as integers once the magnitudes of negative ones are turned round, and those have an instruction
-// for the larger of two. NaN is beyond the infinities, on the side of its sign: so both ends are looked for.
-CLEW_INLINE int32_t ordered(int32_t bits) { return bits ^ ((bits >> 31) & 0x7FFFFFFF); }
-template <class Op>
-CLEW_INLINE float extreme_of_floats(const float* in, int64_t count) {
-    constexpr int32_t kInfinity = 0x7F800000, kMinusInfinity = ~0x7F800000;
-    using Ints = Wide<int32_t>;
-    const int32_t* bits = reinterpret_cast<const int32_t*>(in);
-    Ints most[4], least[4];
-    for (int k = 0; k < 4; ++k) {
-        most[k] = Ints::all(kMinusInfinity);
-        least[k] = Ints::all(kInfinity);
-    }
-    const auto take = [&](int k, int64_t at) __attribute__((always_inline)) {
-        Ints x = Ints::load(bits + at);
-        for (int p = 0; p < Ints::kParts; ++p) {
-            x.part[p] ^= (x.part[p] >> 31) & 0x7FFFFFFF;
-            most[k].part[p] = x.part[p] > most[k].part[p] ? x.part[p] : most[k].part[p];
-            least[k].part[p] = x.part[p] < least[k].part[p] ? x.part[p] : least[k].part[p];
-        }
-    };
-    int64_t i = 0;
-    for (; i + 4 * Ints::kLanes <= count; i += 4 * Ints::kLanes) {
-        take(0, i);
-        take(1, i + Ints::kLanes);
-        take(2, i + 2 * Ints::kLanes);
-        take(3, i + 3 * Ints::kLanes);
-    }
-    for (; i + Ints::kLanes <= count; i += Ints::kLanes) take(0, i);
-    if (i < count) take(1, count - Ints::kLanes);  // some for the second time
-    const int32_t high =
-        join_lanes<Max>(join_wide<Max>(join_wide<Max>(most[0], most[1]), join_wide<Max>(most[2], most[3])));
-    const int32_t low =
-        join_lanes<Min>(join_wide<Min>(join_wide<Min>(least[0], least[1]), join_wide<Min>(least[2], least[3])));
-    if (high > kInfinity || low < kMinusInfinity) return __builtin_nanf("");
-    const int32_t found = Op::join(high, low) == high ? high : low;
-    return __builtin_bit_cast(float, ordered(found));
-}
-
 template <class Op, class Block, class T>
 CLEW_INLINE Block reduce_block(const T* in, int64_t count, double center) {
     if constexpr (kOfTruth<Op>) {
         return reduce_truth<Op>(in, count);
-    } else if constexpr (kOfExtremes<Op> && sizeof(T) == 4 && T(0.5) != T(0)) {
-        if (count >= Wide<int32_t>::kLanes) return extreme_of_floats<Op>(in, count);
+    } else if constexpr (kOfExtremes<Op> && T(0.5) != T(0)) {
+        if (count >= Wide<T>::kLanes) return extreme_of<Op>(in, count);
         return reduce_numbers<Op, Block>(in, count, center);
     } else {
         return reduce_numbers<Op, Block>(in, count, center);

@@ -181,7 +181,16 @@ struct ShortRow {
     CLEW_INLINE ShortRow(const T* row, int64_t count, T filling) {
         for (int v = 0; v < kRowVectors; ++v) at(v) = load_part(row + v * lanes, within(count - v * lanes), filling);
     }
-    CLEW_INLINE void put(T* row, int64_t count) const { __builtin_memcpy(row, values, uint64_t(count) * sizeof(T)); }
+    CLEW_INLINE void put(T* row, int64_t count) const {
+#if defined(__AVX512F__)
+        for (int v = 0; v < kRowVectors; ++v) {
+            const auto& part = *reinterpret_cast<const Loose*>(values + v * lanes);
+            store_part(row + v * lanes, within(count - v * lanes), part);
+        }
+#else
+        __builtin_memcpy(row, values, uint64_t(count) * sizeof(T));
+#endif
+    }
 
 private:
     CLEW_INLINE Loose& at(int v) { return *reinterpret_cast<Loose*>(values + v * lanes); }

@@ -1,5 +1,7 @@
 #include "core/kernels/softmax.h"
 
+#include <algorithm>
+
 #include "core/kernels/lines.h"
 #include "core/kernels/softmax_loops.h"
 
@@ -8,8 +10,7 @@ namespace {
 
 constexpr std::int64_t kSoftmaxChunk = kChunk / 8;  // an exponential takes as long as ten additions
 
-void run_lines(SoftmaxTable::Line line, SoftmaxTable::Columns columns, std::span<const View> views, int axis) {
-    const Lines lines = make_lines(views, axis);
+void run_lines(const Lines& lines, SoftmaxTable::Line line, SoftmaxTable::Columns columns) {
     const auto piece = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
         const std::int64_t most = lines.side_by_side ? kSoftmaxColumns : 1;
         char* at[kMaxOperands];
@@ -26,15 +27,37 @@ void run_lines(SoftmaxTable::Line line, SoftmaxTable::Columns columns, std::span
     for_each_line(lines, piece, kSoftmaxChunk);
 }
 
+bool are_short_and_contiguous(const Lines& lines) {
+    for (int k = 0; k < lines.plan.operands; ++k)
+        if (lines.steps[k] != lines.plan.items[k]) return false;
+    return lines.length <= kShortLine;
+}
+
+std::int64_t lines_in_group(std::int64_t line_bytes) {
+    constexpr std::int64_t kTogether = 16 << 10;  // so that all stay in the first-level cache
+    return std::clamp<std::int64_t>(kTogether / line_bytes, 1, kMostLines);
+}
+
 void forward(bool log, const View& out, const View& in, int axis) {
     const View views[] = {out, in};
     const int dtype = static_cast<int>(out.dtype);
-    run_lines(softmax_loops().forward[log][dtype], softmax_loops().forward_columns[log][dtype], views, axis);
+    const SoftmaxTable& loops = softmax_loops();
+    const Lines lines = make_lines(views, axis);
+    if (lines.count == 0 || lines.length == 0) return;
+    if (lines.side_by_side || !are_short_and_contiguous(lines))
+        return run_lines(lines, loops.forward[log][dtype], loops.forward_columns[log][dtype]);
+    const auto together = loops.forward_lines[log][dtype];
+    const std::int64_t group = lines_in_group(lines.length * lines.plan.items[0]);
+    const auto piece = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
+        together(data, strides, count, lines.length, group);
+    };
+    for_each_line(lines, piece, kSoftmaxChunk, group);
 }
 void backward(bool log, const View& out, const View& grad, const View& result, int axis) {
     const View views[] = {out, grad, result};
     const int dtype = static_cast<int>(out.dtype);
-    run_lines(softmax_loops().backward[log][dtype], softmax_loops().backward_columns[log][dtype], views, axis);
+    run_lines(make_lines(views, axis), softmax_loops().backward[log][dtype],
+              softmax_loops().backward_columns[log][dtype]);
 }
 
 }  // namespace

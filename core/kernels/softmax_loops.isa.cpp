@@ -46,45 +46,66 @@ CLEW_INLINE T exponentials(T* out, const T* in, T center, int64_t count) {
     sum.add(out, whole);
     if (whole < count) {
         ShortRow<T> rest(in + whole, count - whole, lowest<T>());
-        whole_exponentials(rest.values, rest.values, center, kRowStep<T>);
+        for (int64_t i = 0; i < kRowStep<T>; i += kPadding)
+            if (whole + i < count)
+                whole_exponentials(rest.values + i, rest.values + i, center, kPadding);
+            else
+                __builtin_memset(rest.values + i, 0, kPadding * sizeof(T));
         sum.add(rest.values, kRowStep<T>);
         rest.put(out + whole, count - whole);
     }
     return sum.result();
 }
 
-// A contiguous line of kBlock elements at most. Nothing goes to `out` before it is done: see load_part().
+// result(x) for a whole line, in vectors; where it is filled up at the end, nothing is written.
+template <class T, class Result>
+CLEW_INLINE void for_line(T* out, const T* in, int64_t count, const Result& result) {
+    using Loose = typename RowVector<T>::loose;
+    using Vector = typename RowVector<T>::type;
+    constexpr int64_t kLanes = kRowVectorBytes / int64_t(sizeof(T));
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+        *reinterpret_cast<Loose*>(out + i) = result(Vector(*reinterpret_cast<const Loose*>(in + i)));
+    if (i < count) store_part(out + i, count - i, result(load_part(in + i, count - i, T(0))));
+}
+
+// Note [Lines in groups]
+// In a short line each step waits for the one before: the largest, the sum of the powers, its logarithm. So a few lines
+// take each step together, and the logarithms of all of them are one vector. Powers go to `out`, from which they are
+// read again when they have long arrived there: see load_part().
 template <bool kLog, class T>
-CLEW_INLINE void short_forward(T* out, const T* in, int64_t count) {
-    T powers[kBlock] __attribute__((aligned(64)));
-    const int64_t whole = count & -kRowStep<T>, left = count - whole;
-    ShortRow<T> rest(in + whole, left, lowest<T>());
-    RowReduction<RowMax, T> maximum;
-    maximum.add(in, whole);
-    maximum.add(rest.values, kRowStep<T>);
-    const T largest = maximum.result();
-    T rest_powers[kRowStep<T>] __attribute__((aligned(64)));
-    whole_exponentials(powers, in, largest, whole);
-    if (left > 0) whole_exponentials(rest_powers, rest.values, largest, kRowStep<T>);
-    RowReduction<RowSum, T> sum;
-    sum.add(powers, whole);
-    if (left > 0) sum.add(rest_powers, kRowStep<T>);
-    const T total = sum.result();
-    const T shift = kLog ? math::log(total) : T(1) / total;
-    CLEW_VECTORISE
-    for (int64_t i = 0; i < whole; ++i) out[i] = kLog ? (in[i] - largest) - shift : powers[i] * shift;
-    if (left == 0) return;
-    for (int64_t i = 0; i < kRowStep<T>; ++i)
-        rest.values[i] = kLog ? (rest.values[i] - largest) - shift : rest_powers[i] * shift;
-    rest.put(out + whole, left);
+void forward_lines(char* const* data, const int64_t* strides, int64_t lines, int64_t count, int64_t most) {
+    T powers[kShortLine] __attribute__((aligned(64)));
+    T largest[kMostLines], total[kMostLines], shift[kMostLines];
+    for (T& x : total) x = T(1);
+    for (int64_t first = 0; first < lines; first += most) {
+        const int64_t group = lines - first < most ? lines - first : most;
+        const auto in_at = [&](int64_t i) { return reinterpret_cast<T*>(data[1] + (first + i) * strides[1]); };
+        const auto out_at = [&](int64_t i) { return reinterpret_cast<T*>(data[0] + (first + i) * strides[0]); };
+        for (int64_t i = 0; i < group; ++i) largest[i] = reduce_row<RowMax, T>(in_at(i), count);
+        for (int64_t i = 0; i < group; ++i)
+            total[i] = exponentials(kLog ? powers : out_at(i), in_at(i), largest[i], count);
+        CLEW_VECTORISE
+        for (int64_t i = 0; i < kMostLines; ++i) shift[i] = kLog ? math::log(total[i]) : T(1) / total[i];
+        for (int64_t i = 0; i < group; ++i) {
+            const T top = largest[i], by = shift[i];
+            if constexpr (kLog)
+                for_line(out_at(i), in_at(i), count, [&](const auto& x) { return (x - top) - by; });
+            else
+                for_line(out_at(i), out_at(i), count, [&](const auto& x) { return x * by; });
+        }
+    }
 }
 
 template <bool kLog, class T>
 void forward(char* const* data, const int64_t* steps, int64_t count) {
     T in_buffer[kBlock], out_buffer[kBlock];
-    if (count <= kBlock) {
+    static_assert(kShortLine <= kBlock);
+    if (count <= kShortLine) {
         T* const out = room_for(out_buffer, data[0], steps[0]);
-        short_forward<kLog>(out, piece_at(in_buffer, data[1], steps[1], count), count);
+        const T* const in = piece_at(in_buffer, data[1], steps[1], count);
+        char* const line[] = {reinterpret_cast<char*>(out), reinterpret_cast<char*>(const_cast<T*>(in))};
+        forward_lines<kLog, T>(line, steps, 1, count, 1);
         return put_piece(data[0], steps[0], out, count);
     }
     const auto in_at = [&](int64_t begin, int64_t length) {
@@ -226,6 +247,7 @@ struct ExpScaled {
 CLEW_EXPORT_TABLE(SoftmaxTable, softmax_loops,
                   {
                       .forward = CLEW_BOTH(forward),
+                      .forward_lines = CLEW_BOTH(forward_lines),
                       .forward_columns = CLEW_BOTH(forward_columns),
                       .backward = CLEW_BOTH(backward),
                       .backward_columns = CLEW_BOTH(backward_columns),
