@@ -103,22 +103,32 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
     throw Error(ErrorKind::Type, text);
 }
 
-constexpr int kMostPlainTensors = 4;
+constexpr int kMostPlainTensors = 3;
 
 // Plain tensors alone: no parsing. Null if this is not that case.
-PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count, const TensorObject* dying) {
+template <int kCount>
+PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* dying) {
     const Overload& overload = group.overloads[0];
-    if (count != overload.plain_tensors) return nullptr;
-    Tensor inputs[kMostPlainTensors];
-    for (Py_ssize_t i = 0; i < count; ++i) {
+    if (overload.plain_tensors != kCount) return nullptr;
+    for (int i = 0; i < kCount; ++i)
         if (!is_exact_tensor(args[i])) return nullptr;
-        inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
-    }
-    Tensor output;
-    const Tensors list(inputs, static_cast<std::size_t>(count));
-    if (dying) output = output_over(*overload.def, list, overload.defaults.data(), dying);
-    apply(*overload.def, list, overload.defaults.data(), std::span<Tensor>(&output, 1));
+    Tensor inputs[kCount], output;
+    for (int i = 0; i < kCount; ++i) inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
+    if (dying) output = output_over(*overload.def, inputs, overload.defaults.data(), dying);
+    apply(*overload.def, inputs, overload.defaults.data(), std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
+}
+PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count, const TensorObject* dying) {
+    switch (count) {
+        case 1:
+            return call_with_tensors<1>(group, args, dying);
+        case 2:
+            return call_with_tensors<2>(group, args, dying);
+        case 3:
+            return call_with_tensors<3>(group, args, dying);
+        default:
+            return nullptr;
+    }
 }
 
 PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
@@ -158,8 +168,7 @@ PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObj
     return guarded([&]() -> PyObject* {
         PyObject* const args[] = {a, b};
         const TensorObject* const dying = dying_operand(a, b);
-        if (is_exact_tensor(a) && is_exact_tensor(b))
-            if (PyObject* result = call_with_tensors(*group, args, 2, dying)) return result;
+        if (PyObject* result = call_with_tensors<2>(*group, args, dying)) return result;
         if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
         if (reflected && !as_tensor(a)) {
             PyObject* const exchanged[] = {b, a};
@@ -184,7 +193,7 @@ PyObject* unary_operator(OpGroup* group, PyObject* a) {
         return nullptr;
     }
     return guarded([&] {
-        PyObject* result = call_with_tensors(*group, &a, 1, nullptr);
+        PyObject* result = call_with_tensors<1>(*group, &a, nullptr);
         return result ? result : call_group(*group, false, &a, 1, nullptr);
     });
 }

@@ -82,19 +82,6 @@ struct MoveAxis : MoveDim {
                                  .doc = "movedim, by NumPy's name."};
 };
 
-struct Reversed {
-    static constexpr OpText text{.schema = "T(Tensor self)",
-                                 .flags = kProperty | kComposite,
-                                 .domain = "real",
-                                 .doc = "A view with the axes in reverse order: the transpose of a matrix."};
-    static void forward(const Tensor& x, Tensor& out) {
-        Dims order;
-        order.count = x.ndim();
-        for (int i = 0; i < order.count; ++i) order[i] = order.count - 1 - i;
-        out = permute(x, order);
-    }
-};
-
 Tensor transposed_matrices(const Tensor& x, const char* name) {
     if (x.ndim() < 2)
         fail(ErrorKind::Runtime, "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
@@ -135,7 +122,6 @@ struct MatrixAdjoint {
 
 }  // namespace
 
-static const Register<SwapAxes, SwapDims, MoveDim, MoveAxis, Reversed, MatrixTranspose, Adjoint, MatrixAdjoint>
-    axes_operations;
+static const Register<SwapAxes, SwapDims, MoveDim, MoveAxis, MatrixTranspose, Adjoint, MatrixAdjoint> axes_operations;
 
 }  // namespace clew

@@ -124,18 +124,10 @@ struct Permute {
                  "permute: number of dimensions in the tensor input does not match the length of the desired ordering "
                  "of dimensions i.e. %d is not equal to %d",
                  ndim, attrs.dims.size());
-        Dims sizes, strides;
-        sizes.count = strides.count = ndim;
-        std::uint32_t seen = 0;
-        for (int i = 0; i < ndim; ++i) {
-            const int axis = wrap_axis(attrs.dims[i], ndim, "permute");
-            seen |= 1u << axis;
-            sizes[i] = x.size(axis);
-            strides[i] = x.stride(axis);
-        }
-        if (seen + 1 != 1u << ndim)
+        LayoutRef layout = Layout::permuted(x.layout(), attrs.dims);
+        if (!layout)
             fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s", shape_text(attrs.dims).c_str());
-        out = alias(x, Layout::make(sizes, strides), x->offset);
+        out = alias(x, std::move(layout), x->offset);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
         Dims inverse;
@@ -143,6 +135,19 @@ struct Permute {
         for (int i = 0; i < g.ndim(); ++i) inverse[wrap_axis(attrs.dims[i], g.ndim(), "permute")] = i;
         return permute(g, inverse);
     }};
+};
+
+struct Reversed {
+    static constexpr OpText text{.schema = "T(Tensor self)",
+                                 .flags = kProperty | kComposite,
+                                 .domain = "real",
+                                 .doc = "A view with the axes in reverse order: the transpose of a matrix."};
+    static void forward(const Tensor& x, Tensor& out) {
+        Permute::Attrs order;
+        order.dims.count = x.ndim();
+        for (int i = 0; i < x.ndim(); ++i) order.dims[i] = x.ndim() - 1 - i;
+        out = run<Permute>(order, x);
+    }
 };
 
 struct Axis {
@@ -300,8 +305,8 @@ Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length
     return slice(x, axis, start, start + length, 1);
 }
 
-static const Register<View, UnsafeView, Reshape, Expand, Transpose, T, Permute, Unsqueeze, Squeeze, SqueezeAxis,
-                      SqueezeAxes, Select, Slice>
+static const Register<View, UnsafeView, Reshape, Expand, Transpose, T, Permute, Reversed, Unsqueeze, Squeeze,
+                      SqueezeAxis, SqueezeAxes, Select, Slice>
     shape_operations;
 
 }  // namespace clew

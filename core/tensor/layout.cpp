@@ -73,6 +73,28 @@ LayoutRef Layout::make(Sizes sizes, Sizes strides) {
     return LayoutRef::steal(layout);
 }
 
+LayoutRef Layout::permuted(const Layout& from, Sizes axes) {
+    const int ndim = from.ndim;
+    if (ndim == 0) return scalar();
+    LayoutRef layout = LayoutRef::steal(allocate(ndim));
+    std::int64_t expected = 1;
+    std::uint32_t seen = 0;
+    bool contiguous = true;
+    for (int i = ndim - 1; i >= 0; --i) {
+        const int axis = wrap_axis(axes[static_cast<std::size_t>(i)], ndim, "permute");
+        const std::int64_t size = from.sizes()[axis], stride = from.strides()[axis];
+        layout->sizes()[i] = size;
+        layout->strides()[i] = stride;
+        contiguous = contiguous && (size == 1 || stride == expected);
+        expected *= size;
+        seen |= 1u << axis;
+    }
+    if (seen + 1 != 1u << ndim) return {};
+    layout->numel = from.numel;
+    layout->contiguous = contiguous || from.numel == 0;
+    return layout;
+}
+
 const LayoutRef& Layout::scalar() {
     static LayoutRef* const shared = [] {
         Layout* layout = allocate(0);

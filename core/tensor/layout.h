@@ -64,6 +64,8 @@ struct Layout {
 
     static Ref<Layout> make(Sizes sizes);  // row-major
     static Ref<Layout> make(Sizes sizes, Sizes strides);
+    // With the axes in another order: each axis of `from` once, negative ones counted from the end; null otherwise.
+    static Ref<Layout> permuted(const Layout& from, Sizes axes);
     static const Ref<Layout>& scalar();  // no axes, one element
 };
 using LayoutRef = Ref<Layout>;
