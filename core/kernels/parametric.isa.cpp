@@ -98,7 +98,12 @@ CLEW_OPERATION(InverseRoot, T(1) / root(x));
 #undef CLEW_OPERATION
 
 // One exponent many times over: where g++ sees that it is always the same it makes branches of what hangs on it.
-inline void float_power_block(float* out, const float* const* inputs, int64_t count, const double* params) {
+inline void power_by_float(float* out, const float* const* inputs, int64_t count, const double* params) {
+#ifdef __AVX512F__
+    const float exponent = static_cast<float>(params[0]);
+    if (exponent < kLargestExponent && exponent > -kLargestExponent)
+        return float_power_by_number(out, inputs[0], count, exponent);
+#endif
     float exponents[kBuffer];
     for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = static_cast<float>(params[0]);
     for (int64_t start = 0; start < count; start += kBuffer) {
@@ -119,7 +124,7 @@ void power_by_number(char* const* data, const int64_t* strides, int64_t count, c
         if (exponent == -0.5) return unary_param_loop<InverseRoot, T>(data, strides, count, params);
     }
     if constexpr (sizeof(T) == 4 && T(0.5) != T(0))
-        return in_blocks<float, 1>(float_power_block, data, strides, count, params);
+        return in_blocks<float, 1>(power_by_float, data, strides, count, params);
     T number = converted<T>(exponent);
     char* const with_number[] = {data[0], data[1], reinterpret_cast<char*>(&number)};
     const int64_t with_zero[] = {strides[0], strides[1], 0};
