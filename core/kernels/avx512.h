@@ -17,7 +17,15 @@ CLEW_INLINE Floats load(const float* from) { return _mm512_loadu_ps(from); }
 CLEW_INLINE void store(float* to, Floats x) { _mm512_storeu_ps(to, x); }
 CLEW_INLINE Floats all(float x) { return _mm512_set1_ps(x); }
 CLEW_INLINE __m512i bits_of(Floats x) { return _mm512_castps_si512(x); }
+template <int kPlaces>
+CLEW_INLINE __m512i shifted_right(Floats x) {
+    return _mm512_maskz_srli_epi32(kAll, bits_of(x), kPlaces);
+}
 CLEW_INLINE Floats from_bits(__m512i bits) { return _mm512_castsi512_ps(bits); }
+// x with those of y's bits turned over that `chosen` has.
+CLEW_INLINE Floats with_bits(Floats x, Floats y, __m512i chosen) {
+    return from_bits(_mm512_xor_si512(bits_of(x), _mm512_and_si512(bits_of(y), chosen)));
+}
 CLEW_INLINE Floats multiply_add(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
 CLEW_INLINE Floats multiply_add(Floats a, Floats b, float c) { return _mm512_fmadd_ps(a, b, all(c)); }
 CLEW_INLINE Floats multiply_add(Floats a, float b, float c) { return _mm512_fmadd_ps(a, all(b), all(c)); }

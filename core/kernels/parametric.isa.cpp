@@ -102,7 +102,7 @@ inline void power_by_float(float* out, const float* const* inputs, int64_t count
 #ifdef __AVX512F__
     const float exponent = static_cast<float>(params[0]);
     if (exponent < kLargestExponent && exponent > -kLargestExponent)
-        return float_power_by_number(out, inputs[0], count, exponent);
+        return vector_power_by_number(out, inputs[0], count, exponent);
 #endif
     float exponents[kBuffer];
     for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = static_cast<float>(params[0]);

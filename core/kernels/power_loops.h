@@ -1,6 +1,6 @@
 // Powers of one array by another; for .isa.cpp files alone.
 #pragma once
-#include "core/kernels/float_power.h"
+#include "core/kernels/vector_power.h"
 
 namespace clew::kernels {
 namespace {
@@ -28,7 +28,7 @@ void power_loop(char* const* data, const int64_t* strides, int64_t count) {
 template <>
 [[maybe_unused]] void power_loop<float>(char* const* data, const int64_t* strides, int64_t count) {
 #ifdef __AVX512F__
-    in_blocks<float, 2>(float_power_block, data, strides, count, nullptr);
+    in_blocks<float, 2>(vector_power_block, data, strides, count, nullptr);
 #else
     binary_math_loop<FloatPower, float>(data, strides, count);
 #endif
