@@ -71,9 +71,10 @@ struct alignas(64) LogarithmTables {
 
     explicit LogarithmTables(float factor) {
         const double b = static_cast<double>(factor);
-        factor_high = math::from_bits(math::bits_of(factor) & 0xFFFFFF00);
-        factor_low = factor - factor_high;
         const double rounder = math::from_bits(math::bits_of(b) & 0x7FF0000000000000) * 0x1p-15 * math::kRounder;
+        const double shortened = (b + rounder) - rounder;
+        factor_high = static_cast<float>(shortened);
+        factor_low = static_cast<float>(b - shortened);
         for (int j = 0; j < 32; ++j) {
             const double logarithm = b * kLogarithms[j], high = (logarithm + rounder) - rounder;
             inverses[j] = static_cast<float>(kSixtyFourths[j]) / 64.0f;
