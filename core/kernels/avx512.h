@@ -35,6 +35,14 @@ CLEW_INLINE Floats exponent_of(Floats x) { return _mm512_maskz_getexp_ps(kAll, x
 CLEW_INLINE Floats mantissa_of(Floats x) {
     return _mm512_maskz_getmant_ps(kAll, x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
 }
+// The same with 3/4 <= m < 3/2, and NaN for negative x.
+CLEW_INLINE Floats mantissa_around_one(Floats x) {
+    constexpr auto kSign = static_cast<_MM_MANTISSA_SIGN_ENUM>(_MM_MANT_SIGN_nan | _MM_MANT_SIGN_zero);  // -0 has +1
+    return _mm512_maskz_getmant_ps(kAll, x, _MM_MANT_NORM_p75_1p5, kSign);
+}
+// NaN stays.
+CLEW_INLINE Floats at_most(Floats x, float bound) { return _mm512_maskz_min_ps(kAll, all(bound), x); }
+CLEW_INLINE Floats at_least(Floats x, float bound) { return _mm512_maskz_max_ps(kAll, all(bound), x); }
 // To the nearest whole number, and x 2^n rounded once, whatever n is.
 CLEW_INLINE Floats rounded(Floats x) { return _mm512_maskz_roundscale_ps(kAll, x, _MM_FROUND_TO_NEAREST_INT); }
 CLEW_INLINE Floats scaled(Floats x, Floats n) { return _mm512_maskz_scalef_ps(kAll, x, n); }

@@ -16,9 +16,9 @@
 #pragma once
 #include "core/kernels/float_power.h"
 
-#ifdef __AVX512F__
-#include "core/kernels/avx512.h"
+#include "core/kernels/math_vectors.h"
 
+#ifdef __AVX512F__
 namespace clew::kernels {
 namespace {
 
@@ -127,14 +127,9 @@ struct VectorLogarithm {
 
 // 2^(high + low) to 2^-28
 CLEW_INLINE Floats exp2_of(FloatSum y) {
-    using avx512::multiply_add;
     const Floats n = avx512::rounded(y.high + y.low);
     const Floats r = (y.high - n) + y.low;
-    const Floats square = r * r;
-    const Floats last = multiply_add(r, 0.00015352946f, 0.0013399391f);
-    const Floats middle = multiply_add(square, last, multiply_add(r, 0.0096184425f, 0.055503312f));
-    const Floats slope = multiply_add(square, middle, multiply_add(r, 0.24022648f, 0.6931472f));
-    return avx512::scaled(multiply_add(r, slope, 1.0f), n);
+    return avx512::scaled(math::exp2_near_zero(r), n);
 }
 
 [[gnu::noinline, gnu::cold]] Floats powers_through_doubles(Floats base, Floats exponent) {
