@@ -89,6 +89,7 @@ CLEW_INLINE double root(double x) { return __builtin_sqrt(x); }
         CLEW_INLINE explicit Name(const double*) {}                 \
         CLEW_INLINE T operator()(T x) const { return __VA_ARGS__; } \
     }
+CLEW_OPERATION(Same, x);
 CLEW_OPERATION(Square, product(x, x));
 CLEW_OPERATION(Cube, product(product(x, x), x));
 CLEW_OPERATION(Root, root(x));
@@ -115,6 +116,7 @@ inline void power_by_float(float* out, const float* const* inputs, int64_t count
 template <class T>
 void power_by_number(char* const* data, const int64_t* strides, int64_t count, const double* params) {
     const double exponent = params[0];
+    if (exponent == 1.0) return unary_param_loop<Same, T>(data, strides, count, params);
     if (exponent == 2.0) return unary_param_loop<Square, T>(data, strides, count, params);
     if (exponent == 3.0) return unary_param_loop<Cube, T>(data, strides, count, params);
     if constexpr (T(0.5) != T(0)) {

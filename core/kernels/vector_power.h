@@ -121,6 +121,7 @@ CLEW_INLINE Floats exp2_of(FloatSum y) {
     for (int64_t i = 0; i < count; i += 16) {
         const Floats base = avx512::load(inputs[0] + i), exponent = avx512::load(inputs[1] + i);
         Floats power = exp2_of(logarithm(base, exponent));
+        power = _mm512_mask_mov_ps(power, _mm512_cmp_ps_mask(exponent, avx512::all(1.0f), _CMP_EQ_OQ), base);
         const __m512i before = _mm512_sub_epi32(avx512::bits_of(base), _mm512_set1_epi32(1));
         const __mmask16 usual = _mm512_cmplt_epu32_mask(before, _mm512_set1_epi32(0x7F7FFFFF)) &  // positive and finite
                                 _mm512_cmp_ps_mask(_mm512_abs_ps(exponent), avx512::all(kLargestExponent), _CMP_LT_OQ);
@@ -152,7 +153,7 @@ struct Kept {
     }
 };
 
-// One exponent below kLargestExponent for all. If it is whole, negative bases have powers.
+// One exponent below kLargestExponent, and not 1, for all. If it is whole, negative bases have powers.
 //
 // A power takes some forty instructions, nearly each of which waits for the one before: more than a CPU looks ahead. So
 // the second half of the way is made kDelay elements after the first, of which it need not wait for anything.

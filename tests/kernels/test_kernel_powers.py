@@ -58,6 +58,16 @@ def test_roundings(random, low, high):
     assert number.tobytes() == (clew.from_numpy(base) ** clew.full((200_000,), 3.5)).numpy().tobytes()
 
 
+@pytest.mark.parametrize("exponent", [1, 4, 5, 7])
+def test_whole_powers_that_are_floats_are_exact(torch, exponent):
+    base = numpy.arange(1, 1001, dtype="float32")
+    want = base.astype("float64") ** exponent
+    exact = want == want.astype("float32")
+    number, tensor = torch.from_numpy(base) ** float(exponent), torch.from_numpy(base) ** torch.full((1000,), exponent)
+    for power in (number, tensor):
+        assert numpy.array_equal(power.numpy()[exact], want[exact])
+
+
 @pytest.mark.beyond
 @pytest.mark.parametrize("count", [1, 5, 16, 17, 255, 256, 257, 1000, 40_001])
 def test_however_it_is_cut(torch, random, bits_at_any_thread_count, count):
