@@ -5,13 +5,15 @@
 // (float_power.h) the sum of two floats, `high` and `low`, holds it: twice the lanes, and tables that lie in registers.
 // With base = m 2^k and c from a table such that r = m c - 1 is small,
 //     log2(base) = k - log2(c) + r / ln(2) + r^2 Q(r).
-// c has six bits after the point: r has no rounding error. Of log2(c) sixteen bits after the point go to `high`, so
-// that the sum with k has no rounding error, either; the rest goes to `low`. The power comes out within 1.3 units in
-// the last place (2.5 where exponents of thousands make powers that nearly leave the range), where doubles give 0.51.
+// c has six bits after the point: r has no rounding error. The tables' logarithms and the factor of k are cut short, so
+// that the sum of the two has none, either; what was cut off is added to `low`. An exponent that all bases share is
+// multiplied into tables and coefficients beforehand, so that powers by a number and by an array of it may differ in
+// the last bit. The power comes out within 1.3 units in the last place (2.5 where exponents of thousands make powers
+// that nearly leave the range), where doubles give 0.51.
 //
-// Special bases: where one exponent is shared by all, the instruction `vfixupimm` puts right what they gave. Where it
-// is not, and where exponents are so large that the sum is not exact enough, elements go through doubles; each by
-// itself, so that no element's bits depend on its neighbours.
+// Special bases: where the exponent is shared, the instruction `vfixupimm` puts right what they gave. Where it is not,
+// and where exponents are so large that the sum is not exact enough, elements go through doubles; each by itself, so
+// that no element's bits depend on its neighbours.
 #pragma once
 #include "core/kernels/float_power.h"
 
@@ -25,77 +27,102 @@ using avx512::Floats;
 
 inline constexpr float kLargestExponent = 65536.0f;
 
-// c and -log2(c) for mantissas from 1 + j / 32 on. On both sides of 1 the logarithm is 0 in all.
-struct alignas(64) PowerTables {
-    float inverses[32], highs[32];
-    float lows[32] = {0.0f,
-                      3.0188824e-06f,
-                      1.6039585e-06f,
-                      5.455068e-06f,
-                      2.8660284e-06f,
-                      -2.9020011e-06f,
-                      7.7663366e-08f,
-                      -2.650161e-07f,
-                      -1.0255652e-06f,
-                      5.7320567e-06f,
-                      -1.5632212e-06f,
-                      7.095588e-06f,
-                      -2.3857444e-06f,
-                      -1.2896891e-06f,
-                      -4.7387543e-06f,
-                      4.776548e-06f,
-                      1.3028072e-06f,
-                      7.1994837e-06f,
-                      7.1994837e-06f,
-                      1.8367533e-06f,
-                      -1.8282373e-06f,
-                      -2.708756e-06f,
-                      -2.708756e-06f,
-                      4.031832e-06f,
-                      -3.1264424e-06f,
-                      -3.1264424e-06f,
-                      4.7027816e-06f,
-                      5.376559e-07f,
-                      5.376559e-07f,
-                      -6.3019756e-06f,
-                      -6.3019756e-06f,
-                      0.0f};
-    constexpr PowerTables() : inverses(), highs() {
-        constexpr int of_64[] = {64, 61, 59, 58, 56, 55, 53, 52, 51, 49, 48, 47, 46, 45, 44, 43,
-                                 42, 41, 41, 40, 39, 38, 38, 37, 36, 36, 35, 34, 34, 33, 33, 32};
-        constexpr int of_65536[] = {0,     4539,  7691,  9307,  12625, 14329, 17831, 19632, 21468, 25250, 27200,
-                                    29190, 31224, 33302, 35427, 37600, 39825, 42103, 42103, 44438, 46832, 49288,
-                                    49288, 51809, 54400, 54400, 57063, 59804, 59804, 62627, 62627, 65536};
+// 64 c for mantissas from 1 + j / 32 on, and -log2(c), which is 0 on both sides of 1.
+inline constexpr int kSixtyFourths[32] = {64, 61, 59, 58, 56, 55, 53, 52, 51, 49, 48, 47, 46, 45, 44, 43,
+                                          42, 41, 41, 40, 39, 38, 38, 37, 36, 36, 35, 34, 34, 33, 33, 32};
+inline constexpr double kLogarithms[32] = {0.0,
+                                           0.06926266243711372,
+                                           0.11735695063815874,
+                                           0.14201900487242788,
+                                           0.19264507794239588,
+                                           0.2186402864753404,
+                                           0.2720795454368008,
+                                           0.2995602818589078,
+                                           0.3275746580285044,
+                                           0.38529015588479176,
+                                           0.4150374992788438,
+                                           0.4454111483223626,
+                                           0.4764380439429871,
+                                           0.5081469036703253,
+                                           0.5405683813627028,
+                                           0.5737352452979021,
+                                           0.6076825772212398,
+                                           0.6424479953819163,
+                                           0.6424479953819163,
+                                           0.6780719051126377,
+                                           0.7145977811377516,
+                                           0.7520724865564145,
+                                           0.7520724865564145,
+                                           0.7905466343710502,
+                                           0.8300749985576876,
+                                           0.8300749985576876,
+                                           0.8707169830550335,
+                                           0.9125371587496606,
+                                           0.9125371587496606,
+                                           0.9556058806415466,
+                                           0.9556058806415466,
+                                           1.0};
+
+// What makes the logarithm, times a factor.
+struct alignas(64) LogarithmTables {
+    float inverses[32], highs[32], lows[32];
+    float factor_high, factor_low;  // of k
+    float slope_high, slope_low;    // the factor over ln(2)
+    float series[4];                // Q to 2^-38
+
+    explicit LogarithmTables(float factor) {
+        const double b = static_cast<double>(factor);
+        const double rounder = math::from_bits(math::bits_of(b) & 0x7FF0000000000000) * 0x1p-15 * math::kRounder;
+        const double shortened = (b + rounder) - rounder;
+        factor_high = static_cast<float>(shortened);
+        factor_low = static_cast<float>(b - shortened);
         for (int j = 0; j < 32; ++j) {
-            inverses[j] = static_cast<float>(of_64[j]) / 64;
-            highs[j] = static_cast<float>(of_65536[j]) / 65536;
+            const double logarithm = b * kLogarithms[j], high = (logarithm + rounder) - rounder;
+            inverses[j] = static_cast<float>(kSixtyFourths[j]) / 64.0f;
+            highs[j] = static_cast<float>(high);
+            lows[j] = static_cast<float>(logarithm - high);
         }
+        const double slope = b * math::kLog2E;
+        slope_high = static_cast<float>(slope);
+        slope_low = static_cast<float>(slope - static_cast<double>(slope_high));
+        constexpr double q[] = {-0.7213475, 0.48090094, -0.36079663, 0.28210315};
+        for (int n = 0; n < 4; ++n) series[n] = static_cast<float>(b * q[n]);
     }
 };
-inline constexpr PowerTables kPowerTables;
 
 struct FloatSum {
     Floats high, low;
 };
 
-// log2(x) times the exponent, for positive finite x.
-struct TimesLogarithm {
-    avx512::Lookup inverses{kPowerTables.inverses}, highs{kPowerTables.highs}, lows{kPowerTables.lows};
+// log2(x) times the tables' factor, for positive finite x.
+struct VectorLogarithm {
+    avx512::Lookup inverse, table_high, table_low;
+    Floats factor_high, factor_low, slope_high, slope_low, q0, q1, q2, q3;
 
-    CLEW_INLINE FloatSum operator()(Floats x, Floats exponent) const {
-        using avx512::all, avx512::multiply_add;
-        constexpr float kSlope = 1.442695f, kSlopeRest = 1.925963e-08f;  // 1 / ln(2)
-        const Floats m = avx512::mantissa_of(x);
+    CLEW_INLINE explicit VectorLogarithm(const LogarithmTables& tables)
+        : inverse(tables.inverses),
+          table_high(tables.highs),
+          table_low(tables.lows),
+          factor_high(avx512::all(tables.factor_high)),
+          factor_low(avx512::all(tables.factor_low)),
+          slope_high(avx512::all(tables.slope_high)),
+          slope_low(avx512::all(tables.slope_low)),
+          q0(avx512::all(tables.series[0])),
+          q1(avx512::all(tables.series[1])),
+          q2(avx512::all(tables.series[2])),
+          q3(avx512::all(tables.series[3])) {}
+
+    CLEW_INLINE FloatSum operator()(Floats x) const {
+        using avx512::multiply_add;
+        const Floats k = avx512::exponent_of(x), m = avx512::mantissa_of(x);
         const __m512i place = avx512::shifted_right<18>(m);
-        const Floats r = multiply_add(m, inverses[place], -1.0f);
-        const Floats last = multiply_add(r, multiply_add(r, 0.28210315f, -0.36079663f), all(0.48090094f));
-        const Floats q = multiply_add(r, last, all(-0.7213475f));  // Q to 2^-38
-        const Floats rest = multiply_add(r, multiply_add(r, q, all(kSlopeRest)), lows[place]);
-        const Floats whole = avx512::exponent_of(x) + highs[place];
-        const Floats high = multiply_add(r, all(kSlope), whole);
-        const Floats low = multiply_add(r, all(kSlope), whole - high) + rest;
-        const Floats product = high * exponent;
-        return {product, multiply_add(low, exponent, _mm512_fmsub_ps(high, exponent, product))};
+        const Floats r = multiply_add(m, inverse[place], -1.0f);
+        const Floats q = multiply_add(r, multiply_add(r, multiply_add(r, q3, q2), q1), q0);
+        const Floats rest = multiply_add(k, factor_low, table_low[place]);
+        const Floats low = multiply_add(r, multiply_add(r, q, slope_low), rest);
+        const Floats whole = multiply_add(k, factor_high, table_high[place]);
+        const Floats high = multiply_add(r, slope_high, whole);
+        return {high, multiply_add(r, slope_high, whole - high) + low};
     }
 };
 
@@ -117,10 +144,14 @@ CLEW_INLINE Floats exp2_of(FloatSum y) {
 
 // An exponent for each base.
 [[maybe_unused]] void vector_power_block(float* out, const float* const* inputs, int64_t count, const double*) {
-    const TimesLogarithm logarithm;
+    const LogarithmTables tables(1.0f);
+    const VectorLogarithm logarithm(tables);
     for (int64_t i = 0; i < count; i += 16) {
         const Floats base = avx512::load(inputs[0] + i), exponent = avx512::load(inputs[1] + i);
-        Floats power = exp2_of(logarithm(base, exponent));
+        const FloatSum of_base = logarithm(base);
+        const Floats high = of_base.high * exponent;
+        const Floats lost = _mm512_fmsub_ps(of_base.high, exponent, high);
+        Floats power = exp2_of({high, avx512::multiply_add(of_base.low, exponent, lost)});
         power = _mm512_mask_mov_ps(power, _mm512_cmp_ps_mask(exponent, avx512::all(1.0f), _CMP_EQ_OQ), base);
         const __m512i before = _mm512_sub_epi32(avx512::bits_of(base), _mm512_set1_epi32(1));
         const __mmask16 usual = _mm512_cmplt_epu32_mask(before, _mm512_set1_epi32(0x7F7FFFFF)) &  // positive and finite
@@ -139,7 +170,7 @@ CLEW_INLINE int powers_of_special(float exponent) {
     return kNaNs | (exponent > 0 ? 0x00550800 : 0x00880500);
 }
 
-// What the logarithms of kDelay elements gave.
+// The logarithms of up to kDelay elements.
 struct Kept {
     static constexpr int64_t kDelay = 128;  // a power of two
     alignas(64) float highs[kDelay], lows[kDelay];
@@ -159,8 +190,8 @@ struct Kept {
 // the second half of the way is made kDelay elements after the first, of which it need not wait for anything.
 template <bool kWhole>
 void vector_powers(float* out, const float* in, int64_t count, float exponent) {
-    const TimesLogarithm logarithm;
-    const Floats exponents = avx512::all(exponent);
+    const LogarithmTables tables(exponent);
+    const VectorLogarithm logarithm(tables);
     const __m512i special = _mm512_set1_epi32(powers_of_special(exponent));
     const bool is_odd = kWhole && (static_cast<int>(exponent) & 1) != 0;
     const __m512i odd = _mm512_set1_epi32(is_odd ? INT32_MIN : 0);
@@ -171,10 +202,10 @@ void vector_powers(float* out, const float* in, int64_t count, float exponent) {
     };
     Kept kept;
     const int64_t lead = count < Kept::kDelay ? count : Kept::kDelay;
-    for (int64_t i = 0; i < lead; i += 16) kept.put(i, logarithm(base(avx512::load(in + i)), exponents));
+    for (int64_t i = 0; i < lead; i += 16) kept.put(i, logarithm(base(avx512::load(in + i))));
     for (int64_t i = lead; i < count; i += 16) {
         const FloatSum y = kept[i - Kept::kDelay];
-        kept.put(i, logarithm(base(avx512::load(in + i)), exponents));
+        kept.put(i, logarithm(base(avx512::load(in + i))));
         finish(i - Kept::kDelay, y);
     }
     for (int64_t i = count - lead; i < count; i += 16) finish(i, kept[i]);

@@ -5,11 +5,13 @@ import itertools
 import numpy
 import pytest
 
+from clew import _core
+
 INTERESTING = [
     *(0.0, 1.0, 2.0, 3.0, 4.0, 0.5, 0.25, 2.5, 127.0, 149.0, 1e-45, 1e-38, 3e38, 1e9, 16777216.0, 16777217.0, 5e7),
     *(1.0000001, 0.9999999, numpy.inf),
 ]
-MOST = 1.3  # roundings that a power may be off, as core/kernels/vector_power.h says
+MOST = 1.3 if _core.isa() == "v4" else 0.51  # roundings off: core/kernels/{vector,float}_power.h
 VALUES = numpy.array([*INTERESTING, *[-x for x in INTERESTING], numpy.nan], "float32")
 
 
@@ -54,8 +56,6 @@ def test_roundings(random, low, high):
     usual = (abs(exact) < 3e38) & (abs(exact) > 1.2e-38)
     assert usual.sum() > 40_000
     assert error_in_roundings(got[usual], exact[usual].astype("float64")).max() < MOST
-    number = (clew.from_numpy(base) ** 3.5).numpy()
-    assert number.tobytes() == (clew.from_numpy(base) ** clew.full((200_000,), 3.5)).numpy().tobytes()
 
 
 @pytest.mark.parametrize("exponent", [1, 4, 5, 7])
