@@ -1,6 +1,6 @@
 #include "core/kernels/activation.h"
 
-#include "core/kernels/math_float32.h"
+#include "core/kernels/math_vectors.h"
 
 namespace clew::kernels {
 namespace {
@@ -43,6 +43,12 @@ CLEW_INLINE float normal_distribution(float x) {
     const float tail = z < kBound ? math::exp_near_zero(r) * half : 0.0f;
     return x > 0.0f ? 1.0f - tail : tail;  // not of NaN: the caller multiplies by x
 }
+#ifdef __AVX512F__
+CLEW_INLINE math::Floats normal_distribution(math::Floats x) {
+    const math::Floats tail = math::normal_tail(x);
+    return _mm512_mask_sub_ps(tail, _mm512_cmp_ps_mask(x, avx512::all(0.0f), _CMP_GT_OQ), avx512::all(1.0f), tail);
+}
+#endif
 CLEW_INLINE double normal_distribution(double x) { return 0.5 * (1.0 + math::erf(x * kRootHalf)); }
 CLEW_INLINE float normal_density(float x) { return float(kDensity) * exp_of_negative(-0.5f * x * x); }
 CLEW_INLINE double normal_density(double x) { return kDensity * math::exp(-0.5 * x * x); }
@@ -138,8 +144,8 @@ struct ThresholdBackward {
 
 CLEW_EXPORT_TABLE(ActivationTable, activation,
                   {
-                      .silu = CLEW_FLOATING(math_loop, Silu),
-                      .gelu = CLEW_FLOATING(math_loop, Gelu),
+                      .silu = CLEW_FLOATING(vector_loop, Silu),
+                      .gelu = CLEW_FLOATING(vector_loop, Gelu),
                       .gelu_tanh = CLEW_FLOATING(math_loop, GeluTanh),
                       .logsigmoid = CLEW_FLOATING(math_loop, LogSigmoid),
                       .softplus = CLEW_FLOATING(unary_param_loop, Softplus),

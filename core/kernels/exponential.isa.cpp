@@ -1,6 +1,6 @@
 #include "core/kernels/exponential.h"
 
-#include "core/kernels/math_float32.h"
+#include "core/kernels/math_vectors.h"
 
 namespace clew::kernels {
 namespace {
@@ -29,17 +29,17 @@ CLEW_OPERATION(Sigmoid, sigmoid);
 
 CLEW_EXPORT_TABLE(ExponentialTable, exponential,
                   {
-                      .exp = CLEW_FLOATING(math_loop, Exp),
+                      .exp = CLEW_FLOATING(vector_loop, Exp),
                       .exp2 = CLEW_FLOATING(math_loop, Exp2),
                       .expm1 = CLEW_FLOATING(math_loop, Expm1),
-                      .log = CLEW_FLOATING(math_loop, Log),
+                      .log = CLEW_FLOATING(vector_loop, Log),
                       .log2 = CLEW_FLOATING(math_loop, Log2),
                       .log10 = CLEW_FLOATING(math_loop, Log10),
                       .log1p = CLEW_FLOATING(math_loop, Log1p),
                       .sinh = CLEW_FLOATING(math_loop, Sinh),
                       .cosh = CLEW_FLOATING(math_loop, Cosh),
                       .tanh = CLEW_FLOATING(math_loop, Tanh),
-                      .sigmoid = CLEW_FLOATING(math_loop, Sigmoid),
+                      .sigmoid = CLEW_FLOATING(vector_loop, Sigmoid),
                   });
 
 }  // namespace clew::kernels

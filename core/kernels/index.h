@@ -13,8 +13,8 @@ namespace clew::kernels {
 // size).
 std::int64_t check_bounds(const View& index, std::int64_t size, bool allow_negative = false);
 
-// out[i] = in[index[i]]; out and index are contiguous and of one shape, in has one axis, and a negative index counts from
-// its end. Gives the first position at which index is not in [-size, size), and then out is unfinished; or -1.
+// out[i] = in[index[i]]; out and index are contiguous and of one shape, in has one axis, and a negative index counts
+// from its end. Gives the first position at which index is not in [-size, size), and then out is unfinished; or -1.
 std::int64_t take(const View& out, const View& in, const View& index);
 
 // index has one dimension: out[.., i, ..] = in[.., index[i], ..], and the other way round.

@@ -95,6 +95,15 @@ inline constexpr int64_t kBuffer = 256;
 
 template <class T>
 void gather(T* out, const char* in, int64_t stride, int64_t count) {
+    if (stride == 0) {  // one number for all
+        const T number = load<T>(in);
+        for (int64_t i = 0; i < count; ++i) out[i] = number;
+        return;
+    }
+    if (stride == sizeof(T)) {
+        for (int64_t i = 0; i < count; ++i) out[i] = load<T>(in + i * int64_t(sizeof(T)));
+        return;
+    }
     for (int64_t i = 0; i < count; ++i) {
         CLEW_KEEP_SCALAR;
         out[i] = load<T>(in + i * stride);
@@ -102,6 +111,10 @@ void gather(T* out, const char* in, int64_t stride, int64_t count) {
 }
 template <class T>
 void scatter(char* out, int64_t stride, const T* in, int64_t count) {
+    if (stride == sizeof(T)) {
+        for (int64_t i = 0; i < count; ++i) store<T>(out + i * int64_t(sizeof(T)), in[i]);
+        return;
+    }
     for (int64_t i = 0; i < count; ++i) {
         CLEW_KEEP_SCALAR;
         store<T>(out + i * stride, in[i]);

@@ -11,7 +11,7 @@ struct ParametricTable {
     ParamLoop sub_scaled[kDTypes];   // a - params[0] * b
     ParamLoop clamp[kDTypes];        // params: low, high (infinite for none); NaN stays NaN; high wins where low > high
     ParamLoop threshold[kDTypes];    // x <= params[0] ? params[1] : x
-    ParamLoop pow[kDTypes];          // x ** params[0]; fast at -2, -1, -0.5, 0.5, 2, 3
+    ParamLoop pow[kDTypes];          // x ** params[0]; fast at -2, -1, -0.5, 0.5, 1, 2, 3
     ParamLoop power_slope[kDTypes];  // a * (n * b ** (n - 1)) for n = params[0] of 2, 3 or 4; floating alone
     // Floating only.
     ParamLoop lerp[kDTypes];     // a + params[0] * (b - a)

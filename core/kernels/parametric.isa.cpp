@@ -89,6 +89,7 @@ CLEW_INLINE double root(double x) { return __builtin_sqrt(x); }
         CLEW_INLINE explicit Name(const double*) {}                 \
         CLEW_INLINE T operator()(T x) const { return __VA_ARGS__; } \
     }
+CLEW_OPERATION(Same, x);
 CLEW_OPERATION(Square, product(x, x));
 CLEW_OPERATION(Cube, product(product(x, x), x));
 CLEW_OPERATION(Root, root(x));
@@ -98,7 +99,12 @@ CLEW_OPERATION(InverseRoot, T(1) / root(x));
 #undef CLEW_OPERATION
 
 // One exponent many times over: where g++ sees that it is always the same it makes branches of what hangs on it.
-inline void float_power_block(float* out, const float* const* inputs, int64_t count, const double* params) {
+inline void power_by_float(float* out, const float* const* inputs, int64_t count, const double* params) {
+#ifdef __AVX512F__
+    const float exponent = static_cast<float>(params[0]);
+    if (exponent < kLargestExponent && exponent > -kLargestExponent)
+        return vector_power_by_number(out, inputs[0], count, exponent);
+#endif
     float exponents[kBuffer];
     for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = static_cast<float>(params[0]);
     for (int64_t start = 0; start < count; start += kBuffer) {
@@ -110,6 +116,7 @@ inline void float_power_block(float* out, const float* const* inputs, int64_t co
 template <class T>
 void power_by_number(char* const* data, const int64_t* strides, int64_t count, const double* params) {
     const double exponent = params[0];
+    if (exponent == 1.0) return unary_param_loop<Same, T>(data, strides, count, params);
     if (exponent == 2.0) return unary_param_loop<Square, T>(data, strides, count, params);
     if (exponent == 3.0) return unary_param_loop<Cube, T>(data, strides, count, params);
     if constexpr (T(0.5) != T(0)) {
@@ -119,7 +126,7 @@ void power_by_number(char* const* data, const int64_t* strides, int64_t count, c
         if (exponent == -0.5) return unary_param_loop<InverseRoot, T>(data, strides, count, params);
     }
     if constexpr (sizeof(T) == 4 && T(0.5) != T(0))
-        return in_blocks<float, 1>(float_power_block, data, strides, count, params);
+        return in_blocks<float, 1>(power_by_float, data, strides, count, params);
     T number = converted<T>(exponent);
     char* const with_number[] = {data[0], data[1], reinterpret_cast<char*>(&number)};
     const int64_t with_zero[] = {strides[0], strides[1], 0};
