@@ -5,8 +5,8 @@
 // stack. So the sum may be written over it, which takes no other memory and finds it in the cache. One reference alone
 // proves nothing (`operator.add(*pair)` reads the elements of a tuple that lives on), so we look whether the
 // interpreter itself called us, with operands that lie on its stack: the code that runs stands at an operator and these
-// two lie there side by side, or they lie behind this very callable. Whatever calls us in another way gets its result
-// in memory of its own.
+// two are the topmost, or the arguments lie behind this very callable. Whatever calls us in another way gets its result
+// in memory of its own; and so does everybody on CPython 3.14 and newer.
 #pragma once
 #include <Python.h>
 

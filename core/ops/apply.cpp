@@ -171,8 +171,8 @@ namespace {
 // The result of `dying` and the others has its shape and dtype.
 bool gives_its_like(const Tensor& dying, Tensors others) {
     for (const Tensor& other : others)
-        if (!(other->layout == dying->layout || can_expand(other.sizes(), dying.sizes())) ||
-            !(other.dtype() == dying.dtype() || other->has(TensorObject::kWrappedNumber)))
+        if (other && (!(other->layout == dying->layout || can_expand(other.sizes(), dying.sizes())) ||
+                      !(other.dtype() == dying.dtype() || other->has(TensorObject::kWrappedNumber))))
             return false;
     return true;
 }
@@ -184,6 +184,8 @@ bool leaves_nothing(const OpDef& op, Tensors inputs, const void* attributes, std
     if (input->references != 2 || input->flags != 0 || input->base || input->extras || input->dict ||
         input->weak_references || storage.references != 1 || storage.saved != 0 || storage.foreign)
         return false;
+    // The result is to look like any other: fresh, and all of its memory.
+    if (storage.version != 0 || input->offset != 0 || storage.bytes != bytes_of(input)) return false;
     const std::uint64_t needs = grad_enabled() ? inputs_that_need(inputs) : 0;
     return needs == 0 || !(what_to_save(op, inputs, needs, attributes).inputs >> i & 1);
 }

@@ -173,9 +173,30 @@ def written_by_a_class_of_its_own(torch, x, y):
     return found.inner, (found * y).inner
 
 
+def elements_of_object_arrays(torch, x, y):
+    def packed(*tensors):
+        arrays = [numpy.empty(1, object) for _ in tensors]
+        for array, tensor in zip(arrays, tensors, strict=True):
+            array[0] = tensor
+        return arrays
+
+    a, b = packed(x * y, y)
+    c = a * b  # NumPy multiplies what lies in them, in the midst of an operator of Python's
+    return a[0], c[0]
+
+
+def first_argument_of_a_partial(torch, x, y):
+    call = functools.partial(torch.mul, x * y)
+    call(y)
+    pair = (torch.mul, call(y))
+    return call.args[0], pair[1]
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        elements_of_object_arrays,
+        first_argument_of_a_partial,
         elements_of_a_tuple,
         elements_of_a_deep_tuple,
         arguments_of_a_function,
@@ -246,6 +267,50 @@ def test_the_memory_is_used_again(torch, x, y, text):
         program(torch, x, y, g)
         arrays = 2 if text.startswith("-") else 1  # a sign is written elsewhere
         assert torch.memory.stats().peak - before < arrays * x.nbytes + 1000
+
+
+@pytest.mark.beyond
+def test_wherever_an_operator_stands(torch, x, y):
+    """In the midst of calls, loops, handlers of context and generators the depth of the stack is known."""
+    peaks = []
+
+    def measured(give):
+        torch.memory.reset_peak()
+        before = torch.memory.stats().peak
+        give()
+        peaks.append((torch.memory.stats().peak - before) // x.nbytes)
+
+    def in_a_call():
+        print(1, 2, (x * y) + y, file=None, end="") if x is None else max(1, 2, ((x * y) + y).ndim)
+
+    def in_a_loop():
+        for _ in range(3):
+            with torch.no_grad():
+                ((x * y) + y) - y
+
+    def in_a_generator():
+        def give():
+            while True:
+                yield ((x * y) + y).ndim
+
+        next(give())
+
+    def in_a_comprehension():
+        [((x * y) + k).ndim for k in range(3)]
+
+    def in_a_condition():
+        return 1 if ((x * y) + y).ndim and ((y * x) - y).ndim == 1 else 2
+
+    for give in (in_a_call, in_a_loop, in_a_generator, in_a_comprehension, in_a_condition):
+        measured(give)
+    assert peaks == [1] * 5
+
+
+def test_the_result_is_like_any_other(torch, x, y):
+    assert ((x * y).add_(y) * 2.0)._version == 0
+    part = (torch.cat([x, x, x]) * 1.0)[5:70_005].detach() * 2.0
+    assert part.storage_offset() == 0
+    assert part.untyped_storage().nbytes() == part.nbytes
 
 
 def gelu(torch, x, y):
