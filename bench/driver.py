@@ -9,7 +9,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -97,7 +96,11 @@ def cpus_for(threads: int) -> list[int]:
 
 
 class Process:
-    """A rival's process; started at the first request, and again after it has died."""
+    """A rival's process; started at the first request, and again after it has died.
+
+    It is stopped while nothing is asked of it: threads that wait for work keep a processor busy for up to 20 ms
+    (OpenBLAS), which is longer than the next one's turn.
+    """
 
     def __init__(self, rival: Rival, threads: int) -> None:
         self.rival, self.threads = rival, threads
@@ -138,6 +141,7 @@ class Process:
     def _exchange(self, request: Any) -> Any:
         assert self._connection is not None
         try:
+            self._signal(signal.SIGCONT)
             if request is not None:
                 self._connection.send(request)
             if not self._connection.poll(_LIMIT):
@@ -146,9 +150,14 @@ class Process:
             kind, value = self._connection.recv()
         except (EOFError, ConnectionError):
             raise RivalError(self._how_it_ended()) from None
+        self._signal(signal.SIGSTOP)
         if kind == "error":
             raise RivalError(value)
         return value
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._popen is not None and self._popen.poll() is None:
+            self._popen.send_signal(number)
 
     def _how_it_ended(self) -> str:
         assert self._popen is not None
@@ -163,6 +172,7 @@ class Process:
         if self._popen is not None:
             if kill:
                 self._popen.kill()
+            self._signal(signal.SIGCONT)
             self._popen.wait()
             self._popen = None
         if self._log is not None:
@@ -204,9 +214,8 @@ class Team:
         seconds = self._each(list(made), measured, "calibrate", settings.round_ns)
         fitting = int(settings.seconds / max(1e-9, sum(seconds.values())))
         rounds = max(min(settings.least_rounds, settings.rounds), min(settings.rounds, fitting))
-        pause = 0.002 if self.threads > 1 else 0.0  # threads that wait spin for a moment
         asked = {name: lambda name=name: self.members[name].ask("round") for name in seconds}
-        measured.rounds = alternate(asked, rounds, measured.errors, pause)
+        measured.rounds = alternate(asked, rounds, measured.errors)
         self._each(list(made), measured, "drop")
         return measured
 
@@ -245,15 +254,12 @@ class Team:
         return answers
 
 
-def alternate(
-    timers: Mapping[str, Callable[[], float]], rounds: int, errors: dict[str, str], pause: float = 0.0
-) -> dict[str, list[float]]:
+def alternate(timers: Mapping[str, Callable[[], float]], rounds: int, errors: dict[str, str]) -> dict[str, list[float]]:
     """Let each timer run once a round, in turns; every other round in the opposite order."""
     times: dict[str, list[float]] = {name: [] for name in timers}
     for number in range(rounds):
         names = [name for name in timers if name in times]
         for name in names if number % 2 == 0 else reversed(names):
-            time.sleep(pause)
             try:
                 times[name].append(timers[name]())
             except RivalError as error:

@@ -5,8 +5,10 @@ Started by ``bench.driver``: ``python -P -c ... RIVAL THREADS CPUS FD``.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+import signal
 import sys
 import traceback
 from multiprocessing.connection import Connection
@@ -107,8 +109,15 @@ def serve(worker: Worker, connection: Connection) -> None:
             connection.send(("error", f"{type(error).__name__}: {message[0]}"))
 
 
+def _die_with_the_driver() -> None:
+    """Who is stopped can't see that nobody will ask again."""
+    set_death_signal = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+
+
 def main() -> None:
     name, threads, cpus, descriptor = sys.argv[1:5]
+    _die_with_the_driver()
     os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
     connection = Connection(int(descriptor))
     try:
