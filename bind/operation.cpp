@@ -192,10 +192,7 @@ PyObject* unary_operator(OpGroup* group, PyObject* a) {
         PyErr_SetString(PyExc_TypeError, "this operator is not defined for tensors");
         return nullptr;
     }
-    return guarded([&] {
-        PyObject* result = call_with_tensors<1>(*group, &a, nullptr);
-        return result ? result : call_group(*group, false, &a, 1, nullptr);
-    });
+    return guarded([&] { return call_group(*group, false, &a, 1, nullptr); });
 }
 
 OpGroup* find_group(const std::string& name) {
@@ -314,7 +311,13 @@ PyObject* new_operation(OpGroup* group, bool in_place) {
     return reinterpret_cast<PyObject*>(made);
 }
 
-PyObject* property_get(PyObject* tensor, void* group) { return unary_operator(static_cast<OpGroup*>(group), tensor); }
+PyObject* property_get(PyObject* tensor, void* closure) {
+    return guarded([&] {
+        OpGroup& group = *static_cast<OpGroup*>(closure);
+        PyObject* result = call_with_tensors<1>(group, &tensor, nullptr);
+        return result ? result : call_group(group, false, &tensor, 1, nullptr);
+    });
+}
 
 // x.T, an operation without parentheses. The type keeps the definition for good.
 PyObject* new_property(OpGroup& group) {

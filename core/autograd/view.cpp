@@ -21,9 +21,10 @@ void own_version(const Tensor& result, std::uint32_t value) {
 }
 
 void mark_view(const Tensor& result, const Tensor& source, ViewKind kind) {
-    share_version(result, source);
-    result->base = source->base ? source->base : Ref<TensorObject>(source.get());
-    if (result->base->has(TensorObject::kTracked)) mark_tracked(*result.get());
+    if (source->has(TensorObject::kAliasCounter)) share_version(result, source);
+    TensorObject* const base = source->base ? source->base.get() : source.get();
+    result->base = Ref<TensorObject>(base);
+    if (base->has(TensorObject::kTracked)) mark_tracked(*result.get());
     result->history_version = version_of(*result.get());
     result->view_kind = source->base && kind == ViewKind::Default ? source->view_kind : kind;
 }

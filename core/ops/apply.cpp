@@ -13,7 +13,7 @@
 namespace clew {
 namespace {
 
-std::uint64_t inputs_that_need(Tensors inputs) {
+inline std::uint64_t inputs_that_need(Tensors inputs) {
     std::uint64_t needs = 0;
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && inputs[i].requires_grad()) needs |= std::uint64_t{1} << std::min<std::size_t>(i, 63);

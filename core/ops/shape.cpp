@@ -146,7 +146,7 @@ struct Reversed {
         Permute::Attrs order;
         order.dims.count = x.ndim();
         for (int i = 0; i < x.ndim(); ++i) order.dims[i] = x.ndim() - 1 - i;
-        out = run<Permute>(order, x);
+        apply(definition<Permute>(), Tensors(&x, 1), &order, std::span<Tensor>(&out, 1));
     }
 };
 

@@ -73,26 +73,49 @@ LayoutRef Layout::make(Sizes sizes, Sizes strides) {
     return LayoutRef::steal(layout);
 }
 
+namespace {
+
+// The most common one: a matrix, transposed.
+Layout* transposed(const Layout& from) {
+    const std::int64_t rows = from.sizes()[0], columns = from.sizes()[1];
+    const std::int64_t row_step = from.strides()[0], column_step = from.strides()[1];
+    Layout* layout = allocate(2);
+    layout->numel = from.numel;
+    layout->contiguous = ((rows == 1 || row_step == 1) && (columns == 1 || column_step == rows)) || from.numel == 0;
+    layout->sizes()[0] = columns;
+    layout->sizes()[1] = rows;
+    layout->sizes()[2] = column_step;  // the strides follow the sizes
+    layout->sizes()[3] = row_step;
+    return layout;
+}
+
+}  // namespace
+
 LayoutRef Layout::permuted(const Layout& from, Sizes axes) {
     const int ndim = from.ndim;
     if (ndim == 0) return scalar();
-    LayoutRef layout = LayoutRef::steal(allocate(ndim));
-    std::int64_t expected = 1;
+    if (ndim == 2 && axes[0] == 1 && axes[1] == 0) return LayoutRef::steal(transposed(from));
+    int order[kMaxDims];
     std::uint32_t seen = 0;
-    bool contiguous = true;
-    for (int i = ndim - 1; i >= 0; --i) {
-        const int axis = wrap_axis(axes[static_cast<std::size_t>(i)], ndim, "permute");
-        const std::int64_t size = from.sizes()[axis], stride = from.strides()[axis];
-        layout->sizes()[i] = size;
-        layout->strides()[i] = stride;
-        contiguous = contiguous && (size == 1 || stride == expected);
-        expected *= size;
-        seen |= 1u << axis;
+    for (int i = 0; i < ndim; ++i) {
+        order[i] = wrap_axis(axes[static_cast<std::size_t>(i)], ndim, "permute");
+        seen |= 1u << order[i];
     }
     if (seen + 1 != 1u << ndim) return {};
+    Layout* layout = allocate(ndim);
+    const std::int64_t *from_sizes = from.sizes(), *from_strides = from.strides();
+    std::int64_t *sizes = layout->sizes(), *strides = layout->strides(), expected = 1;
+    bool contiguous = true;
+    for (int i = ndim - 1; i >= 0; --i) {
+        const std::int64_t size = from_sizes[order[i]], stride = from_strides[order[i]];
+        sizes[i] = size;
+        strides[i] = stride;
+        contiguous &= (size == 1) | (stride == expected);
+        expected *= size;
+    }
     layout->numel = from.numel;
     layout->contiguous = contiguous || from.numel == 0;
-    return layout;
+    return LayoutRef::steal(layout);
 }
 
 const LayoutRef& Layout::scalar() {
