@@ -21,7 +21,7 @@ void own_version(const Tensor& result, std::uint32_t value) {
 }
 
 void mark_view(const Tensor& result, const Tensor& source, ViewKind kind) {
-    if (source->has(TensorObject::kAliasCounter)) share_version(result, source);
+    share_version(result, source);
     TensorObject* const base = source->base ? source->base.get() : source.get();
     result->base = Ref<TensorObject>(base);
     if (base->has(TensorObject::kTracked)) mark_tracked(*result.get());
