@@ -21,6 +21,7 @@ from bench import peak_memory, workloads
 from bench.rivals import RIVALS, Rival
 from bench.workload import Run, as_list
 
+NOT_WARMED = 30_000_000  # nanoseconds: a call that is this long fills the caches itself
 SENT_WHOLE = 1 << 17  # elements; of larger results a sample is compared
 
 
@@ -53,6 +54,7 @@ class Worker:
         np.random.default_rng()
         self.run: Run | None = None
         self.calls = 1
+        self.calls_before = 0
         self.count = 1
 
     def hello(self) -> dict[str, str]:
@@ -74,6 +76,7 @@ class Worker:
         """Choose how many calls a round takes; the seconds of such a round."""
         assert self.run is not None
         self.calls, nanoseconds = self.run.calls_of_a_round(round_ns)
+        self.calls_before = self.calls // 2 + 1 if nanoseconds < NOT_WARMED else 0
         return nanoseconds / 1e9
 
     def round(self) -> float:
@@ -82,8 +85,8 @@ class Worker:
         The others' turns have emptied the caches, which in a loop of one's own are full: so some calls go before.
         """
         assert self.run is not None
-        if self.calls > 1:
-            self.run.time(self.calls // 2 + 1)
+        if self.calls_before:
+            self.run.time(self.calls_before)
         return self.run.time(self.calls) / self.calls / self.count
 
     def drop(self) -> None:

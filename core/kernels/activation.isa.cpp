@@ -43,12 +43,6 @@ CLEW_INLINE float normal_distribution(float x) {
     const float tail = z < kBound ? math::exp_near_zero(r) * half : 0.0f;
     return x > 0.0f ? 1.0f - tail : tail;  // not of NaN: the caller multiplies by x
 }
-#ifdef __AVX512F__
-CLEW_INLINE math::Floats normal_distribution(math::Floats x) {
-    const math::Floats tail = math::normal_tail(x);
-    return _mm512_mask_sub_ps(tail, _mm512_cmp_ps_mask(x, avx512::all(0.0f), _CMP_GT_OQ), avx512::all(1.0f), tail);
-}
-#endif
 CLEW_INLINE double normal_distribution(double x) { return 0.5 * (1.0 + math::erf(x * kRootHalf)); }
 CLEW_INLINE float normal_density(float x) { return float(kDensity) * exp_of_negative(-0.5f * x * x); }
 CLEW_INLINE double normal_density(double x) { return kDensity * math::exp(-0.5 * x * x); }
@@ -61,10 +55,30 @@ CLEW_INLINE double normal_density(double x) { return kDensity * math::exp(-0.5 *
         }                                 \
     }
 CLEW_OPERATION(Silu, x* math::sigmoid(x));
-CLEW_OPERATION(Gelu, x* normal_distribution(x));
 CLEW_OPERATION(GeluTanh, T(0.5) * x * (T(1) + math::tanh(T(kRootTwoOverPi) * (x + T(kCubic) * x * x * x))));
 CLEW_OPERATION(LogSigmoid, -math::softplus(-x));
 #undef CLEW_OPERATION
+struct Gelu {
+    template <class T>
+    static CLEW_INLINE T apply(T x) {
+        return x * normal_distribution(x);
+    }
+#ifdef __AVX512F__
+    template <class V>
+    static CLEW_INLINE V first(V x) {
+        return math::tail_exponent(x);
+    }
+    template <class V>
+    static CLEW_INLINE V second(V x, V u) {
+        return avx512::each(
+            [](math::Floats v, math::Floats tail) {
+                const __mmask16 upper = _mm512_cmp_ps_mask(v, avx512::all(0.0f), _CMP_GT_OQ);
+                return v * _mm512_mask_sub_ps(tail, upper, avx512::all(1.0f), tail);
+            },
+            x, math::normal_tail(x, u));
+    }
+#endif
+};
 
 #define CLEW_OPERATION(Name, ...)              \
     struct Name {                              \

@@ -28,6 +28,7 @@ CLEW_INLINE Floats with_bits(Floats x, Floats y, __m512i chosen) {
 }
 CLEW_INLINE Floats multiply_add(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
 CLEW_INLINE Floats multiply_add(Floats a, Floats b, float c) { return _mm512_fmadd_ps(a, b, all(c)); }
+CLEW_INLINE Floats multiply_add(Floats a, float b, Floats c) { return _mm512_fmadd_ps(a, all(b), c); }
 CLEW_INLINE Floats multiply_add(Floats a, float b, float c) { return _mm512_fmadd_ps(a, all(b), all(c)); }
 
 // For x = m 2^n with 1 <= m < 2: n, and m. Of 0 and infinity, which have m = 1, n is infinite; NaN stays.
@@ -47,12 +48,51 @@ CLEW_INLINE Floats at_least(Floats x, float bound) { return _mm512_maskz_max_ps(
 CLEW_INLINE Floats rounded(Floats x) { return _mm512_maskz_roundscale_ps(kAll, x, _MM_FROUND_TO_NEAREST_INT); }
 CLEW_INLINE Floats scaled(Floats x, Floats n) { return _mm512_maskz_scalef_ps(kAll, x, n); }
 
-// Thirty-two numbers, of which each lane takes the one that the low five bits of its index name.
-struct Lookup {
+// A table of which each lane takes the number that the low four bits, or five, of its index name.
+struct Sixteen {
+    Floats table;
+    CLEW_INLINE explicit Sixteen(const float* numbers) : table(load(numbers)) {}
+    CLEW_INLINE Floats operator[](__m512i index) const { return _mm512_maskz_permutexvar_ps(kAll, index, table); }
+    CLEW_INLINE Floats at_bits_of(Floats x) const { return (*this)[bits_of(x)]; }
+};
+struct ThirtyTwo {
     Floats low, high;
-    CLEW_INLINE explicit Lookup(const float* table) : low(load(table)), high(load(table + 16)) {}
+    CLEW_INLINE explicit ThirtyTwo(const float* numbers) : low(load(numbers)), high(load(numbers + 16)) {}
     CLEW_INLINE Floats operator[](__m512i index) const { return _mm512_permutex2var_ps(low, index, high); }
 };
+
+// Two vectors that go the same way, step by step side by side: neither waits for its own last step. What is written for
+// any V is meant for Floats and for Two.
+struct Two {
+    Floats a, b;
+};
+CLEW_INLINE Two operator+(Two x, Two y) { return {x.a + y.a, x.b + y.b}; }
+CLEW_INLINE Two operator-(Two x, Two y) { return {x.a - y.a, x.b - y.b}; }
+CLEW_INLINE Two operator*(Two x, Two y) { return {x.a * y.a, x.b * y.b}; }
+CLEW_INLINE Two operator+(Two x, float y) { return {x.a + y, x.b + y}; }
+CLEW_INLINE Two operator-(Two x, float y) { return {x.a - y, x.b - y}; }
+template <class F, class... More>
+CLEW_INLINE Floats each(const F& f, Floats x, More... more) {
+    return f(x, more...);
+}
+template <class F, class... More>
+CLEW_INLINE Two each(const F& f, Two x, More... more) {
+    return {f(x.a, more.a...), f(x.b, more.b...)};
+}
+// C is Two, Floats or float.
+CLEW_INLINE Two multiply_add(Two a, Two b, Two c) { return {multiply_add(a.a, b.a, c.a), multiply_add(a.b, b.b, c.b)}; }
+template <class C>
+CLEW_INLINE Two multiply_add(Two a, Two b, C c) {
+    return {multiply_add(a.a, b.a, c), multiply_add(a.b, b.b, c)};
+}
+CLEW_INLINE Two multiply_add(Two a, float b, Two c) { return {multiply_add(a.a, b, c.a), multiply_add(a.b, b, c.b)}; }
+CLEW_INLINE Two multiply_add(Two a, float b, float c) { return {multiply_add(a.a, b, c), multiply_add(a.b, b, c)}; }
+
+CLEW_INLINE Two load_two(const float* from) { return {load(from), load(from + 16)}; }
+CLEW_INLINE void store(float* to, Two x) {
+    store(to, x.a);
+    store(to + 16, x.b);
+}
 
 }  // namespace avx512
 }  // namespace

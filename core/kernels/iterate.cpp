@@ -53,9 +53,12 @@ void join_neighbours(Plan& plan) {
 template <class Inner>
 void run_in_pieces(const Plan& plan, std::int64_t count, std::int64_t row, const Inner& inner) {
     if (count <= kChunk) return run(plan, 0, count, inner);
-    // Several pieces for each thread, that none waits long for the others; of whole rows if these are short.
-    constexpr std::int64_t kPiece = kChunk / 4;
-    const std::int64_t piece = row <= kPiece ? kPiece / row * row : kPiece;
+    // Several pieces for each thread, that none waits long for the others; of whole rows if these are short. Nobody
+    // asks memory for anything while a piece ends and the next one begins: hence larger pieces of what comes from
+    // there.
+    constexpr std::int64_t kMany = 64 * kChunk;
+    const std::int64_t most = count < kMany ? kChunk / 4 : kChunk;
+    const std::int64_t piece = row <= most ? most / row * row : most;
     parallel_for(count, piece, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
 }
 

@@ -47,14 +47,29 @@ CLEW_INLINE Floats log(Floats x) {
     return multiply_add(k, all(0.693145751953125f), f + multiply_add(square, all(-0.5f), tail));
 }
 
-// 2^r for |r| <= 1/2; 2^-28
-CLEW_INLINE Floats exp2_near_zero(Floats r) {
+// 2^(j / 16): the nearest floats, and what they lack.
+struct alignas(64) PowersOfTwo {
+    float highs[16], lows[16];
+
+    constexpr PowersOfTwo() : highs(), lows() {
+        constexpr double kStep = 1.0442737824274138;
+        double power = 1.0;
+        for (int j = 0; j < 16; ++j, power *= kStep) {
+            highs[j] = float(power);
+            lows[j] = float(power - double(highs[j]));
+        }
+    }
+};
+inline constexpr PowersOfTwo kPowersOfTwo;
+
+// What is added to it keeps four bits after the point, which are then its last ones.
+inline constexpr float kSixteenths = 0x1.8p19f;
+
+// (2^r - 1) / r to 2^-29 of 2^r, for |r| <= 1/32
+template <class V>
+CLEW_INLINE V exp2_slope(V r) {
     using avx512::multiply_add;
-    const Floats square = r * r;
-    const Floats last = multiply_add(r, 0.00015352946f, 0.0013399391f);
-    const Floats middle = multiply_add(square, last, multiply_add(r, 0.0096184425f, 0.055503312f));
-    const Floats slope = multiply_add(square, middle, multiply_add(r, 0.24022648f, 0.6931472f));
-    return multiply_add(r, slope, 1.0f);
+    return multiply_add(r, multiply_add(r, 0.05550541f, 0.24023355f), 0.6931472f);
 }
 
 // 1 / (1 + exp(-x)) as sigmoid(float), in powers of two
@@ -69,32 +84,89 @@ CLEW_INLINE Floats sigmoid(Floats x) {
     return 1.0f / (1.0f + avx512::scaled(multiply_add(square * square, high, low), n));
 }
 
-// erfc(|x| / sqrt(2)) / 2 = 2^-u / 2 with u = |x| P(|x|) as in erf(float), for |x| below the bound; 0 from there on,
-// where erf rounds to 1.
-CLEW_INLINE Floats normal_tail(Floats x) {
-    using avx512::all, avx512::multiply_add;
+// u with erfc(|x| / sqrt(2)) / 2 = 2^u / 2: -u = |x| P(|x|) as in erf(float). Beyond the bound the tail is lost
+// beside 1.
+inline constexpr float kTailEnd = 5.586f;
+template <class V>
+CLEW_INLINE V tail_exponent(V x) {
+    using avx512::multiply_add;
     constexpr double h = 0.7071067811865476, l = -kLog2E;
-    constexpr float kBound = 5.586f;
-    const Floats size = _mm512_abs_ps(x), z = avx512::at_most(size, kBound), square = z * z;
+    const V z = avx512::each([](Floats v) { return avx512::at_most(_mm512_abs_ps(v), kTailEnd); }, x), square = z * z;
     const auto pair = [&](double a, double b) { return multiply_add(z, float(b), float(a)); };
-    const Floats low = multiply_add(square, pair(l * 0.10277773 * h * h * h, l * -0.019152723 * h * h * h * h),
-                                    pair(l * 1.1283792 * h, l * 0.6366194 * h * h));
-    const Floats last = multiply_add(
-        square, all(float(l * -9.264332e-06 * h * h * h * h * h * h * h * h * h)),
+    const V low = multiply_add(square, pair(l * 0.10277773 * h * h * h, l * -0.019152723 * h * h * h * h),
+                               pair(l * 1.1283792 * h, l * 0.6366194 * h * h));
+    const V last = multiply_add(
+        square, float(l * -9.264332e-06 * h * h * h * h * h * h * h * h * h),
         pair(l * -0.00063311774 * h * h * h * h * h * h * h, l * 0.00011771643 * h * h * h * h * h * h * h * h));
-    const Floats high = multiply_add(
-        square, last, pair(l * -0.0001609747 * h * h * h * h * h, l * 0.0016675694 * h * h * h * h * h * h));
-    const Floats u = multiply_add(square * square, high, low) * z;
-    const Floats n = avx512::rounded(u);
-    const __mmask16 counts = _mm512_cmp_ps_mask(size, all(kBound), _CMP_NGE_UQ);
-    return _mm512_maskz_scalef_ps(counts, exp2_near_zero(u - n), n - 1.0f);
+    const V high = multiply_add(square, last,
+                                pair(l * -0.0001609747 * h * h * h * h * h, l * 0.0016675694 * h * h * h * h * h * h));
+    return multiply_add(square * square, high, low) * z;
+}
+
+// 2^u / 2; 0 from the bound on.
+template <class V>
+CLEW_INLINE V normal_tail(V x, V u) {
+    const avx512::Sixteen table(kPowersOfTwo.highs);
+    const V sum = u + kSixteenths, n = sum - kSixteenths, r = u - n;
+    const V power = avx512::each([&](Floats v) { return table.at_bits_of(v); }, sum);
+    const V scaled = avx512::multiply_add(power * r, exp2_slope(r), power);
+    return avx512::each(
+        [](Floats v, Floats y, Floats exponent) {
+            const __mmask16 counts = _mm512_cmp_ps_mask(_mm512_abs_ps(v), avx512::all(kTailEnd), _CMP_NGE_UQ);
+            return _mm512_maskz_scalef_ps(counts, y, exponent);
+        },
+        x, scaled, n - 1.0f);
 }
 
 }  // namespace math
 
+// Note [Long formulas in two halves]
+// Some formulas take thirty instructions, nearly each of which waits for the one before: more than a processor looks
+// ahead. So two vectors go side by side, and the second half of the way is made kDelay steps after the first, of which
+// it need not wait for anything.
+//
+// first(x, then) calls then(value ...) with kValues of them, and second(x, value ...) gives the result; all are Two, or
+// all Floats.
+template <int kValues, class First, class Second>
+CLEW_INLINE void in_two_halves(float* out, const float* in, int64_t count, const First& first, const Second& second) {
+    constexpr int64_t kDelay = 4, kStep = 2 * kPadding;
+    alignas(64) float kept[kDelay][kValues * kStep];
+    const int64_t steps = count / kStep, lead = steps < kDelay ? steps : kDelay;
+    const auto begin = [&](int64_t step) {
+        float* place = kept[step % kDelay];
+        first(avx512::load_two(in + step * kStep),
+              [&](auto... values) { ((avx512::store(place, values), place += kStep), ...); });
+    };
+    const auto end = [&](int64_t step) {
+        const float* const place = kept[step % kDelay];
+        const avx512::Two x = avx512::load_two(in + step * kStep), value = avx512::load_two(place);
+        if constexpr (kValues == 1)
+            avx512::store(out + step * kStep, second(x, value));
+        else
+            avx512::store(out + step * kStep, second(x, value, avx512::load_two(place + kStep)));
+    };
+    for (int64_t step = 0; step < lead; ++step) begin(step);
+    for (int64_t step = lead; step < steps; ++step) {
+        end(step - kDelay);
+        begin(step);
+    }
+    for (int64_t step = steps - lead; step < steps; ++step) end(step);
+    if (const int64_t rest = steps * kStep; rest < count) {
+        const avx512::Floats x = avx512::load(in + rest);
+        first(x, [&](auto... values) { avx512::store(out + rest, second(x, values...)); });
+    }
+}
+
+// Op::apply(Floats), or its two halves.
 template <class Op>
 void vector_block(float* out, const float* const* inputs, int64_t count, const double*) {
-    for (int64_t i = 0; i < count; i += kPadding) avx512::store(out + i, Op::apply(avx512::load(inputs[0] + i)));
+    const float* const in = inputs[0];
+    if constexpr (requires(avx512::Floats x) { Op::first(x); })
+        return in_two_halves<1>(
+            out, in, count, [](auto x, auto then) { then(Op::first(x)); },
+            [](auto x, auto value) { return Op::second(x, value); });
+    else
+        for (int64_t i = 0; i < count; i += kPadding) avx512::store(out + i, Op::apply(avx512::load(in + i)));
 }
 template <class Op, class T>
 void vector_loop(char* const* data, const int64_t* strides, int64_t count) {

@@ -100,17 +100,17 @@ CLEW_OPERATION(InverseRoot, T(1) / root(x));
 
 // One exponent many times over: where g++ sees that it is always the same it makes branches of what hangs on it.
 inline void power_by_float(float* out, const float* const* inputs, int64_t count, const double* params) {
-#ifdef __AVX512F__
     const float exponent = static_cast<float>(params[0]);
-    if (exponent < kLargestExponent && exponent > -kLargestExponent)
-        return vector_power_by_number(out, inputs[0], count, exponent);
-#endif
+#ifdef __AVX512F__
+    vector_power_by_number(out, inputs[0], count, exponent);
+#else
     float exponents[kBuffer];
-    for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = static_cast<float>(params[0]);
+    for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = exponent;
     for (int64_t start = 0; start < count; start += kBuffer) {
         const float* pair[] = {inputs[0] + start, exponents};
         binary_block<FloatPower, float>(out + start, pair, count - start < kBuffer ? count - start : kBuffer, nullptr);
     }
+#endif
 }
 
 template <class T>

@@ -1,19 +1,22 @@
 // Powers of floats, sixteen at a time; for .isa.cpp files alone, at the level that can (v4).
 //
-// Note [Powers as sums of two floats]
-// base^exponent = 2^(exponent log2(base)), and the product needs a dozen bits more than a float has. Instead of doubles
-// (float_power.h) the sum of two floats, `high` and `low`, holds it: twice the lanes, and tables that lie in registers.
-// With base = m 2^k and c from a table such that r = m c - 1 is small,
+// base^exponent = 2^(exponent log2(base)). With base = m 2^k and c from a table such that r = m c - 1 is small,
 //     log2(base) = k - log2(c) + r / ln(2) + r^2 Q(r).
-// c has six bits after the point: r has no rounding error. The tables' logarithms and the factor of k are cut short, so
-// that the sum of the two has none, either; what was cut off is added to `low`. An exponent that all bases share is
-// multiplied into tables and coefficients beforehand, so that powers by a number and by an array of it may differ in
-// the last bit. The power comes out within 1.3 units in the last place (2.5 where exponents of thousands make powers
-// that nearly leave the range), where doubles give 0.51.
+// The product needs a dozen bits more than a float has; it is not worked out in doubles (float_power.h), which have
+// half the lanes and gather what here lies in registers.
 //
-// Special bases: where the exponent is shared, the instruction `vfixupimm` puts right what they gave. Where it is not,
-// and where exponents are so large that the sum is not exact enough, elements go through doubles; each by itself, so
-// that no element's bits depend on its neighbours.
+// Note [Powers with one small exponent]
+// An exponent below kSmallExponent that all bases share is multiplied into tables and coefficients beforehand. The sum
+// k - log2(c) is exact, since its parts are cut short, and so is what is left of it when the nearest sixteenth of the
+// power's logarithm has been taken away: only then is the rest added. Roundings that an exponent of 8 lets grow leave a
+// power within 0.96 units in the last place, one of 3 within 0.7, where doubles give 0.51. The instruction `vfixupimm`
+// puts right what special bases gave.
+//
+// Note [Powers as sums of two floats]
+// Any other exponent times the logarithm is the sum of two floats, `high` and `low`. c has six bits after the point: r
+// has no rounding error. Powers come out within 0.6 units, 1.8 where exponents of thousands make powers that nearly
+// leave the range. Special bases, and exponents so large that the sum is not exact enough, go through doubles; each by
+// itself, so that no element's bits depend on its neighbours.
 #pragma once
 #include "core/kernels/float_power.h"
 
@@ -25,7 +28,7 @@ namespace {
 
 using avx512::Floats;
 
-inline constexpr float kLargestExponent = 65536.0f;
+inline constexpr float kSmallExponent = 8.0f, kLargestExponent = 65536.0f;
 
 // 64 c for mantissas from 1 + j / 32 on, and -log2(c), which is 0 on both sides of 1.
 inline constexpr int kSixtyFourths[32] = {64, 61, 59, 58, 56, 55, 53, 52, 51, 49, 48, 47, 46, 45, 44, 43,
@@ -63,75 +66,56 @@ inline constexpr double kLogarithms[32] = {0.0,
                                            0.9556058806415466,
                                            1.0};
 
-// What makes the logarithm, times a factor.
-struct alignas(64) LogarithmTables {
-    float inverses[32], highs[32], lows[32];
-    float factor_high, factor_low;  // of k
-    float slope_high, slope_low;    // the factor over ln(2)
-    float series[4];                // Q to 2^-38
-
-    explicit LogarithmTables(float factor) {
-        const double b = static_cast<double>(factor);
-        const double rounder = math::from_bits(math::bits_of(b) & 0x7FF0000000000000) * 0x1p-15 * math::kRounder;
-        const double shortened = (b + rounder) - rounder;
-        factor_high = static_cast<float>(shortened);
-        factor_low = static_cast<float>(b - shortened);
-        for (int j = 0; j < 32; ++j) {
-            const double logarithm = b * kLogarithms[j], high = (logarithm + rounder) - rounder;
-            inverses[j] = static_cast<float>(kSixtyFourths[j]) / 64.0f;
-            highs[j] = static_cast<float>(high);
-            lows[j] = static_cast<float>(logarithm - high);
-        }
-        const double slope = b * math::kLog2E;
-        slope_high = static_cast<float>(slope);
-        slope_low = static_cast<float>(slope - static_cast<double>(slope_high));
-        constexpr double q[] = {-0.7213475, 0.48090094, -0.36079663, 0.28210315};
-        for (int n = 0; n < 4; ++n) series[n] = static_cast<float>(b * q[n]);
-    }
-};
-
 struct FloatSum {
     Floats high, low;
 };
 
-// log2(x) times the tables' factor, for positive finite x.
-struct VectorLogarithm {
-    avx512::Lookup inverse, table_high, table_low;
-    Floats factor_high, factor_low, slope_high, slope_low, q0, q1, q2, q3;
+struct alignas(64) Logarithms {
+    float inverses[32], highs[32], lows[32];
 
-    CLEW_INLINE explicit VectorLogarithm(const LogarithmTables& tables)
-        : inverse(tables.inverses),
-          table_high(tables.highs),
-          table_low(tables.lows),
-          factor_high(avx512::all(tables.factor_high)),
-          factor_low(avx512::all(tables.factor_low)),
-          slope_high(avx512::all(tables.slope_high)),
-          slope_low(avx512::all(tables.slope_low)),
-          q0(avx512::all(tables.series[0])),
-          q1(avx512::all(tables.series[1])),
-          q2(avx512::all(tables.series[2])),
-          q3(avx512::all(tables.series[3])) {}
+    constexpr Logarithms() : inverses(), highs(), lows() {
+        for (int j = 0; j < 32; ++j) {
+            const double rounder = math::kRounder * 0x1p-15, high = (kLogarithms[j] + rounder) - rounder;
+            inverses[j] = static_cast<float>(kSixtyFourths[j]) / 64.0f;
+            highs[j] = static_cast<float>(high);
+            lows[j] = static_cast<float>(kLogarithms[j] - high);
+        }
+    }
+};
+inline constexpr Logarithms kLogarithmsAsSums;
+
+// log2(x) for positive finite x.
+struct VectorLogarithm {
+    avx512::ThirtyTwo inverse{kLogarithmsAsSums.inverses}, table_high{kLogarithmsAsSums.highs},
+        table_low{kLogarithmsAsSums.lows};
 
     CLEW_INLINE FloatSum operator()(Floats x) const {
-        using avx512::multiply_add;
+        using avx512::all, avx512::multiply_add;
+        constexpr float kSlope = 1.442695f;
         const Floats k = avx512::exponent_of(x), m = avx512::mantissa_of(x);
         const __m512i place = avx512::shifted_right<18>(m);
         const Floats r = multiply_add(m, inverse[place], -1.0f);
-        const Floats q = multiply_add(r, multiply_add(r, multiply_add(r, q3, q2), q1), q0);
-        const Floats rest = multiply_add(k, factor_low, table_low[place]);
-        const Floats low = multiply_add(r, multiply_add(r, q, slope_low), rest);
-        const Floats whole = multiply_add(k, factor_high, table_high[place]);
-        const Floats high = multiply_add(r, slope_high, whole);
-        return {high, multiply_add(r, slope_high, whole - high) + low};
+        const Floats q =
+            multiply_add(r, multiply_add(r, multiply_add(r, 0.28210315f, -0.36079663f), 0.48090094f), -0.7213475f);
+        constexpr float kRest = static_cast<float>(math::kLog2E - static_cast<double>(kSlope));
+        const Floats low = multiply_add(r, multiply_add(r, q, kRest), table_low[place]);
+        const Floats whole = k + table_high[place], high = multiply_add(r, all(kSlope), whole);
+        return {high, multiply_add(r, all(kSlope), whole - high) + low};
     }
 };
 
-// 2^(high + low) to 2^-28
-CLEW_INLINE Floats exp2_of(FloatSum y) {
-    const Floats n = avx512::rounded(y.high + y.low);
-    const Floats r = (y.high - n) + y.low;
-    return avx512::scaled(math::exp2_near_zero(r), n);
-}
+// 2^(n + r) to 2^-28, before it is rounded, for n = sum - kSixteenths.
+struct VectorExponential {
+    avx512::Sixteen highs{math::kPowersOfTwo.highs}, lows{math::kPowersOfTwo.lows};
+
+    template <class V>
+    CLEW_INLINE V operator()(V sum, V r) const {
+        const V high = avx512::each([&](Floats x) { return highs.at_bits_of(x); }, sum);
+        const V low = avx512::each([&](Floats x) { return lows.at_bits_of(x); }, sum);
+        const V power = high + avx512::multiply_add(high * r, math::exp2_slope(r), low);
+        return avx512::each(avx512::scaled, power, sum - math::kSixteenths);
+    }
+};
 
 [[gnu::noinline, gnu::cold]] Floats powers_through_doubles(Floats base, Floats exponent) {
     float bases[16], exponents[16], out[16];
@@ -144,14 +128,16 @@ CLEW_INLINE Floats exp2_of(FloatSum y) {
 
 // An exponent for each base.
 [[maybe_unused]] void vector_power_block(float* out, const float* const* inputs, int64_t count, const double*) {
-    const LogarithmTables tables(1.0f);
-    const VectorLogarithm logarithm(tables);
+    const VectorLogarithm logarithm;
+    const VectorExponential exp2_of;
     for (int64_t i = 0; i < count; i += 16) {
         const Floats base = avx512::load(inputs[0] + i), exponent = avx512::load(inputs[1] + i);
         const FloatSum of_base = logarithm(base);
         const Floats high = of_base.high * exponent;
         const Floats lost = _mm512_fmsub_ps(of_base.high, exponent, high);
-        Floats power = exp2_of({high, avx512::multiply_add(of_base.low, exponent, lost)});
+        const Floats low = avx512::multiply_add(of_base.low, exponent, lost);
+        const Floats sum = (high + low) + math::kSixteenths;
+        Floats power = exp2_of(sum, (high - (sum - math::kSixteenths)) + low);
         power = _mm512_mask_mov_ps(power, _mm512_cmp_ps_mask(exponent, avx512::all(1.0f), _CMP_EQ_OQ), base);
         const __m512i before = _mm512_sub_epi32(avx512::bits_of(base), _mm512_set1_epi32(1));
         const __mmask16 usual = _mm512_cmplt_epu32_mask(before, _mm512_set1_epi32(0x7F7FFFFF)) &  // positive and finite
@@ -170,50 +156,87 @@ CLEW_INLINE int powers_of_special(float exponent) {
     return kNaNs | (exponent > 0 ? 0x00550800 : 0x00880500);
 }
 
-// The logarithms of up to kDelay elements.
-struct Kept {
-    static constexpr int64_t kDelay = 128;  // a power of two
-    alignas(64) float highs[kDelay], lows[kDelay];
+// What makes the logarithm, times an exponent; c = kInverses / 128 for mantissas from 1 + j / 16 on.
+struct alignas(64) LogarithmTables {
+    float inverses[16], highs[16], lows[16];
+    float factor_high, factor_low;  // of k
+    float series[5];                // r / ln(2) + r^2 Q(r) over r, to 2^-36
 
-    CLEW_INLINE void put(int64_t i, FloatSum y) {
-        avx512::store(highs + (i & (kDelay - 1)), y.high);
-        avx512::store(lows + (i & (kDelay - 1)), y.low);
-    }
-    CLEW_INLINE FloatSum operator[](int64_t i) const {
-        return {avx512::load(highs + (i & (kDelay - 1))), avx512::load(lows + (i & (kDelay - 1)))};
+    explicit LogarithmTables(float exponent) {
+        constexpr int kInverses[] = {124, 117, 111, 105, 100, 95, 91, 87, 84, 80, 77, 74, 72, 69, 67, 65};
+        constexpr double kLogarithms[] = {
+            0.04580368961312479, 0.12963528041659547, 0.20558413364989403, 0.28575448233387735,
+            0.3561438102252753,  0.43014439166905216, 0.49220535980130375, 0.5570565041512717,
+            0.6076825772212398,  0.6780719051126377,  0.7332134593050986,  0.7905466343710502,
+            0.8300749985576876,  0.891475543221831,   0.9339108095422276,  0.9776321869715455};  // -log2(c)
+        constexpr double kSeries[] = {1.44269504089497, -0.7213474487114996, 0.4808982362719445, -0.3609675031845416,
+                                      0.2888411792211838};
+        const double b = static_cast<double>(exponent);
+        const double rounder = math::from_bits(math::bits_of(b) & 0x7FF0000000000000) * 0x1p-15 * math::kRounder;
+        const auto shortened = [rounder](double x) { return (x + rounder) - rounder; };
+        factor_high = static_cast<float>(shortened(b));
+        factor_low = static_cast<float>(b - shortened(b));
+        for (int j = 0; j < 16; ++j) {
+            const double logarithm = b * kLogarithms[j], high = shortened(logarithm);
+            inverses[j] = static_cast<float>(kInverses[j]) / 128.0f;
+            highs[j] = static_cast<float>(high);
+            lows[j] = static_cast<float>(logarithm - high);
+        }
+        for (int n = 0; n < 5; ++n) series[n] = static_cast<float>(b * kSeries[n]);
     }
 };
 
-// One exponent below kLargestExponent, and not 1, for all. If it is whole, negative bases have powers.
-//
-// A power takes some forty instructions, nearly each of which waits for the one before: more than a CPU looks ahead. So
-// the second half of the way is made kDelay elements after the first, of which it need not wait for anything.
+// One exponent below kSmallExponent, and not 1, for all. If it is whole, negative bases have powers.
 template <bool kWhole>
-void vector_powers(float* out, const float* in, int64_t count, float exponent) {
+void powers_by_small_number(float* out, const float* in, int64_t count, float exponent) {
+    using avx512::all, avx512::each, avx512::multiply_add, math::kSixteenths;
     const LogarithmTables tables(exponent);
-    const VectorLogarithm logarithm(tables);
+    const avx512::Sixteen inverse(tables.inverses), table_high(tables.highs), table_low(tables.lows);
+    const Floats factor_high = all(tables.factor_high), factor_low = all(tables.factor_low);
+    const Floats s0 = all(tables.series[0]), s1 = all(tables.series[1]), s2 = all(tables.series[2]),
+                 s3 = all(tables.series[3]), s4 = all(tables.series[4]);
+    const VectorExponential exp2_of;
     const __m512i special = _mm512_set1_epi32(powers_of_special(exponent));
     const bool is_odd = kWhole && (static_cast<int>(exponent) & 1) != 0;
     const __m512i odd = _mm512_set1_epi32(is_odd ? INT32_MIN : 0);
     const auto base = [](Floats x) { return kWhole ? _mm512_abs_ps(x) : x; };
-    const auto finish = [&](int64_t i, FloatSum y) {
-        const Floats x = avx512::load(in + i), power = _mm512_fixupimm_ps(exp2_of(y), base(x), special, 0);
-        avx512::store(out + i, kWhole ? avx512::with_bits(power, x, odd) : power);
+    const auto place = [](Floats m) { return avx512::shifted_right<19>(m); };
+
+    const auto logarithm = [&]<class V>(V in, auto then) {
+        const V x = each(base, in), m = each(avx512::mantissa_of, x), k = each(avx512::exponent_of, x);
+        const V r = each([&](Floats v) { return multiply_add(v, inverse[place(v)], -1.0f); }, m);
+        const V whole =
+            each([&](Floats v, Floats e) { return multiply_add(e, factor_high, table_high[place(v)]); }, m, k);
+        const V low = each([&](Floats v, Floats e) { return multiply_add(e, factor_low, table_low[place(v)]); }, m, k);
+        V slope = each([&](Floats v) { return multiply_add(v, s4, s3); }, r);
+        slope = multiply_add(r, multiply_add(r, multiply_add(r, slope, s2), s1), s0);
+        const V sum = multiply_add(r, slope, whole) + kSixteenths;
+        then(sum, multiply_add(r, slope, (whole - (sum - kSixteenths)) + low));
     };
-    Kept kept;
-    const int64_t lead = count < Kept::kDelay ? count : Kept::kDelay;
-    for (int64_t i = 0; i < lead; i += 16) kept.put(i, logarithm(base(avx512::load(in + i))));
-    for (int64_t i = lead; i < count; i += 16) {
-        const FloatSum y = kept[i - Kept::kDelay];
-        kept.put(i, logarithm(base(avx512::load(in + i))));
-        finish(i - Kept::kDelay, y);
-    }
-    for (int64_t i = count - lead; i < count; i += 16) finish(i, kept[i]);
+    // The logarithm of the power: sum - kSixteenths is its nearest sixteenth, r the rest.
+    const auto power = [&]<class V>(V in, V sum, V r) {
+        const V found = exp2_of(sum, r);
+        return each(
+            [&](Floats x, Floats p) {
+                p = _mm512_fixupimm_ps(p, base(x), special, 0);
+                return kWhole ? avx512::with_bits(p, x, odd) : p;
+            },
+            in, found);
+    };
+    in_two_halves<2>(out, in, count, logarithm, power);
 }
 
 [[maybe_unused]] void vector_power_by_number(float* out, const float* in, int64_t count, float exponent) {
-    if (exponent == __builtin_rintf(exponent)) return vector_powers<true>(out, in, count, exponent);
-    vector_powers<false>(out, in, count, exponent);
+    if (exponent > -kSmallExponent && exponent < kSmallExponent) {
+        if (exponent == __builtin_rintf(exponent)) return powers_by_small_number<true>(out, in, count, exponent);
+        return powers_by_small_number<false>(out, in, count, exponent);
+    }
+    float exponents[kBuffer];
+    for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = exponent;
+    for (int64_t start = 0; start < count; start += kBuffer) {
+        const float* const pair[] = {in + start, exponents};
+        vector_power_block(out + start, pair, count - start < kBuffer ? count - start : kBuffer, nullptr);
+    }
 }
 
 }  // namespace
