@@ -56,7 +56,7 @@ void run_in_pieces(const Plan& plan, std::int64_t count, std::int64_t row, const
     // Several pieces for each thread, that none waits long for the others; of whole rows if these are short. Nobody
     // asks memory for anything while a piece ends and the next one begins: hence larger pieces of what comes from
     // there.
-    constexpr std::int64_t kMany = 64 * kChunk;
+    constexpr std::int64_t kMany = 16 * kChunk;
     const std::int64_t most = count < kMany ? kChunk / 4 : kChunk;
     const std::int64_t piece = row <= most ? most / row * row : most;
     parallel_for(count, piece, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });

@@ -14,7 +14,7 @@
 //
 // Note [Powers as sums of two floats]
 // Any other exponent times the logarithm is the sum of two floats, `high` and `low`. c has six bits after the point: r
-// has no rounding error. Powers come out within 0.6 units, 1.8 where exponents of thousands make powers that nearly
+// has no rounding error. Powers come out within 0.6 units, 2.1 where exponents of thousands make powers that nearly
 // leave the range. Special bases, and exponents so large that the sum is not exact enough, go through doubles; each by
 // itself, so that no element's bits depend on its neighbours.
 #pragma once
