@@ -120,20 +120,22 @@ void finish_views(const OpDef& op, const Tensor& source, std::span<Tensor> outpu
         if (output && !output->base && output->storage == source->storage) mark_view(output, source, kind);
 }
 
-void finish(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
-    if (op.is(kView)) finish_views(op, inputs[0], outputs);
-    const std::uint64_t needs = inputs_that_need(inputs);
-    if (needs == 0) {
-        for (const Tensor& input : inputs)
-            if (input && input->lost) return note_lost("", outputs, inputs, false);
-        return;
-    }
+// What some input's gradient, or the loss of it, asks for.
+void keep_history(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs,
+                  std::uint64_t needs) {
+    if (needs == 0) return note_lost("", outputs, inputs, false);
     if (!grad_enabled()) return note_lost(mode(kInferenceMode) ? "inference_mode" : "no_grad", outputs, inputs, true);
     if (!op.differentiable) return note_lost(op.name, outputs, inputs, true);
     bool floating = false;
     for (const Tensor& output : outputs) floating = floating || (output && is_floating(output.dtype()));
     if (!floating) return note_lost(op.name, outputs, inputs, true);
     record(op, inputs, attributes, outputs, needs);
+}
+
+inline void finish(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
+    if (op.is(kView)) finish_views(op, inputs[0], outputs);
+    const std::uint64_t needs = inputs_that_need(inputs);
+    if (needs != 0 || any_lost(inputs)) keep_history(op, inputs, attributes, outputs, needs);
 }
 
 // The modes that few use: timing and inference.

@@ -143,9 +143,13 @@ struct Reversed {
                                  .domain = "real",
                                  .doc = "A view with the axes in reverse order: the transpose of a matrix."};
     static void forward(const Tensor& x, Tensor& out) {
+        static const Permute::Attrs kOfMatrix{.dims = {1, 0}};
+        if (x.ndim() == 2) return permute(x, kOfMatrix, out);
         Permute::Attrs order;
-        order.dims.count = x.ndim();
-        for (int i = 0; i < x.ndim(); ++i) order.dims[i] = x.ndim() - 1 - i;
+        for (int axis = x.ndim() - 1; axis >= 0; --axis) order.dims.push_back(axis);
+        permute(x, order, out);
+    }
+    static void permute(const Tensor& x, const Permute::Attrs& order, Tensor& out) {
         apply(definition<Permute>(), Tensors(&x, 1), &order, std::span<Tensor>(&out, 1));
     }
 };
