@@ -65,10 +65,10 @@ void small_products(const Products<T>& p) {
 }
 
 // Note [How a product is cut]
-// Steps of the sum go in blocks of at most kSteps: a panel of b then takes most of a first-level cache. Panels of both
-// operands are packed side by side by all threads, then tasks of some rows by some columns are worked off, whose part
-// of a fits a second-level cache. All of that depends on sizes alone.
-constexpr Index kSteps = 320, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
+// Steps of the sum go in blocks of at most kSteps: a panel of each operand then fits a first-level cache. Panels of
+// both operands are packed side by side by all threads, then tasks of some rows by some columns are worked off, whose
+// part of a fits a second-level cache. All of that depends on sizes alone.
+constexpr Index kSteps = 256, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
 constexpr Index kTaskWork = Index{1} << 20;  // multiplications that are worth another thread
 
 // The size of `parts` even parts, in multiples of `unit`.

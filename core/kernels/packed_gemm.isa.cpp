@@ -67,8 +67,9 @@ void loose_tile(Index m, Index n, Index k, const T* a, const T* b, const Matrix<
 template <class T, int Rows, int Vectors>
 void any_tile(Index m, Index n, Index k, const T* a, const T* b, const Matrix<T>& out, T alpha, T beta) {
     if (m == Rows && n == Vectors * kLanes<T> && out.column_stride == 1) {
-        for (int r = 0; r < Rows; ++r)  // the sums take long enough for it to arrive
-            for (int v = 0; v < Vectors; ++v) __builtin_prefetch(out.data + r * out.row_stride + v * kLanes<T>, 1);
+        // The sums take long enough for it to arrive, and would push it out of the first-level cache.
+        for (int r = 0; r < Rows; ++r)
+            for (int v = 0; v < Vectors; ++v) __builtin_prefetch(out.data + r * out.row_stride + v * kLanes<T>, 1, 2);
         tile<T, Rows, Vectors>(k, a, b, out.data, out.row_stride, alpha, beta);
     } else
         loose_tile<T, Rows, Vectors>(m, n, k, a, b, out, alpha, beta);
