@@ -26,9 +26,9 @@ namespace {
 using threads::Call;
 
 // Note [Who takes which chunk]
-// A job's chunks are dealt out in as many stretches as there are threads. Each thread works through one of them, and
-// then helps with the others: so the parts of an array that a thread wrote in one operation are those that it reads in
-// the next, from its own cache, and yet nobody waits for a thread that came late or was held up.
+// A job's chunks are dealt out in as many stretches as there are threads. Each thread works through one of them, always
+// the same, and then helps with the others: so the parts of an array that a thread wrote in one operation are those
+// that it reads in the next, from its own cache, and yet nobody waits for a thread that came late or was held up.
 constexpr int kMostShares = 32;
 
 struct alignas(64) Share {
@@ -50,10 +50,10 @@ public:
         }
     }
 
-    void work() {
-        const int own = arrived_.fetch_add(1, std::memory_order_relaxed) % shares_;
+    // `thread`: 0 is the caller.
+    void work(int thread) {
         for (int i = 0; i < shares_; ++i) {
-            Share& share = share_[(own + i) % shares_];
+            Share& share = share_[(thread + i) % shares_];
             for (;;) {
                 if (share.next.load(std::memory_order_relaxed) >= share.end) break;
                 const std::int64_t chunk = share.next.fetch_add(1, std::memory_order_relaxed);
@@ -81,7 +81,6 @@ private:
     const Call call_;
     const void* const body_;
     const int shares_;
-    std::atomic<int> arrived_{0};
     std::atomic<bool> failed_{false};
     std::exception_ptr error_{};
     Share share_[kMostShares];
@@ -132,7 +131,7 @@ public:
             for (int i = calls_; i > 0; --i) wake_.notify_one();
         }
         inside_body = true;
-        job.work();
+        job.work(0);
         inside_body = false;
         const int joined = helpers - tickets_.exchange(0);
         const auto all_done = [this, joined] { return finished_.load() == joined; };
@@ -152,7 +151,7 @@ private:
         bool started = true;
         try {
             workers_.reserve(workers_.size() + 1);
-            std::thread worker([this] { serve(); });
+            std::thread worker([this, number = static_cast<int>(workers_.size()) + 1] { serve(number); });
             workers_.push_back(worker.native_handle());
             worker.detach();
         } catch (const std::system_error&) {
@@ -177,12 +176,12 @@ private:
 #endif
     }
 
-    void serve() {
+    void serve(int number) {
         inside_body = true;
         const auto wanted = [this] { return tickets_.load() > 0; };
         for (;;) {
             while (take_ticket()) {
-                job_->work();
+                job_->work(number);
                 finished_.fetch_add(1);
                 if (waiting_.load()) {
                     std::lock_guard lock(mutex_);

@@ -59,7 +59,9 @@ void reduce_long(const Task& task) {
 }
 
 void reduce_rows(const Task& task) {
-    if (task.reduced.count >= 2 * kChunk && task.kept.count <= 64) return reduce_long(task);
+    // So many take five microseconds; of fewer, most are summed before another thread has come.
+    constexpr std::int64_t kLong = 8 * kChunk;
+    if (task.reduced.count >= kLong && task.kept.count <= 64) return reduce_long(task);
     // Several pieces for each thread, if there is work for more than one.
     const bool few = task.kept.count * task.reduced.count <= kChunk;
     const std::int64_t grain = few ? task.kept.count : at_least_one(kChunk / 4 / at_least_one(task.reduced.count));
