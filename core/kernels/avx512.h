@@ -17,6 +17,8 @@ CLEW_INLINE Floats load(const float* from) { return _mm512_loadu_ps(from); }
 CLEW_INLINE void store(float* to, Floats x) { _mm512_storeu_ps(to, x); }
 CLEW_INLINE Floats all(float x) { return _mm512_set1_ps(x); }
 CLEW_INLINE __m512i bits_of(Floats x) { return _mm512_castps_si512(x); }
+// Past the caches, to a place aligned to 64 bytes. A fence must follow before other threads may read it.
+CLEW_INLINE void stream(float* to, Floats x) { _mm512_stream_ps(to, x); }
 template <int kPlaces>
 CLEW_INLINE __m512i shifted_right(Floats x) {
     return _mm512_maskz_srli_epi32(kAll, bits_of(x), kPlaces);
@@ -92,6 +94,10 @@ CLEW_INLINE Two load_two(const float* from) { return {load(from), load(from + 16
 CLEW_INLINE void store(float* to, Two x) {
     store(to, x.a);
     store(to + 16, x.b);
+}
+CLEW_INLINE void stream(float* to, Two x) {
+    stream(to, x.a);
+    stream(to + 16, x.b);
 }
 
 }  // namespace avx512

@@ -1,5 +1,7 @@
 #include "core/kernels/iterate.h"
 
+#include <algorithm>
+
 #include "core/base/threads.h"
 #include "core/kernels/plan.h"
 #include "core/kernels/repeats.h"
@@ -54,10 +56,10 @@ template <class Inner>
 void run_in_pieces(const Plan& plan, std::int64_t count, std::int64_t row, const Inner& inner) {
     if (count <= kChunk) return run(plan, 0, count, inner);
     // Several pieces for each thread, that none waits long for the others; of whole rows if these are short. Nobody
-    // asks memory for anything while a piece ends and the next one begins: hence larger pieces of what comes from
-    // there.
-    constexpr std::int64_t kMany = 16 * kChunk;
-    const std::int64_t most = count < kMany ? kChunk / 4 : kChunk;
+    // asks memory for anything while a piece ends and the next one begins: hence larger pieces of larger arrays.
+    constexpr std::int64_t kUncached = 32 << 20;  // bytes
+    const std::int64_t most =
+        count * plan.items[0] >= kUncached ? 2 * kChunk : std::clamp(count / 8, kChunk / 4, kChunk);
     const std::int64_t piece = row <= most ? most / row * row : most;
     parallel_for(count, piece, [&](std::int64_t begin, std::int64_t end) { run(plan, begin, end, inner); });
 }
@@ -73,7 +75,7 @@ void iterate(const View& out, std::span<const View> inputs, const Inner& inner) 
     }
     if (const int axis = tile_axis(plan); axis != 0) return run_in_tiles(plan, axis, inner);
     const RowAxes axes = row_axes(plan);
-    if (const std::int64_t rows = rows_at_once(axes); rows >= 2)
+    if (const std::int64_t rows = rows_at_once(axes); rows >= kLeastAtOnce)
         return with_repeated_rows(axes, rows, inner, [&](const Plan& joined, const auto& loop) {
             run_in_pieces(joined, count, axes.width(), loop);
         });

@@ -22,10 +22,6 @@ inline void elementwise(ParamLoop loop, const double* params, const View& out, s
     elementwise(loop, params, out, std::span<const View>(inputs.begin(), inputs.size()));
 }
 
-// Below this many elements a loop is not worth handing to another thread; above it, arrays are cut in pieces of about
-// this size, or somewhat smaller ones.
-inline constexpr std::int64_t kChunk = 32768;
-
 inline std::int64_t element_count(const View& view) {
     std::int64_t count = 1;
     for (int axis = 0; axis < view.ndim; ++axis) count *= view.sizes[axis];

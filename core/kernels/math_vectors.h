@@ -125,10 +125,11 @@ CLEW_INLINE V normal_tail(V x, V u) {
 // ahead. So two vectors go side by side, and the second half of the way is made kDelay steps after the first, of which
 // it need not wait for anything.
 //
-// first(x, then) calls then(value ...) with kValues of them, and second(x, value ...) gives the result; all are Two, or
-// all Floats.
-template <int kValues, class First, class Second>
-CLEW_INLINE void in_two_halves(float* out, const float* in, int64_t count, const First& first, const Second& second) {
+// first(x, then) calls then(value ...) with kValues of them, second(x, value ...) gives the result, and put(to, result)
+// writes it; all are Two, or all Floats.
+template <int kValues, class First, class Second, class Put>
+CLEW_INLINE void put_two_halves(float* out, const float* in, int64_t count, const First& first, const Second& second,
+                                const Put& put) {
     constexpr int64_t kDelay = 4, kStep = 2 * kPadding;
     alignas(64) float kept[kDelay][kValues * kStep];
     const int64_t steps = count / kStep, lead = steps < kDelay ? steps : kDelay;
@@ -141,9 +142,9 @@ CLEW_INLINE void in_two_halves(float* out, const float* in, int64_t count, const
         const float* const place = kept[step % kDelay];
         const avx512::Two x = avx512::load_two(in + step * kStep), value = avx512::load_two(place);
         if constexpr (kValues == 1)
-            avx512::store(out + step * kStep, second(x, value));
+            put(out + step * kStep, second(x, value));
         else
-            avx512::store(out + step * kStep, second(x, value, avx512::load_two(place + kStep)));
+            put(out + step * kStep, second(x, value, avx512::load_two(place + kStep)));
     };
     for (int64_t step = 0; step < lead; ++step) begin(step);
     for (int64_t step = lead; step < steps; ++step) {
@@ -153,8 +154,26 @@ CLEW_INLINE void in_two_halves(float* out, const float* in, int64_t count, const
     for (int64_t step = steps - lead; step < steps; ++step) end(step);
     if (const int64_t rest = steps * kStep; rest < count) {
         const avx512::Floats x = avx512::load(in + rest);
-        first(x, [&](auto... values) { avx512::store(out + rest, second(x, values...)); });
+        first(x, [&](auto... values) { put(out + rest, second(x, values...)); });
     }
+}
+
+// Note [Writing past the caches]
+// A store to a line that is in no cache first has the line read: a third of what memory delivers to x.exp(). Pieces of
+// more than kChunk elements come from arrays that no cache holds, and are written past the caches.
+//
+// body(put), where put(to, vector) writes.
+template <class Body>
+CLEW_INLINE void with_put(float* out, int64_t count, const Body& body) {
+    if (count <= kChunk || (reinterpret_cast<intptr_t>(out) & 63) != 0)
+        return body([](float* to, auto x) { avx512::store(to, x); });
+    body([](float* to, auto x) { avx512::stream(to, x); });
+    _mm_sfence();
+}
+
+template <int kValues, class First, class Second>
+CLEW_INLINE void in_two_halves(float* out, const float* in, int64_t count, const First& first, const Second& second) {
+    with_put(out, count, [&](auto put) { put_two_halves<kValues>(out, in, count, first, second, put); });
 }
 
 // Op::apply(Floats), or its two halves.
@@ -162,11 +181,13 @@ template <class Op>
 void vector_block(float* out, const float* const* inputs, int64_t count, const double*) {
     const float* const in = inputs[0];
     if constexpr (requires(avx512::Floats x) { Op::first(x); })
-        return in_two_halves<1>(
+        in_two_halves<1>(
             out, in, count, [](auto x, auto then) { then(Op::first(x)); },
             [](auto x, auto value) { return Op::second(x, value); });
     else
-        for (int64_t i = 0; i < count; i += kPadding) avx512::store(out + i, Op::apply(avx512::load(in + i)));
+        with_put(out, count, [&](auto put) {
+            for (int64_t i = 0; i < count; i += kPadding) put(out + i, Op::apply(avx512::load(in + i)));
+        });
 }
 template <class Op, class T>
 void vector_loop(char* const* data, const int64_t* strides, int64_t count) {

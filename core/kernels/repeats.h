@@ -17,6 +17,7 @@ namespace clew::kernels {
 // Of each buffer. What streams by in a first-level cache of 48 KiB leaves no more alone: with 16 KiB the loop is
 // slower.
 inline constexpr std::int64_t kRepeatedBytes = 8 << 10;
+inline constexpr std::int64_t kLeastAtOnce = 4;  // longer rows are as well taken one by one
 
 // How operands step from row to row: the inner axis is `inner`, the one around it `outer`.
 struct RowAxes {
@@ -38,7 +39,7 @@ inline RowAxes row_axes(const Plan& plan) {
     return plan.ndim > 1 && turned.continues(0) ? turned : RowAxes{plan, 0, 1};
 }
 
-// How many rows are one row to the inner loop; less than 2 where that is not possible, or would not pay.
+// How many rows are one row to the inner loop; 0 where that is not possible.
 inline std::int64_t rows_at_once(const RowAxes& axes) {
     const Plan& plan = axes.plan;
     if (plan.ndim < 2 || !axes.continues(0)) return 0;

@@ -21,4 +21,9 @@ using Loop = void (*)(char* const* data, const std::int64_t* strides, std::int64
 // The same with up to two numbers (slope, bounds, alpha ...).
 using ParamLoop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count, const double* params);
 
+// Below this many elements a loop is not worth handing to another thread; above it, arrays are cut in pieces of about
+// this size, or somewhat smaller ones. Only of an array that no cache holds do pieces have twice as many: such a piece
+// may be written past the caches.
+inline constexpr std::int64_t kChunk = 32768;
+
 }  // namespace clew::kernels
