@@ -57,6 +57,7 @@ class Limit:
     most: float  # nanoseconds
 
 
+COPY = "copy of 400 MB"
 LIMITS = (
     Limit("what recording adds", "product of 4 elements, recorded", "product of 4 elements, no_grad", 100),
     Limit("noting the line, called directly", "product, line noted", "product, line not noted", 15),
@@ -79,6 +80,14 @@ class Verdict:
     asked: str
     found: str
     is_met: bool
+
+
+def rows_of(verdict: Verdict) -> tuple[str, ...]:
+    """The workloads whose figures decide it."""
+    for limit in LIMITS:
+        if verdict.name == limit.name:
+            return limit.workload, limit.less
+    return (verdict.name, COPY) if verdict.kind == "bandwidth" else (verdict.name,)
 
 
 def best(row: Row, rival: str) -> float | None:

@@ -76,6 +76,17 @@ class Measured:
         }
 
 
+def with_more_rounds(row: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add the rounds of ``more``, the same workload's, to those of ``row``, and count how often that was done."""
+    for rival, result in more["results"].items():
+        ours = row["results"].setdefault(rival, result)
+        if ours is result or "rounds" not in ours or "rounds" not in result:
+            continue
+        rounds = ours["rounds"] + result["rounds"]
+        ours |= {"rounds": rounds, "best": min(rounds), "median": _short(statistics.median(rounds))}
+    row["again"] = row.get("again", 0) + 1
+
+
 def _short(value: float) -> float:
     return float(f"{value:.5g}")
 

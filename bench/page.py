@@ -12,11 +12,12 @@ from bench.rivals import RIVALS
 _METHOD = """\
 Each library runs in a process of its own, pinned to as many cores as it has threads. What they compute is compared
 before it is timed. Rounds alternate, one process works at a time, and the best round counts: a figure is the time
-of one call (in chains: of one product). `asked` is the least ratio that is good enough. *machine* is what the
-processor can do: a loop of nothing but fused multiply-adds (`bench/peak_flops.c`, built with `-march=native`;
-without a C compiler the best rate that any library reached), and `numpy.copyto` of 400 MB. Bytes are the peak of a
-fresh process's resident memory in five calls, over what the import left; what a compiler takes at the first call is
-not counted, what it leaves is."""
+of one call (in chains: of one product). What misses its bar is measured again when all else is done, by all its
+rivals and up to twice, because the neighbours of a shared machine are loud for minutes; all rounds count. `asked` is
+the least ratio that is good enough. *machine* is what the processor can do: a loop of nothing but fused multiply-adds
+(`bench/peak_flops.c`, built with `-march=native`; without a C compiler the best rate that any library reached), and
+`numpy.copyto` of 400 MB. Bytes are the peak of a fresh process's resident memory in five calls, over what the import
+left; what a compiler takes at the first call is not counted, what it leaves is."""
 
 
 def write(figures: dict[str, Any], folder: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
 
-from bench.driver import RivalError, Settings, Team, alternate, differences
+from bench.driver import RivalError, Settings, Team, alternate, differences, with_more_rounds
 from bench.workload import Jit, Module, Run, Workload
 
 
@@ -110,3 +111,17 @@ def test_differences(got: list[Any], equal: bool) -> None:
 
 def test_integers_are_compared_exactly() -> None:
     assert differences({"torch": [np.array([10**6])], "clew": [np.array([10**6 + 1])]})
+
+
+def test_more_rounds_are_added_to_those_there_are() -> None:
+    def row(**rounds: list[float]) -> dict[str, Any]:
+        results = {name: {"rounds": r, "best": min(r), "median": statistics.median(r)} for name, r in rounds.items()}
+        return {"workload": "w", "results": results}
+
+    figures = row(clew=[3.0, 4.0, 5.0], torch=[9.0])
+    figures["results"]["jax"] = {"error": "no"}
+    with_more_rounds(figures, row(clew=[2.0, 6.0], torch=[11.0], jax=[1.0]))
+    assert figures["results"]["clew"] == {"rounds": [3.0, 4.0, 5.0, 2.0, 6.0], "best": 2.0, "median": 4.0}
+    assert figures["results"]["torch"] == {"rounds": [9.0, 11.0], "best": 9.0, "median": 10.0}
+    assert figures["results"]["jax"] == {"error": "no"}
+    assert figures["again"] == 1
