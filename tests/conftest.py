@@ -8,6 +8,7 @@ import gc
 import importlib
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes seconds")
     config.addinivalue_line("markers", "browser: opens a page in chromium; skipped where there is none")
     config.addinivalue_line("markers", "may_leak: the test leaves tensors behind on purpose")
+    # What a shell started in the background ignores interrupts, and so would the programs that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if ON_ORACLE:
         config.addinivalue_line("filterwarnings", "ignore:Using backward.. with create_graph=True:UserWarning")
         config.addinivalue_line("filterwarnings", "ignore:Full backward hook is firing:UserWarning")
