@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench.workloads.copy import Copy
+
 Row = Mapping[str, Any]  # a workload's entry in the JSON file
 
 SLOWER_ALLOWED = 1.05  # in the sweep, beside the faster of PyTorch and NumPy
@@ -57,7 +59,6 @@ class Limit:
     most: float  # nanoseconds
 
 
-COPY = "copy of 400 MB"
 LIMITS = (
     Limit("what recording adds", "product of 4 elements, recorded", "product of 4 elements, no_grad", 100),
     Limit("noting the line, called directly", "product, line noted", "product, line not noted", 15),
@@ -87,7 +88,7 @@ def rows_of(verdict: Verdict) -> tuple[str, ...]:
     for limit in LIMITS:
         if verdict.name == limit.name:
             return limit.workload, limit.less
-    return (verdict.name, COPY) if verdict.kind == "bandwidth" else (verdict.name,)
+    return (verdict.name, Copy.name) if verdict.kind == "bandwidth" else (verdict.name,)
 
 
 def best(row: Row, rival: str) -> float | None:

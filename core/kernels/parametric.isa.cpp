@@ -102,15 +102,18 @@ CLEW_OPERATION(InverseRoot, T(1) / root(x));
 inline void power_by_float(float* out, const float* const* inputs, int64_t count, const double* params) {
     const float exponent = static_cast<float>(params[0]);
 #ifdef __AVX512F__
-    vector_power_by_number(out, inputs[0], count, exponent);
+    if (exponent > -kSmallExponent && exponent < kSmallExponent)
+        return vector_powers_by_small_number(out, inputs[0], count, exponent);
+    constexpr auto block = vector_power_block;
 #else
+    constexpr auto block = binary_block<FloatPower, float>;
+#endif
     float exponents[kBuffer];
     for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = exponent;
     for (int64_t start = 0; start < count; start += kBuffer) {
         const float* pair[] = {inputs[0] + start, exponents};
-        binary_block<FloatPower, float>(out + start, pair, count - start < kBuffer ? count - start : kBuffer, nullptr);
+        block(out + start, pair, count - start < kBuffer ? count - start : kBuffer, nullptr);
     }
-#endif
 }
 
 template <class T>

@@ -226,17 +226,9 @@ void powers_by_small_number(float* out, const float* in, int64_t count, float ex
     in_two_halves<2>(out, in, count, logarithm, power);
 }
 
-[[maybe_unused]] void vector_power_by_number(float* out, const float* in, int64_t count, float exponent) {
-    if (exponent > -kSmallExponent && exponent < kSmallExponent) {
-        if (exponent == __builtin_rintf(exponent)) return powers_by_small_number<true>(out, in, count, exponent);
-        return powers_by_small_number<false>(out, in, count, exponent);
-    }
-    float exponents[kBuffer];
-    for (int64_t i = 0; i < kBuffer; ++i) exponents[i] = exponent;
-    for (int64_t start = 0; start < count; start += kBuffer) {
-        const float* const pair[] = {in + start, exponents};
-        vector_power_block(out + start, pair, count - start < kBuffer ? count - start : kBuffer, nullptr);
-    }
+[[maybe_unused]] void vector_powers_by_small_number(float* out, const float* in, int64_t count, float exponent) {
+    if (exponent == __builtin_rintf(exponent)) return powers_by_small_number<true>(out, in, count, exponent);
+    powers_by_small_number<false>(out, in, count, exponent);
 }
 
 }  // namespace
