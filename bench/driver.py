@@ -20,8 +20,12 @@ from bench.rivals import RIVALS, Rival
 from bench.workload import Workload
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# The root goes behind everything installed: an installed clew is what is measured, if there is one.
-_START = f"import sys; sys.path.append({ROOT!r}); from bench.worker import main; main()"
+# This bench runs in every process. Its root then goes behind everything installed: an installed clew is what is
+# measured, if there is one.
+_START = (
+    f"import sys; sys.path.insert(0, {ROOT!r}); from bench.worker import main; "
+    f"sys.path.remove({ROOT!r}); sys.path.append({ROOT!r}); main()"
+)
 _LIMIT = 240.0  # seconds for a request: compilers are slow
 RELATIVE = {"float32": 1e-4, "float64": 1e-9}
 
@@ -124,19 +128,25 @@ class Process:
 
     def ask(self, *request: Any) -> Any:
         """Do it there. RivalError with what was raised, or with how the process ended."""
+        self.start()
+        return self._exchange(request)
+
+    def start(self) -> dict[str, str]:
+        """Start it if it isn't running; what it says of itself."""
         if self._unusable:
             raise RivalError(self._unusable)
         if self._connection is None:
             self._start()
-        return self._exchange(request)
+        return self.hello
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         environment = self.rival.environment(self.threads)
         environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(self.scratch, f"inductor-{self.threads}")
         cpus = ",".join(map(str, cpus_for(self.threads)))
-        command = [sys.executable, "-P", "-c", _START, self.rival.name, str(self.threads), cpus, str(theirs.fileno())]
-        self._log = open(os.path.join(self.scratch, f"{self.rival.name}-{self.threads}.log"), "ab")  # noqa: SIM115
+        arguments = [self.rival.name, str(self.threads), cpus, str(theirs.fileno())]
+        command = [self.rival.python or sys.executable, "-P", "-c", _START, *arguments]
+        self._log = open(self._log_name(), "ab")  # noqa: SIM115
         self._popen = subprocess.Popen(
             command, env=environment, pass_fds=[theirs.fileno()], stdout=self._log, stderr=self._log, cwd=self.scratch
         )
@@ -174,7 +184,14 @@ class Process:
         assert self._popen is not None
         code = self._popen.wait()
         self.end()
-        return f"its process died of {signal.Signals(-code).name}" if code < 0 else f"its process ended with {code}"
+        if code < 0:
+            return f"its process died of {signal.Signals(-code).name}"
+        with open(self._log_name(), errors="replace") as file:
+            last = file.read().strip().rpartition("\n")[2]
+        return f"its process ended with {code}" + (f": {last}" if last else "")
+
+    def _log_name(self) -> str:
+        return os.path.join(self.scratch, f"{self.rival.name}-{self.threads}.log")
 
     def end(self, kill: bool = False) -> None:
         if self._connection is not None:
@@ -208,6 +225,15 @@ class Team:
         for process in self.members.values():
             process.end()
         self._scratch.cleanup()
+
+    def check_distinct(self, one: str, other: str) -> None:
+        """Refuse to measure a library beside itself."""
+        try:
+            files = {os.path.realpath(self.members[name].start()["file"]) for name in (one, other)}
+        except RivalError as error:
+            raise SystemExit(f"{other}: {error}") from None
+        if len(files) == 1:
+            raise SystemExit(f"{other}: there, too, {files.pop()} is imported; another installation is needed")
 
     def versions(self) -> dict[str, str]:
         return {name: p.hello["version"] for name, p in self.members.items() if p.hello}

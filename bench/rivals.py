@@ -6,7 +6,8 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.workload import Run, Workload
@@ -21,24 +22,31 @@ def _as_it_is(function: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A library, or a way to use one. ``method`` is the method of a workload that it runs."""
+    """A library, or a way to use one. ``method`` is the method of a workload that it runs.
+
+    ``python`` is the interpreter of its process (otherwise this one), ``path`` what its ``PYTHONPATH`` is then.
+    """
 
     name: str
     label: str
     module: str
     method: str
     compiles: bool = False
+    python: str = ""
+    path: str = ""
 
     def takes_part(self, workload: Workload) -> bool:
         if self.name == "torch.compile" and not workload.compiled:
             return False
-        if self.name == "clew" and workload.beside_clew:
+        if self.module == "clew" and workload.beside_clew:
             return False
-        if self.name != "clew" and workload.clew_alone:
+        if self.module != "clew" and workload.clew_alone:
             return False
         return workload.has(self.method)
 
     def is_installed(self) -> bool:
+        if self.python:
+            return True
         spec = importlib.util.find_spec(self.module)
         return spec is not None and spec.origin is not None  # without origin: just a folder of that name
 
@@ -49,6 +57,8 @@ class Rival:
         if self.module == "torch" and threads > 1:
             # Otherwise libgomp's threads now and then share a core for a whole run, and spin on it: 20 times slower.
             kept |= {"OMP_PROC_BIND": "true", "OMP_PLACES": "threads"}
+        if self.python:  # what this process was told to find first would be found there too
+            kept["PYTHONPATH"] = self.path
         if self.name == "jax":
             kept["JAX_PLATFORMS"] = "cpu"
             one = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if threads == 1 else ""
@@ -85,6 +95,7 @@ RIVALS = {
     rival.name: rival
     for rival in (
         Rival("clew", "clew", "clew", "eager"),
+        Rival("against", "the other clew", "clew", "eager"),
         Rival("torch", "PyTorch", "torch", "eager"),
         Rival("torch.compile", "torch.compile", "torch", "eager", compiles=True),
         Rival("jax", "JAX jit", "jax", "jax", compiles=True),
@@ -93,3 +104,18 @@ RIVALS = {
         Rival("machine", "machine", "numpy", "machine"),
     )
 }
+
+OTHERS = tuple(name for name in RIVALS if name != "against")  # that one must be named by ``--against``
+
+
+def choose_against(where: str) -> None:
+    """Let ``against`` be the clew that an interpreter finds, or that of a checkout that has been built."""
+    is_folder = os.path.isdir(where)
+    if is_folder and not os.path.isfile(os.path.join(where, "clew", "__init__.py")):
+        raise SystemExit(f"--against: {where} holds no clew; give a checkout, or the Python in whose environment it is")
+    if not is_folder and not (os.path.isfile(where) and os.access(where, os.X_OK)):
+        raise SystemExit(f"--against: {where} is neither an interpreter nor a folder")
+    # An interpreter's own path is kept as it is: a virtual environment is known by it, not by what it links to.
+    place = os.path.abspath(where)
+    chosen = {"python": sys.executable, "path": place} if is_folder else {"python": place}
+    RIVALS["against"] = replace(RIVALS["against"], **chosen)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bench import machine
+from bench import against, machine
 from bench.bars import rows_of, verdicts
 from bench.driver import Settings, Team, with_more_rounds
-from bench.rivals import RIVALS
+from bench.rivals import OTHERS, RIVALS, choose_against
 from bench.workload import Workload
 from bench.workloads import everything
 
@@ -32,12 +32,22 @@ def chosen(options: argparse.Namespace) -> list[Workload]:
     return named
 
 
+def asked_rivals(options: argparse.Namespace) -> list[str]:
+    """All, unless some are named; beside another clew none but those that are named."""
+    if options.rivals:
+        return str(options.rivals).split(",")
+    return ["clew"] if options.against else list(OTHERS)
+
+
 def rivals(options: argparse.Namespace) -> list[str]:
     """Those that are asked for and installed; who is not is named on stderr."""
-    asked = options.rivals.split(",")
-    unknown = [name for name in asked if name not in RIVALS]
+    asked = asked_rivals(options)
+    unknown = [name for name in asked if name not in OTHERS]
     if unknown:
-        raise SystemExit(f"--rivals: {', '.join(unknown)} unknown; there are {', '.join(RIVALS)}")
+        raise SystemExit(f"--rivals: {', '.join(unknown)} unknown; there are {', '.join(OTHERS)}")
+    if options.against:
+        choose_against(options.against)
+        asked = ["clew", "against", *(name for name in asked if name != "clew")]
     if options.quick:
         asked = [name for name in asked if name != "torch.compile"]
     present = [name for name in asked if RIVALS[name].is_installed()]
@@ -60,16 +70,19 @@ def measure(options: argparse.Namespace) -> Figures:
         "command": " ".join(["python -m bench", *(f"'{word}'" if " " in word else word for word in sys.argv[1:])]),
         "machine": machine.describe(),
         "versions": {},
-        "left out": [name for name in options.rivals.split(",") if name not in names],
+        "left out": [name for name in asked_rivals(options) if name not in names],
         "rows": [],
         "memory": [],
     }
     try:
         for count in threads if options.only != "memory" else ():
             _times(figures, names, [w for w in workloads if w.timed], count, options)
-        for turn in range(TURNS if options.only != "memory" and not (options.quick or options.rounds) else 0):
+        if options.against and options.only != "memory":
+            _second_run(figures, workloads, options)
+        asks_again = options.only != "memory" and not (options.quick or options.rounds or names == ["clew", "against"])
+        for turn in range(TURNS if asks_again else 0):
             _again(figures, names, workloads, turn, options)
-        if options.only == "memory" or not (options.quick or options.only):
+        if options.only == "memory" or not (options.quick or options.only or options.against):
             _peaks(figures, names, [w for w in workloads if w.trains], threads[0])
     except KeyboardInterrupt:
         print("\ninterrupted: what there is so far", file=sys.stderr)
@@ -81,12 +94,26 @@ def _times(
     figures: Figures, names: Sequence[str], workloads: Sequence[Workload], threads: int, options: argparse.Namespace
 ) -> None:
     with Team(names, threads) as team:
+        if "against" in names:
+            team.check_distinct("clew", "against")
         for number, workload in enumerate(workloads):
             _progress(f"{threads} threads, {number + 1}/{len(workloads)}: {workload.name}")
             row = team.measure(workload, settings_of(workload, options)).as_dict()
             if row["results"]:
                 figures["rows"].append(row)
             figures["versions"] |= team.versions()
+
+
+def _second_run(figures: Figures, workloads: Sequence[Workload], options: argparse.Namespace) -> None:
+    """In new processes, what was slower than the other clew: only what is so twice counts."""
+    by_name = {workload.name: workload for workload in workloads}
+    slower = [row for row in figures["rows"] if against.is_slower(row["group"], row["results"])]
+    for threads in sorted({row["threads"] for row in slower}):
+        with Team(["clew", "against"], threads) as team:
+            for row in (row for row in slower if row["threads"] == threads):
+                _progress(f"{threads} threads, second run: {row['workload']}")
+                workload = by_name[row["workload"]]
+                row["second run"] = team.measure(workload, settings_of(workload, options)).as_dict()["results"]
 
 
 def _again(

@@ -58,7 +58,11 @@ class Worker:
         self.count = 1
 
     def hello(self) -> dict[str, str]:
-        return {"version": self.rival.version(self.module), "cpus": str(sorted(os.sched_getaffinity(0)))}
+        return {
+            "version": self.rival.version(self.module),
+            "file": str(self.module.__file__),
+            "cpus": str(sorted(os.sched_getaffinity(0))),
+        }
 
     def make(self, name: str) -> dict[str, Any]:
         """Make the workload ready. The first call's seconds (a compiler's, for some) and the results to compare."""

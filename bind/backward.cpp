@@ -17,6 +17,15 @@ namespace {
 PyObject* before_backward = nullptr;
 PyObject* on_backward = nullptr;
 PyObject* on_step = nullptr;
+std::vector<BackwardListener*> listeners;
+std::int64_t spent = 0;
+
+struct TimeSpent {
+    const std::int64_t entered = now_ns();
+    TimeSpent() = default;
+    TimeSpent(const TimeSpent&) = delete;
+    ~TimeSpent() { spent += now_ns() - entered; }
+};
 
 // A GradientEdge (node, output) stands for the tensor whose gradient it carries: geometry and history are all that is
 // needed of it.
@@ -74,7 +83,7 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
     for (std::size_t i = 0; i < roots.size(); ++i) {
         const Tensor& root = roots[i];
         const Tensor& gradient = gradients[i];
-        if (!root.requires_grad()) raise_no_grad(root, i);
+        if (!gradient_edge(root)) raise_no_grad(root, i);
         if (!gradient) {
             if (root.numel() != 1)
                 fail(ErrorKind::Runtime,
@@ -142,6 +151,8 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
                  "is used",
                  i);
     fit_to_roots(roots, gradients);
+    if (accumulate)  // the engine fills .grad of leaves, and of results that retain theirs
+        for (const Tensor& input : inputs) retain_grad(input);
     const Options options = read_options(retain_graph, create_graph);
     BackwardRequest request{.roots = roots,
                             .gradients = gradients,
@@ -151,6 +162,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
                             .inputs = inputs,
                             .accumulate_inputs = accumulate};
     if (before_backward) {
+        const TimeSpent time;
         const Handle listener = Handle::borrow(before_backward), nodes = Handle::steal(root_nodes(roots));
         Py_DECREF(
             checked(PyObject_CallOneArg(static_cast<PyObject*>(listener.get()), static_cast<PyObject*>(nodes.get()))));
@@ -165,18 +177,8 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
             throw PythonError();
         }
     }();
-    if (accumulate) {
-        // The engine fills .grad of leaves; inputs may be results, too.
-        const ModeGuard guard(kNoGrad, !options.create_graph);
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            Tensor& gradient = result.captured[i];
-            if (!gradient || !grad_fn_of(inputs[i])) continue;
-            const Tensor before = grad_of(inputs[i]);
-            set_grad(inputs[i], before ? engine_ops.add(before, gradient) : engine_ops.clone(gradient));
-        }
-    }
     if (!accumulate && !options.create_graph) note_plain_gradients(result.captured);
-    if (on_backward) notify(roots, result.release);
+    if (on_backward || !listeners.empty()) notify(roots, result.release);
     return std::move(result.captured);
 }
 
@@ -192,6 +194,10 @@ void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_gr
     run(roots, read_tensors(gradient, "backward", true), retain_graph, create_graph, wanted, true, "backward");
 }
 
+void add_listener(BackwardListener* listener) { listeners.push_back(listener); }
+void remove_listener(BackwardListener* listener) { std::erase(listeners, listener); }
+std::int64_t listeners_spent() { return spent; }
+
 std::unique_ptr<SteppedBackward> stepped_backward(PyObject* tensors, PyObject* gradients, PyObject* retain_graph,
                                                   PyObject* create_graph) {
     std::vector<Tensor> roots = read_tensors(tensors, "step", false);
@@ -205,6 +211,13 @@ std::unique_ptr<SteppedBackward> stepped_backward(PyObject* tensors, PyObject* g
 namespace {
 
 void notify(const std::vector<Tensor>& roots, const Ref<Release>& release) {
+    const TimeSpent time;
+    for (std::size_t i = 0; i < listeners.size();) {
+        BackwardListener* const listener = listeners[i];
+        listener->after(roots, release, time.entered);
+        if (i < listeners.size() && listeners[i] == listener) ++i;  // else it stopped listening
+    }
+    if (on_backward == nullptr) return;
     const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(root_nodes(roots)),
                  record = release ? Handle::steal(release_object(release.get())) : Handle::borrow(Py_None);
     Py_DECREF(checked(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(listener.get()),

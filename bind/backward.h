@@ -16,6 +16,16 @@ void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_gr
 std::unique_ptr<SteppedBackward> stepped_backward(PyObject* tensors, PyObject* gradients, PyObject* retain_graph,
                                                   PyObject* create_graph);
 
+// Who looks on from C++ is called after each backward, before those of Python. `entered` is when the first was called.
+struct BackwardListener {
+    virtual ~BackwardListener() = default;
+    virtual void after(const std::vector<Tensor>& roots, const Ref<Release>& release, std::int64_t entered) = 0;
+};
+void add_listener(BackwardListener* listener);
+void remove_listener(BackwardListener* listener);
+// Nanoseconds that those who look on have taken: who measures a program does not want to measure its watchers.
+std::int64_t listeners_spent();
+
 void init_backward(PyObject* module);
 
 }  // namespace clew::bind

@@ -25,25 +25,8 @@ struct FunctionKind : NodeKind {
 };
 
 void function_backward(BackwardCall& call) {
-    PyObject* grads = checked(PyTuple_New(static_cast<Py_ssize_t>(call.incoming.size())));
-    const Handle held = Handle::steal(grads);
-    for (std::size_t i = 0; i < call.incoming.size(); ++i)
-        PyTuple_SET_ITEM(grads, static_cast<Py_ssize_t>(i), wrap(call.incoming[i]));
-    PyObject* needs = checked(PyTuple_New(static_cast<Py_ssize_t>(call.results.size())));
-    const Handle held_needs = Handle::steal(needs);
-    for (std::size_t i = 0; i < call.results.size(); ++i)
-        PyTuple_SET_ITEM(needs, static_cast<Py_ssize_t>(i), PyBool_FromLong(call.needs(static_cast<int>(i))));
-    PyObject* results = checked(PyObject_CallMethod(as_object(&call.node), "_run_backward", "OO", grads, needs));
-    const Handle held_results = Handle::steal(results);
-    for (std::size_t i = 0; i < call.results.size(); ++i) {
-        PyObject* result = PyTuple_GET_ITEM(results, static_cast<Py_ssize_t>(i));
-        if (result == Py_None) continue;
-        TensorObject* tensor = as_tensor(result);
-        if (tensor == nullptr)
-            fail(ErrorKind::Type, "%s: expected a gradient that is a Tensor or None, got %s at position %zu",
-                 call.node.kind->node_name, Py_TYPE(result)->tp_name, i);
-        if (call.needs(static_cast<int>(i))) call.results[i] = Tensor(tensor);
-    }
+    const Handle rule = Handle::steal(checked(PyObject_GetAttrString(as_object(&call.node), "_run_backward")));
+    call_python_rule(call, static_cast<PyObject*>(rule.get()));
 }
 
 std::vector<Tensor> tensors_of(PyObject* tuple) {
@@ -71,9 +54,16 @@ Tensor finish_output(const NodeRef& node, int i, const Tensor& output, const std
     if (dirty) {
         bump_version(output, node->kind->name);
         if (records) rebase_history(output, node);
-        return output;
+        return records || !output.requires_grad() ? output : detach(output);
     }
-    if (!records) return output;
+    if (!records) {
+        if (!is_input) return output;
+        // Not the argument itself: what is done to the result (requires_grad_) must not be done to it.
+        if (output.requires_grad()) return detach(output);
+        const Tensor view = alias(output, output->layout, output->offset);
+        mark_view(view, output, ViewKind::NoGrad);
+        return view;
+    }
     if (is_input) {
         // Returned as it came: a view with this node as its history.
         const Tensor view = alias(output, output->layout, output->offset);
@@ -165,7 +155,7 @@ PyObject* new_kind(PyObject*, PyObject* name) {
         if (text == nullptr) throw PythonError();
         auto* kind = new FunctionKind;  // as long as the program: nodes of the class point to it
         kind->text = text;
-        kind->name = kind->node_name = kind->text.c_str();
+        kind->name = kind->node_name = kind->full_name = kind->text.c_str();
         kind->backward = function_backward;
         return PyLong_FromVoidPtr(kind);
     });
@@ -180,6 +170,28 @@ PyMethodDef functions[] = {
 };
 
 }  // namespace
+
+void call_python_rule(BackwardCall& call, PyObject* rule) {
+    PyObject* grads = checked(PyTuple_New(static_cast<Py_ssize_t>(call.incoming.size())));
+    const Handle held = Handle::steal(grads);
+    for (std::size_t i = 0; i < call.incoming.size(); ++i)
+        PyTuple_SET_ITEM(grads, static_cast<Py_ssize_t>(i), wrap(call.incoming[i]));
+    PyObject* needs = checked(PyTuple_New(static_cast<Py_ssize_t>(call.results.size())));
+    const Handle held_needs = Handle::steal(needs);
+    for (std::size_t i = 0; i < call.results.size(); ++i)
+        PyTuple_SET_ITEM(needs, static_cast<Py_ssize_t>(i), PyBool_FromLong(call.needs(static_cast<int>(i))));
+    PyObject* results = checked(PyObject_CallFunctionObjArgs(rule, grads, needs, nullptr));
+    const Handle held_results = Handle::steal(results);
+    for (std::size_t i = 0; i < call.results.size(); ++i) {
+        PyObject* result = PyTuple_GET_ITEM(results, static_cast<Py_ssize_t>(i));
+        if (result == Py_None) continue;
+        TensorObject* tensor = as_tensor(result);
+        if (tensor == nullptr)
+            fail(ErrorKind::Type, "%s: expected a gradient that is a Tensor or None, got %s at position %zu",
+                 call.node.kind->node_name, Py_TYPE(result)->tp_name, i);
+        if (call.needs(static_cast<int>(i))) call.results[i] = Tensor(tensor);
+    }
+}
 
 const NodeKind* function_kind_of(PyTypeObject* type) {
     PyObject* number = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_kind"));

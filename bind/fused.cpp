@@ -10,6 +10,7 @@
 #include "core/kernels/copy.h"
 #include "core/kernels/optim.h"
 #include "core/ops/apply.h"
+#include "core/tensor/packing.h"
 
 namespace clew::bind {
 namespace {
@@ -37,12 +38,13 @@ struct Lists {
     }
 };
 
-// Kernels want contiguous memory; what is not goes through a copy and back.
+// Kernels want memory without gaps, in one order for the parameter and all that belongs to it; what lies otherwise goes
+// through a copy and back.
 class Dense {
 public:
-    explicit Dense(TensorObject* tensor) : tensor_(Tensor(tensor)), dense_(tensor_) {
-        if (tensor_.contiguous()) return;
-        dense_ = empty(Layout::make(tensor_.sizes()), tensor_.dtype());
+    Dense(TensorObject* tensor, const LayoutRef& order) : tensor_(Tensor(tensor)), dense_(tensor_) {
+        if (tensor->layout == order || lie_alike(*tensor->layout, *order)) return;
+        dense_ = empty(order, tensor_.dtype());
         kernels::copy(dense_.view(), tensor_.view());
     }
     void* data() const { return dense_.data(); }
@@ -82,9 +84,10 @@ PyObject* fused_sgd(PyObject*, PyObject* args) {
         for (Py_ssize_t i = 0; i < lists.count; ++i) {
             TensorObject* param = lists.at(params, i, "params");
             announce_write(Tensor(param));
-            const Dense data(param), grad(lists.at(grads, i, "grads"));
+            const LayoutRef order = like_layout(Tensor(param));
+            const Dense data(param, order), grad(lists.at(grads, i, "grads"), order);
             if (momentum) {
-                const Dense buffer(lists.at(buffers, i, "momentum buffers"));
+                const Dense buffer(lists.at(buffers, i, "momentum buffers"), order);
                 kernels::sgd_step(param->dtype, data.data(), grad.data(), buffer.data(), param->layout->numel, options,
                                   first != 0);
                 buffer.write_back();
@@ -132,9 +135,10 @@ PyObject* fused_adam(PyObject*, PyObject* args) {
         for (Py_ssize_t i = 0; i < lists.count; ++i) {
             TensorObject* param = lists.at(params, i, "params");
             announce_write(Tensor(param));
-            const Dense data(param), grad(lists.at(grads, i, "grads")), average(lists.at(averages, i, "exp_avgs")),
-                square(lists.at(squares, i, "exp_avg_sqs")),
-                most(amsgrad ? lists.at(largest, i, "max_exp_avg_sqs") : param);
+            const LayoutRef order = like_layout(Tensor(param));
+            const Dense data(param, order), grad(lists.at(grads, i, "grads"), order),
+                average(lists.at(averages, i, "exp_avgs"), order), square(lists.at(squares, i, "exp_avg_sqs"), order),
+                most(amsgrad ? lists.at(largest, i, "max_exp_avg_sqs") : param, order);
             kernels::adam_step(param->dtype, data.data(), grad.data(), average.data(), square.data(),
                                amsgrad ? most.data() : nullptr, param->layout->numel, options,
                                counts[static_cast<std::size_t>(i)]);

@@ -173,7 +173,7 @@ Selection select(const Tensor& x, PyObject* key) {
                     select_position(result.view, axis, static_cast<PyObject*>(part.integer.get()), real_axis++);
                 break;
             case Part::Slice:
-                result.view = take_slice(result.view, axis++, part.object, parts.size() == 1);
+                result.view = take_slice(result.view, axis++, part.object, false);
                 ++real_axis;
                 break;
             case Part::NewAxis:

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/scalar.h"
 
 namespace clew::bind {
 namespace {
@@ -28,17 +29,25 @@ Tensor value_of(PyObject* value, const Tensor& self) {
     if (!is_number(value))
         fail(ErrorKind::Type, "can't assign a %s to a %s Tensor; make it a tensor first, with clew.tensor(...)",
              Py_TYPE(value)->tp_name, dtype_name(self.dtype()));
-    return converted(tensor_from_number(value), self.dtype());
+    const Tensor number = tensor_from_number(value);
+    check_operand_fits("__setitem__", number, self.dtype());
+    return converted(number, self.dtype());
+}
+
+Dims without_leading_ones(Sizes all) {
+    Dims sizes(all);
+    while (!sizes.empty() && sizes[0] == 1) sizes.erase(0);
+    return sizes;
 }
 
 // Leading axes of size 1 that the destination does not have don't matter.
-Tensor without_leading_ones(const Tensor& value, int ndim) {
-    Dims sizes(value.sizes());
-    while (sizes.size() > ndim && sizes[0] == 1) sizes.erase(0);
-    return sizes.size() == value.ndim() ? value : reshape(value, sizes);
+void write(const Tensor& place, const Tensor& value) {
+    if (same_sizes(value.sizes(), place.sizes())) return copy_in_place(place, value);
+    if (value.ndim() == 0) return fill_in_place(place, value);
+    const Tensor source = view(value, without_leading_ones(value.sizes()));
+    const bool fits = can_expand(source.sizes(), place.sizes());  // copy_ says what is wrong
+    copy_in_place(place, fits && value.requires_grad() ? expand(source, place.sizes()) : source);
 }
-
-void write(const Tensor& view, const Tensor& value) { copy_in_place(view, without_leading_ones(value, view.ndim())); }
 
 Tensor get(const Tensor& x, PyObject* key) {
     if (PyLong_CheckExact(key)) return select_position(x, 0, key, 0);
@@ -55,11 +64,13 @@ Tensor get(const Tensor& x, PyObject* key) {
 void set(const Tensor& x, PyObject* key, const Tensor& value) {
     if (key == Py_False) return;  // nothing is selected
     if (PyLong_CheckExact(key)) return write(select_position(x, 0, key, 0), value);
-    if (PySlice_Check(key)) return write(take_slice(x, 0, key, true), value);
+    if (PySlice_Check(key)) return write(take_slice(x, 0, key, false), value);
+    if (key == Py_True) return write(unsqueeze(x, 0), value);
     const Selection selection = select(x, key);
     if (selection.indices.empty()) return write(selection.view, value);
     // The value may have leading ones more than the result, whose rank only the indices know: as many go as there are.
-    index_put_in_place(selection.view, selection.indices, without_leading_ones(value, 0));
+    const Dims sizes = without_leading_ones(value.sizes());
+    index_put_in_place(selection.view, selection.indices, sizes.size() == value.ndim() ? value : view(value, sizes));
 }
 
 }  // namespace

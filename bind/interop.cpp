@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "bind/buffer.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
 #include "bind/escapes.h"
 #include "bind/objects.h"
+#include "bind/sequence.h"
 #include "bind/tensor_attributes.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
@@ -17,6 +19,7 @@
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
 #include "core/ops/apply.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {
@@ -30,44 +33,11 @@ const char* format_of(DType dtype) {
     return formats[static_cast<int>(dtype)];
 }
 
-DType dtype_of_format(const Py_buffer& buffer) {
-    const char* format = buffer.format ? buffer.format : "B";
-    constexpr std::pair<const char*, const char*> kNotYet[] = {
-        {"e", "float16"}, {"b", "int8"},   {"h", "int16"},    {"H", "uint16"},     {"I", "uint32"},
-        {"L", "uint64"},  {"Q", "uint64"}, {"g", "float128"}, {"Zf", "complex64"}, {"Zd", "complex128"},
-    };
-    for (const auto& [known, name] : kNotYet)
-        if (std::strcmp(format, known) == 0)
-            fail(ErrorKind::NotImplemented,
-                 "from_numpy: arrays of dtype %s are not supported yet; cast to float32, float64, int64, int32, uint8 "
-                 "or bool",
-                 name);
-    if (*format == '@' || *format == '=' || *format == '<') ++format;
-    if (format[0] && !format[1]) {
-        switch (*format) {
-            case '?':
-                return DType::Bool;
-            case 'B':
-                return DType::UInt8;
-            case 'i':
-                return DType::Int32;
-            case 'l':
-            case 'q':
-                if (buffer.itemsize == 8) return DType::Int64;
-                break;
-            case 'f':
-                return DType::Float32;
-            case 'd':
-                return DType::Float64;
-            default:
-                break;
-        }
-    }
-    fail(ErrorKind::Type,
-         "can't convert np.ndarray of format '%s'. The only supported types are: float64, float32, int64, int32, "
-         "uint8, and bool.",
-         format);
-}
+// What a buffer looks at stays as long as the buffer does: the tensor may get other memory meanwhile (`x.data = y`).
+struct Export {
+    StorageRef storage;
+    Py_ssize_t geometry[2 * kMaxDims];  // sizes, then strides in bytes
+};
 
 int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     auto* tensor = reinterpret_cast<TensorObject*>(self);
@@ -83,7 +53,13 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
                         "buffer: the tensor is not contiguous; ask for strides, or call contiguous()");
         return -1;
     }
-    auto* geometry = new Py_ssize_t[2 * static_cast<std::size_t>(layout.ndim) + 1];
+    const std::int64_t bytes = bytes_of(Tensor(tensor));
+    if (bytes > PY_SSIZE_T_MAX / 2) {
+        PyErr_SetString(PyExc_BufferError, "buffer: the tensor repeats its memory more often than a buffer can count");
+        return -1;
+    }
+    auto* exported = new Export{tensor->storage, {}};
+    Py_ssize_t* geometry = exported->geometry;
     const auto size = static_cast<Py_ssize_t>(item_size(tensor->dtype));
     for (int i = 0; i < layout.ndim; ++i) {
         geometry[i] = layout.sizes()[i];
@@ -91,7 +67,7 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     }
     buffer->buf = Tensor(tensor).data();
     buffer->obj = Py_NewRef(self);
-    buffer->len = layout.numel * size;
+    buffer->len = bytes;
     buffer->itemsize = size;
     buffer->readonly = 0;
     buffer->ndim = layout.ndim;
@@ -99,27 +75,24 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     buffer->shape = flags & PyBUF_ND ? geometry : nullptr;
     buffer->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? geometry + layout.ndim : nullptr;
     buffer->suboffsets = nullptr;
-    buffer->internal = geometry;
+    buffer->internal = exported;
     return 0;
 }
-void release_buffer(PyObject*, Py_buffer* buffer) { delete[] static_cast<Py_ssize_t*>(buffer->internal); }
+void release_buffer(PyObject*, Py_buffer* buffer) { delete static_cast<Export*>(buffer->internal); }
+
+// The tensor whose memory this object exports: itself, or what a memoryview was made of.
+TensorObject* exporter(PyObject* object) {
+    return as_tensor(PyMemoryView_Check(object) ? PyMemoryView_GET_BASE(object) : object);
+}
+// The memory that it exports, which is not always what the tensor has now.
+const StorageRef& exported_storage(PyObject* object) {
+    if (PyMemoryView_Check(object))
+        if (const auto* exported = static_cast<const Export*>(PyMemoryView_GET_BUFFER(object)->internal))
+            return exported->storage;
+    return exporter(object)->storage;
+}
 
 PyBufferProcs buffer_methods = {get_buffer, release_buffer};
-
-class Buffer {
-public:
-    Buffer(PyObject* object, int flags) { checked(PyObject_GetBuffer(object, &buffer_, flags)); }
-    ~Buffer() {
-        if (buffer_.obj) PyBuffer_Release(&buffer_);
-    }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-    Py_buffer* operator->() { return &buffer_; }
-    Py_buffer& operator*() { return buffer_; }
-
-private:
-    Py_buffer buffer_{};
-};
 
 LayoutRef layout_of(const Py_buffer& buffer) {
     Dims sizes, strides;
@@ -164,35 +137,30 @@ void free_foreign(void* context) {
     delete foreign;
 }
 
-// Asked of the type: an array would build the whole dict.
-bool is_array(PyObject* object) {
-    static PyObject* const name = PyUnicode_InternFromString("__array_interface__");
-    PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-    return PyObject_HasAttr(type, name) != 0;
-}
-
-PyObject* root_of(PyObject* array) {  // borrowed while `array` lives
-    for (;;) {
-        PyObject* base = nullptr;
-        if (PyMemoryView_Check(array)) {
-            base = Py_XNewRef(PyMemoryView_GET_BASE(array));
-        } else if (!as_tensor(array)) {
-            static PyObject* const name = PyUnicode_InternFromString("base");
-            base = PyObject_GetAttr(array, name);
-            if (base == nullptr) PyErr_Clear();
+// The end of the chain of bases. NumPy's chains are short; one that is not is somebody's class, and counts for itself.
+Handle root_of(PyObject* array) {
+    constexpr int kLongestChain = 64;
+    static PyObject* const name = PyUnicode_InternFromString("base");
+    Handle root = Handle::borrow(array);
+    for (int step = 0; step < kLongestChain; ++step) {
+        auto* object = static_cast<PyObject*>(root.get());
+        if (exporter(object)) return root;
+        PyObject* base =
+            PyMemoryView_Check(object) ? Py_XNewRef(PyMemoryView_GET_BASE(object)) : PyObject_GetAttr(object, name);
+        if (base == nullptr) {
+            if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError)) throw PythonError();
+            PyErr_Clear();
+            return root;
         }
-        if (base == nullptr || base == Py_None) {
-            Py_XDECREF(base);
-            return array;
-        }
-        Py_DECREF(base);  // its owner keeps it alive
-        if (!as_tensor(base) && !PyMemoryView_Check(base) && !is_array(base)) return array;
-        array = base;
+        Handle held = Handle::steal(base);
+        if (!PyMemoryView_Check(base) && !as_tensor(base) && !is_array(base)) return root;
+        root = std::move(held);
     }
+    return Handle::borrow(array);
 }
 
 StorageRef storage_over(PyObject* root) {
-    if (TensorObject* tensor = as_tensor(root)) return tensor->storage;
+    if (exporter(root)) return exported_storage(root);
     auto& table = foreign_storages();
     if (const auto it = table.find(root); it != table.end()) return StorageRef(it->second);
     auto* foreign = new Foreign{{}, nullptr};
@@ -214,11 +182,26 @@ StorageRef storage_over(PyObject* root) {
 
 // What was computed in NumPy has no history, wherever its data came from.
 Ref<Lost> lost_by_array(PyObject* root, const char* how) {
-    TensorObject* source = as_tensor(root);
+    TensorObject* source = exporter(root);
     if (source && source->lost) return source->lost;
     Ref<Lost> lost = Lost::make(how);
     lost->may_be_data = true;
     return lost;
+}
+
+// NumPy takes any byte but 0 for true, kernels know 0 and 1 only.
+void normalise_bools(const Py_buffer& buffer, const Layout& layout) {
+    const kernels::View bytes{buffer.buf, DType::UInt8, layout.ndim, layout.sizes(), layout.strides()};
+    const Tensor truth = empty(Layout::make(layout.shape()), DType::Bool);
+    const Tensor plain = empty(Layout::make(layout.shape()), DType::UInt8);
+    kernels::copy(truth.view(), bytes);
+    kernels::copy(plain.view(), bytes);
+    if (std::memcmp(truth.data(), plain.data(), static_cast<std::size_t>(layout.numel)) == 0) return;
+    if (buffer.readonly)
+        fail(ErrorKind::Value,
+             "from_numpy: expected a bool array of bytes 0 and 1, got others in one that is not writable; copy the "
+             "array with array.astype(bool, copy=True) or give it to tensor()");
+    kernels::copy(bytes, truth.view());
 }
 
 PyObject* from_numpy(PyObject*, PyObject* array) {
@@ -234,13 +217,18 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
                                  1));
         const DType dtype = dtype_of_format(*buffer);
         LayoutRef layout = layout_of(*buffer);
-        PyObject* root = root_of(array);
+        if (dtype == DType::Bool) normalise_bools(*buffer, *layout);
+        const Handle held = root_of(array);
+        auto* root = static_cast<PyObject*>(held.get());
         StorageRef storage = storage_over(root);
         std::int64_t bytes = static_cast<char*>(buffer->buf) - storage->data;
         if (layout->numel == 0) bytes = 0;
-        if (bytes < 0 || bytes % buffer->itemsize) {
+        const std::int64_t reach = layout->numel ? (extent(*layout).high + 1) * buffer->itemsize : 0;
+        // A class may name a base whose memory is not its own.
+        if (bytes < 0 || bytes % buffer->itemsize || bytes + reach > storage->bytes) {
             storage = storage_over(array);
             bytes = static_cast<char*>(buffer->buf) - storage->data;
+            check_inside_storage("from_numpy", *layout, bytes / buffer->itemsize, dtype, *storage);
         }
         TensorObject* made = new_tensor_object();
         const Tensor result = Tensor::steal(made);
@@ -254,156 +242,33 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
     });
 }
 
-// ------------------------------------------------------------------------------------------------ from lists
-struct Scan {
-    Dims sizes;
-    bool floating = false, integer = false, boolean = false;
-    Ref<Lost> lost{};  // the first element that had a history, or had lost it
-};
-
-bool is_sequence(PyObject* object) {
-    if (PyList_Check(object) || PyTuple_Check(object)) return true;
-    if (TensorObject* tensor = as_tensor(object)) return tensor->layout->ndim > 0;
-    return !PyUnicode_Check(object) && !PyBytes_Check(object) && PySequence_Check(object) && !PyDict_Check(object) &&
-           !PyObject_HasAttrString(object, "__float__");
-}
-
-PyObject* sequence_of(PyObject* object) { return checked(PySequence_Fast(object, "tensor: expected a sequence")); }
-
-// tensor() copies values, never history.
-Ref<Lost> lost_by_copy(const Tensor& source) { return source.requires_grad() ? Lost::make("tensor") : source->lost; }
-
-[[noreturn]] void bad_element(PyObject* object) {
-    if (PyUnicode_Check(object))
-        fail(ErrorKind::Type, "tensor: invalid data type 'str'; expected numbers or nested sequences of them");
-    fail(ErrorKind::Type, "tensor: could not infer dtype of %s; expected numbers or nested sequences of them",
-         Py_TYPE(object)->tp_name);
-}
-
-void look_at(PyObject* object, Scan& scan) {
-    if (PyBool_Check(object))
-        scan.boolean = true;
-    else if (PyFloat_Check(object)) {
-        // The first float only: a list of data is long.
-        if (!scan.floating && !scan.lost) scan.lost = where_read(object);
-        scan.floating = true;
-    } else if (PyLong_Check(object))
-        scan.integer = true;
-    else if (TensorObject* tensor = as_tensor(object)) {
-        if (!scan.lost) scan.lost = lost_by_copy(Tensor(tensor));
-        (is_floating(tensor->dtype)     ? scan.floating
-         : tensor->dtype == DType::Bool ? scan.boolean
-                                        : scan.integer) = true;
-    } else if (PyComplex_Check(object))
-        fail(ErrorKind::NotImplemented, "tensor: complex dtypes are not supported yet");
-    else if (PyObject_CheckBuffer(object)) {
-        Buffer buffer(object, PyBUF_STRIDES | PyBUF_FORMAT);
-        const DType dtype = dtype_of_format(*buffer);
-        (is_floating(dtype) ? scan.floating : dtype == DType::Bool ? scan.boolean : scan.integer) = true;
-    } else if (PyIndex_Check(object))
-        scan.integer = true;
-    else
-        bad_element(object);
-}
-
-void scan_shape(PyObject* object, int depth, Scan& scan) {
-    if (!is_sequence(object)) {
-        if (depth != scan.sizes.size())
-            fail(ErrorKind::Value, "tensor: expected sequence of length %lld at dim %d (got a number)",
-                 static_cast<long long>(scan.sizes[depth]), depth);
-        look_at(object, scan);
-        return;
-    }
-    const Handle fast = Handle::steal(sequence_of(object));
-    auto* items = static_cast<PyObject*>(fast.get());
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
-    if (depth >= scan.sizes.size())
-        fail(ErrorKind::Value, "tensor: expected a number at dim %d (got a sequence)", depth);
-    if (count != scan.sizes[depth])
-        fail(ErrorKind::Value, "tensor: expected sequence of length %lld at dim %d (got %zd)",
-             static_cast<long long>(scan.sizes[depth]), depth, count);
-    for (Py_ssize_t i = 0; i < count; ++i) scan_shape(PySequence_Fast_GET_ITEM(items, i), depth + 1, scan);
-}
-
-void find_sizes(PyObject* object, Dims& sizes) {
-    if (!is_sequence(object)) return;
-    const Handle fast = Handle::steal(sequence_of(object));
-    auto* items = static_cast<PyObject*>(fast.get());
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
-    sizes.push_back(count);
-    if (count) find_sizes(PySequence_Fast_GET_ITEM(items, 0), sizes);
-}
-
-template <class T>
-void store(PyObject* object, T*& out) {
-    if (is_sequence(object)) {
-        const Handle fast = Handle::steal(sequence_of(object));
-        auto* items = static_cast<PyObject*>(fast.get());
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); ++i) store(PySequence_Fast_GET_ITEM(items, i), out);
-        return;
-    }
-    if constexpr (std::is_floating_point_v<T>) {
-        const double value = PyFloat_AsDouble(object);
-        if (value == -1 && PyErr_Occurred()) throw PythonError();
-        *out++ = static_cast<T>(value);
-    } else if constexpr (std::is_same_v<T, bool>) {
-        const int truth = PyObject_IsTrue(object);
-        checked(truth);
-        *out++ = truth != 0;
-    } else {
-        const Handle whole = Handle::steal(checked(PyNumber_Long(object)));
-        const long long value = PyLong_AsLongLong(static_cast<PyObject*>(whole.get()));
-        if (value == -1 && PyErr_Occurred()) throw PythonError();
-        if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max())
-            fail(ErrorKind::Runtime, "tensor: value %lld cannot be converted to %s without overflow", value,
-                 dtype_name(dtype_of<T>::value));
-        *out++ = static_cast<T>(value);
-    }
-}
-
-template <class T>
-void store_all(PyObject* data, const Tensor& result) {
-    T* out = result.data_as<T>();
-    store(data, out);
-}
-
-Tensor from_sequence(PyObject* data, std::optional<DType> dtype) {
-    Scan scan;
-    find_sizes(data, scan.sizes);
-    scan_shape(data, 0, scan);
-    const DType inferred = scan.floating  ? default_dtype()
-                           : scan.integer ? DType::Int64
-                           : scan.boolean ? DType::Bool
-                                          : default_dtype();
-    Tensor result = empty(scan.sizes, dtype.value_or(inferred));
-    result->lost = scan.lost;
-    switch (result.dtype()) {
-        case DType::Bool:
-            store_all<bool>(data, result);
-            break;
-        case DType::UInt8:
-            store_all<std::uint8_t>(data, result);
-            break;
-        case DType::Int32:
-            store_all<std::int32_t>(data, result);
-            break;
-        case DType::Int64:
-            store_all<std::int64_t>(data, result);
-            break;
-        case DType::Float32:
-            store_all<float>(data, result);
-            break;
-        case DType::Float64:
-            store_all<double>(data, result);
-            break;
-    }
-    return result;
-}
-
+// ------------------------------------------------------------------------------------------------ tensor
 Tensor copy_of(const kernels::View& view, Sizes sizes, DType dtype) {
     Tensor result = empty(sizes, dtype);
     kernels::copy(result.view(), view);
     return result;
+}
+
+// A copy of an array's elements, wherever they lie: the field of a record array is no whole number of items apart.
+Tensor copy_of(Buffer& buffer, std::optional<DType> dtype) {
+    const DType own = dtype_of_format(*buffer);
+    Dims sizes, strides;
+    bool regular = true;
+    for (int i = 0; i < buffer->ndim; ++i) {
+        sizes.push_back(buffer->shape[i]);
+        strides.push_back(buffer->strides[i] / buffer->itemsize);
+        regular &= buffer->strides[i] % buffer->itemsize == 0;
+    }
+    const DType stored = own == DType::Bool ? DType::UInt8 : own;  // NumPy takes any byte but 0 for true
+    const DType wanted = dtype.value_or(own);
+    Tensor dense;
+    if (!regular || reinterpret_cast<std::uintptr_t>(buffer->buf) % static_cast<std::size_t>(buffer->itemsize)) {
+        dense = empty(sizes, stored);
+        checked(PyBuffer_ToContiguous(dense.data(), &*buffer, buffer->len, 'C'));
+    }
+    const kernels::View view =
+        dense ? dense.view() : kernels::View{buffer->buf, stored, buffer->ndim, sizes.begin(), strides.begin()};
+    return own == stored ? copy_of(view, sizes, wanted) : converted(copy_of(view, sizes, own), wanted);
 }
 
 Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
@@ -413,22 +278,15 @@ Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
         result->lost = lost_by_copy(source);
         return result;
     }
-    if (!PyList_Check(data) && !PyTuple_Check(data) && PyObject_CheckBuffer(data) && !PyBytes_Check(data) &&
-        !PyByteArray_Check(data)) {
+    if (PyObject_CheckBuffer(data) && is_array(data)) {
         Buffer buffer(data, PyBUF_STRIDES | PyBUF_FORMAT);
-        const DType own = dtype_of_format(*buffer);
-        Dims sizes, strides;
-        for (int i = 0; i < buffer->ndim; ++i) {
-            sizes.push_back(buffer->shape[i]);
-            strides.push_back(buffer->strides[i] / buffer->itemsize);
-        }
-        const kernels::View view{buffer->buf, own, buffer->ndim, sizes.begin(), strides.begin()};
-        const bool scalar_float = buffer->ndim == 0 && PyFloat_Check(data);  // np.float64 is a Python float
-        Tensor result = copy_of(view, sizes, dtype.value_or(scalar_float ? DType::Float64 : own));
-        result->lost = lost_by_array(root_of(data), "tensor");
+        Tensor result = copy_of(buffer, dtype);
+        result->lost = lost_by_array(static_cast<PyObject*>(root_of(data).get()), "tensor");
         return result;
     }
-    return from_sequence(data, dtype);
+    Tensor result = tensor_from_sequence(data, dtype);
+    if (PyMemoryView_Check(data)) result->lost = lost_by_array(static_cast<PyObject*>(root_of(data).get()), "tensor");
+    return result;
 }
 
 // tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False); device is checked in Python
@@ -539,10 +397,6 @@ Tensor tensor_from_number(PyObject* number) {
 }
 
 Tensor tensor_from_python(PyObject* data) { return make_tensor(data, std::nullopt); }
-
-Tensor converted_to_default(const Tensor& tensor) {
-    return tensor.dtype() == default_dtype() ? tensor : copy_of(tensor.view(), tensor.sizes(), default_dtype());
-}
 
 PyObject* item(const Tensor& tensor) {
     if (tensor.numel() != 1)

@@ -8,8 +8,6 @@ namespace clew::bind {
 
 PyObject* tensor_numpy(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* tensor_tolist(PyObject* self, PyObject* unused);
-// floating and in the default dtype: what Tensor([1, 2]) makes
-Tensor converted_to_default(const Tensor& tensor);
 void init_interop(PyObject* module);
 
 }  // namespace clew::bind

@@ -53,8 +53,10 @@ nb::dict counters() {
     result["nodes_freed_by_backward"] = c.nodes_freed_by_backward;
     result["nodes_freed_by_scope"] = c.nodes_freed_by_scope;
     result["bytes_saved"] = c.bytes_saved;
-    result["bytes_freed_by_backward"] = c.bytes_freed_by_backward;
-    result["bytes_freed_by_scope"] = c.bytes_freed_by_scope;
+    result["bytes_freed_by_backward"] = c.by_backward.bytes;
+    result["bytes_released_by_backward"] = c.by_backward.released;
+    result["bytes_freed_by_scope"] = c.by_scope.bytes;
+    result["bytes_released_by_scope"] = c.by_scope.released;
     result["slots_alive"] = c.slots_alive;
     return result;
 }

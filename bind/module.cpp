@@ -6,11 +6,13 @@
 #include "bind/errors.h"
 #include "bind/function.h"
 #include "bind/fused.h"
+#include "bind/graph_totals.h"
 #include "bind/graph_walk.h"
 #include "bind/interop.h"
 #include "bind/modes.h"
 #include "bind/objects.h"
 #include "bind/operation.h"
+#include "bind/python_operation.h"
 #include "bind/random.h"
 #include "bind/site.h"
 #include "bind/tensor_attributes.h"
@@ -40,9 +42,11 @@ NB_MODULE(_core, m) {
         bind_operators();
         init_backward(module);
         init_function(module);
+        init_python_operations(module);
         init_interop(module);
         init_fused(module);
         init_graph_walk(module);
+        init_graph_totals(module);
         init_modes(m);
         init_watching(m);
         init_random(module);

@@ -7,6 +7,7 @@
 #include "bind/errors.h"
 #include "bind/function.h"
 #include "bind/objects.h"
+#include "bind/parse.h"
 #include "bind/site.h"
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
@@ -19,13 +20,9 @@ namespace {
 
 Node* self_of(PyObject* object) { return reinterpret_cast<Node*>(object); }
 
-bool is_operation(const Node* node) {
-    return !node->has(Node::kAccumulate) && !node->has(Node::kFunction) && node->extras == nullptr
-               ? true
-               : node->kind->input_name != nullptr;
-}
+bool is_operation(const Node& node) { return node.kind->input_name != nullptr; }
 
-PyObject* name_method(PyObject* self, PyObject*) { return node_display_name(self_of(self)); }
+PyObject* name_method(PyObject* self, PyObject*) { return PyUnicode_FromString(self_of(self)->kind->full_name); }
 
 PyObject* get_op(PyObject* self, void*) { return PyUnicode_FromString(self_of(self)->kind->name); }
 PyObject* get_made_at(PyObject* self, void*) { return site_object({self_of(self)->code, self_of(self)->instruction}); }
@@ -34,23 +31,20 @@ PyObject* sequence_method(PyObject* self, PyObject*) { return get_sequence(self,
 PyObject* get_bytes(PyObject* self, void*) { return PyLong_FromSize_t(node_bytes(*self_of(self))); }
 
 PyObject* get_next(PyObject* object, void*) {
-    Node* self = self_of(object);
-    PyObject* tuple = PyTuple_New(self->edge_count);
-    for (std::uint32_t i = 0; tuple && i < self->edge_count; ++i) {
-        const Edge edge = self->edge(static_cast<int>(i));
-        PyTuple_SET_ITEM(tuple, i, Py_BuildValue("NI", wrap(NodeRef(edge.node)), edge.index));
-    }
-    return tuple;
+    return guarded([&] {
+        Node* self = self_of(object);
+        const std::vector<int> shown = shown_inputs(*self);
+        PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(shown.size())));
+        for (std::size_t k = 0; k < shown.size(); ++k) {
+            const Edge edge = self->edge(shown[k]);
+            PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(k),
+                             Py_BuildValue("NI", wrap(NodeRef(edge.node)), edge.index));
+        }
+        return tuple;
+    });
 }
 
-PyObject* get_variable(PyObject* object, void*) {
-    Node* self = self_of(object);
-    if (!self->has(Node::kAccumulate)) {
-        PyErr_SetString(PyExc_AttributeError, "variable: only AccumulateGrad nodes have a leaf");
-        return nullptr;
-    }
-    return wrap(Tensor(self->outputs()[0].tensor));
-}
+PyObject* get_variable(PyObject* object, void*) { return wrap(Tensor(self_of(object)->outputs()[0].tensor)); }
 
 PyObject* get_metadata(PyObject* object, void*) {
     return guarded([&]() -> PyObject* {
@@ -62,6 +56,12 @@ PyObject* get_metadata(PyObject* object, void*) {
         }
         return Py_NewRef(static_cast<PyObject*>(extras.metadata.get()));
     });
+}
+
+const char* fate_name(const SlotFacts& slot) {
+    if (slot.state != SlotState::Freed || (slot.bytes == 0 && slot.identity == 0)) return "";
+    constexpr const char* names[] = {"released", "dropped", "elsewhere", "foreign"};
+    return names[static_cast<int>(slot.fate)];
 }
 
 const char* state_name(SlotState state) {
@@ -77,16 +77,36 @@ PyObject* record_type(const char* name) {
     return std::strcmp(name, "SavedSlot") == 0 ? slot : release;
 }
 
-PyObject* slot_record(Node& node, SavedSlot& slot) {
-    const Storage* storage = slot.held_storage();
-    const auto view_bytes = slot.layout->numel * static_cast<std::int64_t>(item_size(slot.dtype));
-    PyObject* record = PyObject_CallFunction(
-        record_type("SavedSlot"), "sNNLLsNIIO", slot_name(node, slot), plain_tuple(slot.layout->shape()),
-        dtype_object(slot.dtype), static_cast<long long>(storage ? storage->bytes : view_bytes),
-        static_cast<long long>(view_bytes), state_name(slot.state), PyLong_FromVoidPtr(const_cast<Storage*>(storage)),
-        slot.version, current_version(slot), storage && storage->foreign ? Py_True : Py_False);
-    return checked(record);
+}  // namespace
+
+SlotFacts facts_of(const SavedSlot& slot) {
+    SlotFacts facts{.state = slot.state, .version = slot.version, .current_version = current_version(slot)};
+    if (const Storage* storage = slot.held_storage()) {
+        facts.bytes = storage->bytes;
+        facts.storage = storage;
+        facts.foreign = storage->foreign;
+        facts.identity = storage->foreign ? 0 : storage->identity;
+    } else if (slot.state == SlotState::Freed) {
+        facts.bytes = slot.freed_bytes;
+        facts.fate = slot.fate;
+        facts.foreign = slot.fate == Fate::Foreign && slot.freed_bytes;
+        facts.identity = slot.freed_identity;
+    }
+    return facts;
 }
+
+PyObject* slot_record(const char* name, const Layout& layout, DType dtype, const SlotFacts& slot) {
+    const auto view_bytes = layout.numel * static_cast<std::int64_t>(item_size(dtype));
+    const bool is_known = slot.storage || slot.state == SlotState::Freed;
+    return checked(PyObject_CallFunction(
+        record_type("SavedSlot"), "sNNLLsNIIOsK", name, plain_tuple(layout.shape()), dtype_object(dtype),
+        static_cast<long long>(is_known ? slot.bytes : view_bytes), static_cast<long long>(view_bytes),
+        state_name(slot.state), PyLong_FromVoidPtr(const_cast<Storage*>(slot.storage)), slot.version,
+        slot.current_version, slot.foreign ? Py_True : Py_False, fate_name(slot),
+        static_cast<unsigned long long>(slot.identity)));
+}
+
+namespace {
 
 PyObject* get_saved(PyObject* object, void*) {
     return guarded([&]() -> PyObject* {
@@ -98,7 +118,7 @@ PyObject* get_saved(PyObject* object, void*) {
         for (int i = 0; i < owner->slot_count; ++i) {
             SavedSlot& slot = owner->slots()[i];
             if (slot.state == SlotState::Empty || slot.layout == nullptr) continue;
-            PyObject* record = slot_record(*owner, slot);
+            PyObject* record = slot_record(slot_name(*owner, slot), *slot.layout, slot.dtype, facts_of(slot));
             PyList_Append(list, record);
             Py_DECREF(record);
         }
@@ -134,7 +154,6 @@ PyGetSetDef properties[] = {
     {"made_at", get_made_at, nullptr, "the user's line that made it", nullptr},
     {"sequence_nr", get_sequence, nullptr, "what has the larger number was made later", nullptr},
     {"next_functions", get_next, nullptr, "for each input: its node and which output of it", nullptr},
-    {"variable", get_variable, nullptr, "AccumulateGrad: the leaf, or None when it is gone", nullptr},
     {"metadata", get_metadata, nullptr, "a dict for the user's notes", nullptr},
     {"saved", get_saved, nullptr, "what it saved: one record for each slot", nullptr},
     {"released", get_released, nullptr, "the call that dropped what it saved, or None", nullptr},
@@ -143,39 +162,19 @@ PyGetSetDef properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
+PyGetSetDef leaf_properties[] = {
+    {"variable", get_variable, nullptr, "the leaf, or None when it is gone", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyObject* dir_method(PyObject* self, PyObject*);
+
 PyMethodDef methods[] = {
     {"name", name_method, METH_NOARGS, "PyTorch's name of the node."},
     {"_sequence_nr", sequence_method, METH_NOARGS, nullptr},
+    {"__dir__", dir_method, METH_NOARGS, "Its attributes, what it saved among them."},
     {nullptr, nullptr, 0, nullptr},
 };
-
-void read_attribute_field(const OpDef& def, Node& node, std::size_t field, PyObject*& result) {
-    Value value;
-    def.fields[field].get(node.attributes(), value);
-    switch (value.tag) {
-        case Value::None:
-            result = Py_NewRef(Py_None);
-            break;
-        case Value::Bool:
-            result = PyBool_FromLong(value.integer != 0);
-            break;
-        case Value::Int:
-            result = PyLong_FromLongLong(value.integer);
-            break;
-        case Value::Float:
-            result = PyFloat_FromDouble(value.real);
-            break;
-        case Value::IntList:
-            result = plain_tuple(value.dims);
-            break;
-        case Value::Text:
-            result = PyUnicode_FromString(value.text.data);
-            break;
-        case Value::DType:
-            result = dtype_object(static_cast<DType>(value.integer));
-            break;
-    }
-}
 
 // _saved_<name>: a saved tensor, or an attribute of the operation. Null without an error if there is none.
 PyObject* saved_value(Node& node, const char* name) {
@@ -184,7 +183,7 @@ PyObject* saved_value(Node& node, const char* name) {
         if (slot.state == SlotState::Empty || std::strcmp(slot_name(node, slot), name) != 0) continue;
         return wrap(unpack(node, slot));
     }
-    if (!is_operation(&node) || node.has(Node::kFunction)) return nullptr;
+    if (!is_operation(node)) return nullptr;
     const auto& def = static_cast<const OpDef&>(*node.kind);
     // What another call would have saved, but no input of this one needed.
     for (const Saves& saves : def.saved_by_rule) {
@@ -194,18 +193,52 @@ PyObject* saved_value(Node& node, const char* name) {
         }
     }
     std::size_t field = 0;
-    PyObject* result = nullptr;
     for (const Argument& argument : def.schema.arguments) {
         if (argument.type == ArgType::Tensor || argument.type == ArgType::Operand ||
             argument.type == ArgType::TensorList)
             continue;
-        if (argument.name == name) {
-            read_attribute_field(def, node, field, result);
-            return result;
-        }
+        if (argument.name == name) return attribute_object(def, node.attributes(), field);
         ++field;
     }
     return nullptr;
+}
+
+// Every name for which saved_value has something to give, some of them more than once.
+std::vector<std::string> saved_names(Node& node) {
+    std::vector<std::string> names;
+    for (int i = 0; i < node.slot_count; ++i)
+        if (node.slots()[i].state != SlotState::Empty) names.emplace_back(slot_name(node, node.slots()[i]));
+    if (!is_operation(node)) return names;
+    const auto& def = static_cast<const OpDef&>(*node.kind);
+    for (const Saves& saves : def.saved_by_rule) {
+        for (int i = 0; i < 32; ++i) {
+            if (saves.inputs >> i & 1) names.emplace_back(def.input_name(def, i));
+            if (saves.outputs >> i & 1) names.emplace_back(def.output_name(def, i));
+        }
+    }
+    for (const Argument& argument : def.schema.arguments)
+        if (argument.type != ArgType::Tensor && argument.type != ArgType::Operand &&
+            argument.type != ArgType::TensorList)
+            names.push_back(argument.name);
+    return names;
+}
+
+// Programs that draw graphs look here for what begins with _saved_.
+PyObject* dir_method(PyObject* object, PyObject*) {
+    return guarded([&] {
+        Node& node = *self_of(object);
+        PyObject* plain = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
+        const Handle names = Handle::steal(checked(PyObject_CallMethod(plain, "__dir__", "O", object)));
+        const Handle all = Handle::steal(checked(PySet_New(static_cast<PyObject*>(names.get()))));
+        for (const std::string& name : saved_names(node)) {
+            const Handle text = Handle::steal(checked(PyUnicode_FromString(("_saved_" + name).c_str())));
+            checked(PySet_Add(static_cast<PyObject*>(all.get()), static_cast<PyObject*>(text.get())));
+        }
+        if (node.extras && node.extras->attributes)
+            Py_XDECREF(checked(PyObject_CallMethod(static_cast<PyObject*>(all.get()), "update", "O",
+                                                   static_cast<PyObject*>(node.extras->attributes.get()))));
+        return checked(PySequence_List(static_cast<PyObject*>(all.get())));
+    });
 }
 
 PyObject* get_attribute(PyObject* object, PyObject* name) {
@@ -233,7 +266,7 @@ PyObject* get_attribute(PyObject* object, PyObject* name) {
 
 // Attributes of plain nodes live in extras, so that nodes without any stay small; subclasses have a dict.
 int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
-    if (Py_TYPE(object) != &node_type || _PyType_Lookup(&node_type, name))
+    if (self_of(object)->has(Node::kFunction) || _PyType_Lookup(Py_TYPE(object), name))
         return PyObject_GenericSetAttr(object, name, value);
     return guarded(
         [&] {
@@ -249,6 +282,18 @@ int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
 }
 
 }  // namespace
+
+std::vector<int> shown_inputs(Node& node) {
+    // A write into a view has the inputs of the operation that wrote.
+    Node& asked = node.extras && node.extras->inner ? *node.extras->inner : node;
+    const OpDef* def = is_operation(asked) ? static_cast<const OpDef*>(asked.kind) : nullptr;
+    const int count = static_cast<int>(node.edge_count);
+    std::vector<int> shown;
+    for (int i = 0; i < count; ++i)
+        if (node.edge(i) || def == nullptr || (i == 0 && &asked != &node) || def->has_derivative(i, count))
+            shown.push_back(i);
+    return shown;
+}
 
 PyObject* release_object(const Release* record) {
     return checked(PyObject_CallFunction(record_type("Release"), "sNK", record->kind, site_object(record->site),
@@ -277,5 +322,6 @@ void add_node_attributes(PyTypeObject& type) {
     type.tp_getattro = get_attribute;
     type.tp_setattro = set_attribute;
 }
+void add_leaf_attributes(PyTypeObject& type) { type.tp_getset = leaf_properties; }
 
 }  // namespace clew::bind

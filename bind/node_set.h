@@ -16,7 +16,8 @@ class NodeSet {
 public:
     static constexpr std::uint32_t kAbsent = ~std::uint32_t{0};
 
-    NodeSet() : table_(1024, 0) {}
+    // `places`: a power of two; it grows.
+    explicit NodeSet(std::size_t places = 1024) : table_(places, 0) { nodes_.reserve(places / 2); }
 
     // Whether it is new.
     bool insert(Node* node) {
@@ -93,10 +94,14 @@ void each_root(const TensorObject& tensor, const Visit& visit) {
 }
 
 // All that can be reached from `root` and was not met before; appended to `seen`, and to `finished` (if given) when all
-// below a node has been: so that its reverse is the topological order that clew.graph.walk describes.
-inline void walk(Node* root, Reach reach, NodeSet& seen, std::vector<Node*>* finished = nullptr) {
-    if (seen.contains(root)) return;
-    std::vector<Node*> stack{root};  // null: the node under it is complete
+// below a node has been: so that its reverse is the topological order that clew.graph.walk describes. With `within` no
+// other nodes are visited than those.
+inline void walk(Node* root, Reach reach, NodeSet& seen, std::vector<Node*>* finished = nullptr,
+                 const NodeSet* within = nullptr) {
+    if (seen.contains(root) || (within && !within->contains(root))) return;
+    std::vector<Node*> stack;  // null: the node under it is complete
+    stack.reserve(32);
+    stack.push_back(root);
     while (!stack.empty()) {
         Node* node = stack.back();
         stack.pop_back();
@@ -111,7 +116,7 @@ inline void walk(Node* root, Reach reach, NodeSet& seen, std::vector<Node*>* fin
             stack.push_back(nullptr);
         }
         each_below(*node, reach, [&](Node* child) {
-            if (!seen.contains(child)) stack.push_back(child);
+            if (!seen.contains(child) && (!within || within->contains(child))) stack.push_back(child);
         });
     }
 }

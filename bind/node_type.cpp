@@ -1,9 +1,13 @@
 // Node as a Python type: allocation by the core, deletion through the queue, and what the collector may see.
+#include <map>
+#include <string_view>
+
 #include "bind/errors.h"
 #include "bind/node_attributes.h"
 #include "bind/objects.h"
 #include "bind/type.h"
 #include "core/autograd/hooks.h"
+#include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
 
 namespace clew::bind {
@@ -61,22 +65,40 @@ void node_dealloc(PyObject* object) {
     PyObject_GC_UnTrack(object);
     if (self->weak_references) PyObject_ClearWeakRefs(object);
     destruct_node(self);
-    if (Py_TYPE(object) == &node_type)
-        free_node(self);
-    else
+    if (self->has(Node::kFunction))
         Py_TYPE(object)->tp_free(object);
+    else
+        free_node(self);
     drain_dead_nodes();
 }
 
 PyObject* node_repr(PyObject* object) {
-    PyObject* name = node_display_name(self_of(object));
-    if (name == nullptr) return nullptr;
-    PyObject* text = PyUnicode_FromFormat("<%U object at %p>", name, object);
-    Py_DECREF(name);
-    return text;
+    return PyUnicode_FromFormat("<%s object at %p>", self_of(object)->kind->node_name, object);
+}
+
+// Note [Classes of nodes]
+// `type(node).__name__` is the operation's ("MulBackward0"), and each such class a subclass of Node. They are static
+// types, so a node holds no reference to its own; kinds whose nodes have one name share a class. A class is made with
+// the first node of its kind (NodeKind::node_type), which costs microseconds, and none of it at import.
+PyTypeObject* made_class(const char* name) {
+    auto* type = new PyTypeObject(blank_type());
+    type->tp_name = name;
+    type->tp_base = &node_type;
+    type->tp_basicsize = sizeof(Node);
+    type->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    if (name == std::string_view(accumulate_kind.node_name)) add_leaf_attributes(*type);
+    checked(PyType_Ready(type));
+    return type;
 }
 
 }  // namespace
+
+PyTypeObject* node_class(const char* name) {
+    static auto* const classes = new std::map<std::string_view, PyTypeObject*>;
+    PyTypeObject*& type = (*classes)[name];
+    if (type == nullptr) type = made_class(name);
+    return type;
+}
 
 void init_node_type(PyObject* module) {
     node_type.tp_name = "clew.autograd.Node";
@@ -93,6 +115,8 @@ void init_node_type(PyObject* module) {
     add_node_attributes(node_type);
     checked(PyType_Ready(&node_type));
     checked(PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(&node_type)));
+    PyTypeObject* accumulate_type = node_class(accumulate_kind.node_name);
+    checked(PyModule_AddObjectRef(module, "AccumulateGrad", reinterpret_cast<PyObject*>(accumulate_type)));
 }
 
 }  // namespace clew::bind

@@ -13,7 +13,9 @@ static_assert(sizeof(Object) == sizeof(PyObject));
 static_assert(offsetof(Object, type) == offsetof(PyObject, ob_type));
 
 extern PyTypeObject tensor_type;
-extern PyTypeObject node_type;
+extern PyTypeObject node_type;  // the base of all
+// The class of the nodes of that name ("MulBackward0"): one for each name, for good.
+PyTypeObject* node_class(const char* name);
 
 inline PyObject* as_object(Object* object) { return reinterpret_cast<PyObject*>(object); }
 

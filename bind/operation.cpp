@@ -228,8 +228,10 @@ PyObject* operation_doc(PyObject* object, void*) {
 }
 
 PyObject* operation_reduce(PyObject* object, PyObject*) {
-    return Py_BuildValue("O(sO)", PyObject_GetAttrString(PyImport_AddModule("clew._core"), "_find_operation"),
-                         self_of(object)->group->name.c_str(), self_of(object)->in_place ? Py_True : Py_False);
+    PyObject* finder = PyObject_GetAttrString(PyImport_AddModule("clew._core"), "_find_operation");
+    if (finder == nullptr) return nullptr;
+    return Py_BuildValue("N(sO)", finder, self_of(object)->group->name.c_str(),
+                         self_of(object)->in_place ? Py_True : Py_False);
 }
 
 std::string saves_text(const OpDef& def) {
@@ -326,50 +328,72 @@ PyObject* new_property(OpGroup& group) {
     return checked(PyDescr_NewGetSet(&tensor_type, definition));
 }
 
-void build_groups() {
-    for (const OpDef* def : all_operations()) {
-        auto& group = groups()[def->schema.name];
-        if (!group) group = std::make_unique<OpGroup>(OpGroup{.name = def->schema.name, .overloads = {}});
-        Overload overload{.def = def, .defaults = std::vector<char>(def->attribute_bytes)};
-        if (def->attribute_bytes > kAttributeBytes) fail(ErrorKind::Value, "%s: attributes are too large", def->name);
-        std::size_t field = 0;
-        bool only_tensors = true;
-        for (const Argument& argument : def->schema.arguments) {
-            const bool tensor = argument.type == ArgType::Tensor || argument.type == ArgType::Operand;
-            if (argument.type == ArgType::TensorList) {
+OpGroup& add_overload(const OpDef& def) {
+    auto& group = groups()[def.schema.name];
+    if (!group) group = std::make_unique<OpGroup>(OpGroup{.name = def.schema.name, .overloads = {}});
+    Overload overload{.def = &def, .defaults = std::vector<char>(def.attribute_bytes)};
+    if (def.attribute_bytes > kAttributeBytes) fail(ErrorKind::Value, "%s: attributes are too large", def.name);
+    std::size_t field = 0;
+    bool only_tensors = true;
+    for (const Argument& argument : def.schema.arguments) {
+        const bool tensor = argument.type == ArgType::Tensor || argument.type == ArgType::Operand;
+        if (argument.type == ArgType::TensorList) {
+            only_tensors = false;
+        } else if (tensor) {
+            if (argument.has_default) only_tensors = false;
+            overload.tensors += 1;
+        } else {
+            if (argument.has_default)
+                def.fields[field].set(overload.defaults.data(), argument.default_value);
+            else
                 only_tensors = false;
-            } else if (tensor) {
-                if (argument.has_default) only_tensors = false;
-                overload.tensors += 1;
-            } else {
-                if (argument.has_default)
-                    def->fields[field].set(overload.defaults.data(), argument.default_value);
-                else
-                    only_tensors = false;
-                ++field;
-            }
+            ++field;
         }
-        const bool plain = only_tensors && overload.tensors <= kMostPlainTensors && !def->count_outputs &&
-                           def->output_count == 1 && !def->is(kWritesInput);
-        if (plain) overload.plain_tensors = overload.tensors;
-        group->overloads.push_back(std::move(overload));
     }
+    const bool plain = only_tensors && overload.tensors <= kMostPlainTensors && !def.count_outputs &&
+                       def.output_count == 1 && !def.is(kWritesInput);
+    if (plain) overload.plain_tensors = overload.tensors;
+    group->overloads.push_back(std::move(overload));
+    return *group;
 }
 
-void add_return_types() {
-    PyObject* collections = checked(PyImport_ImportModule("collections"));
-    for (auto& [name, group] : groups()) {
-        const OpDef* several = nullptr;
-        for (const Overload& overload : group->overloads)
-            if (overload.def->output_names.size() > 1 && !overload.def->count_outputs) several = overload.def;
-        if (several == nullptr || several->is(kHidden)) continue;
-        group->return_type =
-            checked(PyObject_CallMethod(collections, "namedtuple", "ss", name.c_str(), several->text.outputs));
-        // namedtuple takes fields one by one: keep its _make, which takes a tuple.
-        PyObject* make = checked(PyObject_GetAttrString(group->return_type, "_make"));
-        Py_SETREF(group->return_type, make);
+void add_return_type(OpGroup& group) {
+    const OpDef* several = nullptr;
+    for (const Overload& overload : group.overloads)
+        if (overload.def->output_names.size() > 1 && !overload.def->count_outputs) several = overload.def;
+    if (several == nullptr || several->is(kHidden)) return;
+    const Handle collections = Handle::steal(checked(PyImport_ImportModule("collections")));
+    group.return_type = checked(PyObject_CallMethod(static_cast<PyObject*>(collections.get()), "namedtuple", "ss",
+                                                    group.name.c_str(), several->text.outputs));
+    // namedtuple takes fields one by one: keep its _make, which takes a tuple.
+    PyObject* make = checked(PyObject_GetAttrString(group.return_type, "_make"));
+    Py_SETREF(group.return_type, make);
+}
+
+PyObject* every_operation = nullptr;  // clew._core.ops: all of them, hidden or not
+PyObject* functions = nullptr;        // what clew.<name> is
+
+void publish_group(OpGroup& group) {
+    add_return_type(group);
+    PyObject* methods = tensor_type.tp_dict;
+    const std::string& name = group.name;
+    PyObject* plain = group.callable = new_operation(&group, false);
+    checked(PyObject_SetAttrString(every_operation, name.c_str(), plain));
+    std::uint32_t flags = 0;
+    for (const Overload& overload : group.overloads) flags |= overload.def->text.flags;
+    if (flags & kFunction) checked(PyDict_SetItemString(functions, name.c_str(), plain));
+    if (flags & kMethod) checked(PyDict_SetItemString(methods, name.c_str(), plain));
+    if (flags & kProperty) {
+        const Handle property = Handle::steal(new_property(group));
+        checked(PyDict_SetItemString(methods, name.c_str(), static_cast<PyObject*>(property.get())));
     }
-    Py_DECREF(collections);
+    if (flags & kInPlace) {
+        PyObject* in_place = group.in_place_callable = new_operation(&group, true);
+        const std::string written = name + "_";
+        checked(PyObject_SetAttrString(every_operation, written.c_str(), in_place));
+        checked(PyDict_SetItemString(methods, written.c_str(), in_place));
+        if (flags & kFunction) checked(PyDict_SetItemString(functions, written.c_str(), in_place));
+    }
 }
 
 PyObject* find_operation(PyObject*, PyObject* args) {
@@ -379,13 +403,22 @@ PyObject* find_operation(PyObject*, PyObject* args) {
     return guarded([&]() -> PyObject* {
         OpGroup* group = find_group(name);
         if (group == nullptr) fail(ErrorKind::Value, "no operation is called '%s'", name);
-        return new_operation(group, in_place != 0);
+        return Py_NewRef(group->callable_for(in_place != 0));
     });
 }
 PyMethodDef find_operation_def = {"_find_operation", find_operation, METH_VARARGS,
                                   "(name, in_place): the callable of an operation."};
 
 }  // namespace
+
+PyObject* publish(const OpDef& def) {
+    if (find_group(def.schema.name))
+        fail(ErrorKind::Value, "%s: an operation of this name is defined already", def.name);
+    OpGroup& group = add_overload(def);
+    publish_group(group);
+    PyType_Modified(&tensor_type);
+    return Py_NewRef(group.callable);
+}
 
 void init_operations(PyObject* module) {
     operation_type.tp_name = "clew.Operation";
@@ -401,39 +434,14 @@ void init_operations(PyObject* module) {
     operation_type.tp_methods = operation_methods;
     operation_type.tp_dictoffset = offsetof(OperationObject, dict);
     checked(PyType_Ready(&operation_type));
-    build_groups();
-    add_return_types();
-    PyObject* every = checked(PyDict_New());      // clew._core.ops: all of them, hidden or not
-    PyObject* functions = checked(PyDict_New());  // what clew.<name> is
-    PyObject* methods = tensor_type.tp_dict;
-    for (auto& [name, group] : groups()) {
-        PyObject* plain = new_operation(group.get(), false);
-        checked(PyDict_SetItemString(every, name.c_str(), plain));
-        std::uint32_t flags = 0;
-        for (const Overload& overload : group->overloads) flags |= overload.def->text.flags;
-        if (flags & kFunction) checked(PyDict_SetItemString(functions, name.c_str(), plain));
-        if (flags & kMethod) checked(PyDict_SetItemString(methods, name.c_str(), plain));
-        if (flags & kProperty) {
-            PyObject* property = new_property(*group);
-            checked(PyDict_SetItemString(methods, name.c_str(), property));
-            Py_DECREF(property);
-        }
-        if (flags & kInPlace) {
-            PyObject* in_place = new_operation(group.get(), true);
-            const std::string written = name + "_";
-            checked(PyDict_SetItemString(every, written.c_str(), in_place));
-            checked(PyDict_SetItemString(methods, written.c_str(), in_place));
-            if (flags & kFunction) checked(PyDict_SetItemString(functions, written.c_str(), in_place));
-            Py_DECREF(in_place);
-        }
-        Py_DECREF(plain);
-    }
+    const Handle types = Handle::steal(checked(PyImport_ImportModule("types")));
+    every_operation = checked(PyObject_CallMethod(static_cast<PyObject*>(types.get()), "SimpleNamespace", nullptr));
+    functions = checked(PyDict_New());
+    for (const OpDef* def : all_operations()) add_overload(*def);
+    for (auto& [name, group] : groups()) publish_group(*group);
     PyType_Modified(&tensor_type);
     checked(PyModule_AddObjectRef(module, "functions", functions));
-    PyObject* types = checked(PyImport_ImportModule("types"));
-    PyObject* space = checked(PyObject_GetAttrString(types, "SimpleNamespace"));
-    PyObject* ops = checked(PyObject_Call(space, checked(PyTuple_New(0)), every));
-    checked(PyModule_AddObjectRef(module, "ops", ops));
+    checked(PyModule_AddObjectRef(module, "ops", every_operation));
     PyObject* finder = checked(PyCFunction_New(&find_operation_def, nullptr));
     checked(PyModule_AddObjectRef(module, "_find_operation", finder));
     checked(PyModule_AddObjectRef(module, "Operation", reinterpret_cast<PyObject*>(&operation_type)));

@@ -21,6 +21,10 @@ struct OpGroup {
     std::string name;
     std::vector<Overload> overloads;
     PyObject* return_type = nullptr;  // a named tuple for several outputs
+    PyObject* callable = nullptr;     // the one object that programs see, and that of the derived in-place form
+    PyObject* in_place_callable = nullptr;
+
+    PyObject* callable_for(bool in_place) const { return in_place && in_place_callable ? in_place_callable : callable; }
 };
 
 OpGroup* find_group(const std::string& name);
@@ -36,6 +40,8 @@ PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObj
 PyObject* in_place_operator(OpGroup* group, PyObject* a, PyObject* b);
 PyObject* unary_operator(OpGroup* group, PyObject* a);
 
+// Makes a callable for a definition that joined the registry after init_operations(), and puts it where its flags say.
+PyObject* publish(const OpDef& def);
 // Makes groups and callables from the registry and puts them where their flags say.
 void init_operations(PyObject* module);
 OpGroup* group_for_operator(const char* dunder);

@@ -1,5 +1,6 @@
 #include "bind/parse.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bind/dtype.h"
@@ -89,6 +90,15 @@ bool read_attribute(PyObject* object, ArgType type, Value& value) {
             value.tag = Value::Bool;
             value.integer = object == Py_True;
             return true;
+        case ArgType::Format: {
+            const Handle text = Handle::steal(checked(PyObject_Str(object)));
+            const auto is = [&](const char* name) {
+                return PyUnicode_CompareWithASCIIString(static_cast<PyObject*>(text.get()), name) == 0;
+            };
+            value.tag = Value::Bool;
+            value.integer = is("torch.contiguous_format");
+            return !PyUnicode_Check(object) && (value.integer || is("torch.preserve_format"));
+        }
         case ArgType::Int:
             value.tag = Value::Int;
             return read_int(object, value.integer);
@@ -180,6 +190,28 @@ std::string mismatch(const Argument& argument, PyObject* got) {
 
 }  // namespace
 
+PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t field) {
+    Value value;
+    def.fields[field].get(attributes, value);
+    switch (value.tag) {
+        case Value::None:
+            return Py_NewRef(Py_None);
+        case Value::Bool:
+            return PyBool_FromLong(value.integer != 0);
+        case Value::Int:
+            return PyLong_FromLongLong(value.integer);
+        case Value::Float:
+            return PyFloat_FromDouble(value.real);
+        case Value::IntList:
+            return plain_tuple(value.dims);
+        case Value::Text:
+            return PyUnicode_FromString(value.text.data);
+        case Value::DType:
+            return dtype_object(static_cast<DType>(value.integer));
+    }
+    Py_RETURN_NONE;
+}
+
 bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why) {
     const OpDef& def = *overload.def;
     parsed.inputs.clear();
@@ -240,7 +272,9 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
         def.fields[this_field].set(parsed.attributes, value);
     }
     if (next < arguments.count) {
-        if (why) *why = format("takes at most %zu arguments, got %zd", def.schema.arguments.size(), arguments.count);
+        const auto by_place =
+            std::ranges::count_if(def.schema.arguments, [](const auto& one) { return !one.keyword_only; });
+        if (why) *why = format("takes at most %td positional arguments, got %zd", by_place, arguments.count);
         return false;
     }
     const Py_ssize_t names = arguments.names ? PyTuple_GET_SIZE(arguments.names) : 0;

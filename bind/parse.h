@@ -27,4 +27,7 @@ struct Parsed {
 // and most overloads that don't fit are followed by one that does).
 bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why);
 
+// The value of an attribute as Python has it: the field-th of those in `attributes`.
+PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t field);
+
 }  // namespace clew::bind

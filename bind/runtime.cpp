@@ -1,6 +1,7 @@
 // Fills in the function pointers through which the core reaches Python: counts, sites, hooks.
 
 #include "bind/errors.h"
+#include "bind/node_attributes.h"
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/hooks.h"
@@ -66,9 +67,13 @@ void call_pre_hook(const Handle& hook, std::span<Tensor> incoming) {
     const Handle grads = Handle::steal(tuple_of(incoming));
     take_over(PyObject_CallOneArg(object_of(hook), object_of(grads)), incoming, "prehook");
 }
-void call_post_hook(const Handle& hook, std::span<Tensor> results, std::span<Tensor> incoming) {
-    const Handle out = Handle::steal(tuple_of(results)), in = Handle::steal(tuple_of(incoming));
-    take_over(PyObject_CallFunctionObjArgs(object_of(hook), object_of(out), object_of(in), nullptr), results, "hook");
+void call_post_hook(Node& node, const Handle& hook, std::span<Tensor> results, std::span<Tensor> incoming) {
+    const std::vector<int> shown = shown_inputs(node);
+    std::vector<Tensor> gradients;
+    for (const int i : shown) gradients.push_back(results[static_cast<std::size_t>(i)]);
+    const Handle out = Handle::steal(tuple_of(gradients)), in = Handle::steal(tuple_of(incoming));
+    take_over(PyObject_CallFunctionObjArgs(object_of(hook), object_of(out), object_of(in), nullptr), gradients, "hook");
+    for (std::size_t k = 0; k < shown.size(); ++k) results[static_cast<std::size_t>(shown[k])] = gradients[k];
 }
 void call_accumulate_hook(const Handle& hook, const Tensor& leaf) {
     const Handle argument = Handle::steal(wrap(leaf));
@@ -125,7 +130,7 @@ void track(Object* object) {
 
 void init_runtime() {
     runtime.tensor_type = &tensor_type;
-    runtime.node_type = &node_type;
+    runtime.node_type_of = [](const char* name) -> void* { return node_class(name); };
     runtime.dealloc = [](Object* object) { _Py_Dealloc(as_object(object)); };
     runtime.retain = [](void* object) { Py_INCREF(static_cast<PyObject*>(object)); };
     runtime.release = [](void* object) { Py_DECREF(static_cast<PyObject*>(object)); };

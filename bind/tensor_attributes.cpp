@@ -44,6 +44,10 @@ int set_requires_grad_flag(PyObject* self, PyObject* value, void*) {
 PyObject* get_grad_fn(PyObject* self, void*) {
     return guarded([&] { return wrap(grad_fn_of(tensor_of(self))); });
 }
+// For those that look at all tensors: what a tensor holds now. grad_fn brings a view's up to date, or refuses to.
+PyObject* get_held_node(PyObject* self, void*) {
+    return guarded([&] { return wrap(self_of(self)->grad_fn); });
+}
 PyObject* get_is_leaf(PyObject* self, void*) {
     return guarded([&] { return PyBool_FromLong(!grad_fn_of(tensor_of(self))); });
 }
@@ -140,8 +144,10 @@ int set_data(PyObject* self, PyObject* value, void*) {
             tensor->offset = source->offset;
             tensor->dtype = source->dtype;
             own_version(tensor, version);
-            if (tensor->extras->accumulator)
-                set_output_shape(*tensor->extras->accumulator, 0, tensor->layout, tensor->dtype);
+            // A graph that was made before still gives the gradient of the forward that ran, in its shape.
+            const NodeRef& end = tensor->extras->accumulator;
+            if (end && (end->references == 1 || end->output_dtypes()[0] != tensor->dtype))
+                set_output_shape(*end, 0, tensor->layout, tensor->dtype);
             return 0;
         },
         -1);
@@ -178,6 +184,7 @@ PyGetSetDef properties[] = {
     {"ndim", get_ndim, nullptr, "the number of axes", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad_flag, "whether operations on it are recorded", nullptr},
     {"grad_fn", get_grad_fn, nullptr, "the node that made it; None for a leaf", nullptr},
+    {"_held_node", get_held_node, nullptr, "the node that it holds now; grad_fn brings a view's up to date", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "made by the user, not by a recorded operation", nullptr},
     {"grad", get_grad, set_grad_attribute, "the gradient that backward accumulated; None before", nullptr},
     {"data", get_data, set_data, "the same memory outside the graph, with a version counter of its own", nullptr},
@@ -229,8 +236,7 @@ PyObject* detach_method(PyObject* self, PyObject*) {
 PyObject* detach_in_place(PyObject* self, PyObject*) {
     return guarded([&] {
         const Tensor tensor = tensor_of(self);
-        if (tensor->base && grad_fn_of(tensor))
-            fail(ErrorKind::Runtime, "detach_: Can't detach views in-place. Use detach() instead.");
+        if (tensor->base) fail(ErrorKind::Runtime, "detach_: Can't detach views in-place. Use detach() instead.");
         if (tensor->grad_fn) {
             unlink_output(tensor.get());
             const NodeRef dying = std::exchange(tensor->grad_fn, nullptr);
@@ -342,8 +348,12 @@ PyObject* as_subclass_method(PyObject* self, PyObject* type) {
         result->grad_fn = source->grad_fn;
         result->output_index = source->output_index;
         result->set(TensorObject::kRequiresGrad, false);
-        if (!source->grad_fn && source.requires_grad())
-            set_history(result, Tensor(engine_ops.clone(source))->grad_fn, 0);
+        if (!source->grad_fn && source.requires_grad()) {
+            if (grad_enabled())
+                set_history(result, Tensor(engine_ops.clone(source))->grad_fn, 0);
+            else
+                mark_view(result, source, ViewKind::NoGrad);
+        }
         share_version(result, source);
         return made;
     });
@@ -363,7 +373,9 @@ PyObject* add_tensor_hook(PyObject* self, PyObject* function) {
             fail(ErrorKind::Runtime, "register_hook: cannot register a hook on a tensor that doesn't require gradient");
         if (!PyCallable_Check(function))
             fail(ErrorKind::Type, "register_hook: expected a callable, got %s", Py_TYPE(function)->tp_name);
-        const Edge edge = gradient_edge(tensor);
+        Edge edge = gradient_edge(tensor);
+        // Note [Views that lead nowhere]: no gradient will come, but the hook has its place.
+        if (!edge) edge = {accumulator_of(tensor), 0};
         PyObject* handle =
             add_hook_to(NodeRef(edge.node), &NodeExtras::tensor_hooks, static_cast<int>(edge.index), function);
         track_tensor(tensor.get());
@@ -468,30 +480,23 @@ PyObject* get_dict(PyObject* self, void*) {
     return dict;
 }
 
+// Tensor(data) and Tensor(2, 3): read in Python, as all constructors of that kind. A subclass may have arguments of its
+// own; the first is the data.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return guarded([&]() -> PyObject* {
-        PyObject* data = nullptr;
-        if (type == &tensor_type && ((kwargs && PyDict_GET_SIZE(kwargs)) || PyTuple_GET_SIZE(args) > 1 ||
-                                     (PyTuple_GET_SIZE(args) == 1 && PyLong_Check(PyTuple_GET_ITEM(args, 0))))) {
-            // Tensor(2, 3): sizes, as of old.
-            Dims sizes;
-            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-                const long long size = PyLong_AsLongLong(PyTuple_GET_ITEM(args, i));
-                if (size == -1 && PyErr_Occurred()) throw PythonError();
-                sizes.push_back(size);
-            }
-            return wrap(empty(sizes, default_dtype()));
+        static PyObject* make = nullptr;
+        if (make == nullptr) {
+            const Handle module = Handle::steal(checked(PyImport_ImportModule("clew._typed")));
+            make = checked(PyObject_GetAttrString(static_cast<PyObject*>(module.get()), "make_default"));
         }
-        if (PyTuple_GET_SIZE(args) > 0) data = PyTuple_GET_ITEM(args, 0);
-        Tensor source;
-        if (data == nullptr)
-            source = empty({0}, default_dtype());
-        else if (TensorObject* tensor = as_tensor(data))
-            source = Tensor(tensor);
-        else
-            source = converted_to_default(tensor_from_python(data));
-        const Handle held = Handle::steal(wrap(source));
-        return make_subclass(type, static_cast<PyObject*>(held.get()), false);
+        const bool plain = type == &tensor_type;
+        if (!plain && PyTuple_GET_SIZE(args) > 0 && as_tensor(PyTuple_GET_ITEM(args, 0)))
+            return make_subclass(type, PyTuple_GET_ITEM(args, 0), false);
+        const Handle first = Handle::steal(checked(PyTuple_GetSlice(args, 0, plain ? PyTuple_GET_SIZE(args) : 1)));
+        const Handle made =
+            Handle::steal(checked(PyObject_Call(make, static_cast<PyObject*>(first.get()), plain ? kwargs : nullptr)));
+        if (plain) return Py_NewRef(static_cast<PyObject*>(made.get()));
+        return make_subclass(type, static_cast<PyObject*>(made.get()), false);
     });
 }
 

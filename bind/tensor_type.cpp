@@ -199,6 +199,32 @@ PyObject* repr_slot(PyObject* self) {
     return text;
 }
 
+// The type of Tensor. Python refuses to assign to a static type; programs patch torch.Tensor, so this one takes it.
+PyTypeObject tensor_meta = blank_type();
+
+// Operators answer through slots, which subclasses have copied: those can't be exchanged.
+bool is_slot(PyObject* name) {
+    PyObject* present = PyDict_GetItemWithError(tensor_type.tp_dict, name);
+    return present && Py_IS_TYPE(present, &PyWrapperDescr_Type);
+}
+
+int set_type_attribute(PyObject* type, PyObject* name, PyObject* value) {
+    if (type != reinterpret_cast<PyObject*>(&tensor_type)) return PyType_Type.tp_setattro(type, name, value);
+    if (is_slot(name)) {
+        PyErr_Format(PyExc_TypeError,
+                     "Tensor.%U = ...: expected a method or an attribute that is no operator, got one that Python "
+                     "calls without looking it up; define it in a subclass of Tensor",
+                     name);
+        return -1;
+    }
+    if (PyErr_Occurred()) return -1;
+    const int failed =
+        value ? PyDict_SetItem(tensor_type.tp_dict, name, value) : PyDict_DelItem(tensor_type.tp_dict, name);
+    if (failed && !value && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_SetObject(PyExc_AttributeError, name);
+    PyType_Modified(&tensor_type);
+    return failed;
+}
+
 PyNumberMethods number_methods;
 PyMappingMethods mapping_methods;
 PySequenceMethods sequence_methods;
@@ -227,6 +253,8 @@ void fill_slots() {
     n.nb_inplace_and = in_place_slot<kAnd>;
     n.nb_inplace_or = in_place_slot<kOr>;
     n.nb_inplace_xor = in_place_slot<kXor>;
+    n.nb_inplace_lshift = in_place_slot<kLeftShift>;
+    n.nb_inplace_rshift = in_place_slot<kRightShift>;
     n.nb_inplace_power = in_place_power_slot;
     n.nb_negative = unary_slot<kNeg>;
     n.nb_absolute = unary_slot<kAbs>;
@@ -247,7 +275,13 @@ void fill_slots() {
 
 void init_tensor_type(PyObject* module) {
     fill_slots();
+    tensor_meta.tp_name = "torch._C._TensorMeta";
+    tensor_meta.tp_base = &PyType_Type;
+    tensor_meta.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
+    tensor_meta.tp_setattro = set_type_attribute;
+    checked(PyType_Ready(&tensor_meta));
     PyTypeObject& type = tensor_type;
+    Py_SET_TYPE(reinterpret_cast<PyObject*>(&type), &tensor_meta);
     type.tp_name = "torch.Tensor";
     type.tp_basicsize = sizeof(TensorObject);
     type.tp_dealloc = tensor_dealloc;

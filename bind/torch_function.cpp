@@ -43,10 +43,7 @@ Dispatch find_dispatch(const Arguments& arguments) {
 PyObject* dispatch_call(const Dispatch& dispatch, OpGroup& group, bool in_place, const Arguments& arguments) {
     PyObject* handler =
         checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(dispatch.object)), "__torch_function__"));
-    PyObject* core = checked(PyImport_ImportModule("clew._core"));
-    PyObject* function = PyObject_CallMethod(core, "_find_operation", "si", group.name.c_str(), in_place ? 1 : 0);
-    Py_DECREF(core);
-    checked(function);
+    PyObject* function = group.callable_for(in_place);
     PyObject* args = checked(PyTuple_New(arguments.count));
     for (Py_ssize_t i = 0; i < arguments.count; ++i) PyTuple_SET_ITEM(args, i, Py_NewRef(arguments.values[i]));
     PyObject* kwargs = checked(PyDict_New());
@@ -55,7 +52,7 @@ PyObject* dispatch_call(const Dispatch& dispatch, OpGroup& group, bool in_place,
         PyDict_SetItem(kwargs, PyTuple_GET_ITEM(arguments.names, i), arguments.values[arguments.count + i]);
     PyObject* types = checked(PyTuple_Pack(1, Py_TYPE(dispatch.object)));
     PyObject* result = PyObject_CallFunctionObjArgs(handler, function, types, args, kwargs, nullptr);
-    for (PyObject* object : {types, kwargs, args, function, handler}) Py_DECREF(object);
+    for (PyObject* object : {types, kwargs, args, handler}) Py_DECREF(object);
     return checked(result);
 }
 

@@ -4,7 +4,10 @@
 #include <vector>
 
 #include "bind/backward.h"
+#include "bind/backward_log.h"
 #include "bind/errors.h"
+#include "bind/growth_watch.h"
+#include "bind/node_attributes.h"
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/base/allocator.h"
@@ -55,11 +58,18 @@ nb::tuple gradients_of(const std::vector<Tensor>& gradients) {
     return nb::tuple(list);
 }
 
+// Those that next_functions tells of.
+nb::tuple gradients_of_inputs(Node& node, const std::vector<Tensor>& results) {
+    std::vector<Tensor> shown;
+    for (const int i : shown_inputs(node)) shown.push_back(results[static_cast<std::size_t>(i)]);
+    return gradients_of(shown);
+}
+
 nb::object next_step(SteppedBackward& steps) {
     BackwardStep step;
     if (!steps.next(step)) return nb::none();
     return nb::make_tuple(nb::borrow(as_object(step.node.get())), gradients_of(step.incoming),
-                          gradients_of(step.results));
+                          gradients_of_inputs(*step.node, step.results));
 }
 
 // `gradients` loses its elements: the rule is alone with them, as in a backward.
@@ -74,7 +84,7 @@ nb::object rule_of(nb::handle object, nb::handle gradients) {
     std::vector<Tensor> incoming;
     for (Py_ssize_t i = 0; i < count; ++i) incoming.emplace_back(as_tensor(PyList_GET_ITEM(gradients.ptr(), i)));
     checked(PyList_SetSlice(gradients.ptr(), 0, count, nullptr));
-    return gradients_of(run_rule(*node, incoming));
+    return gradients_of_inputs(*node, run_rule(*node, incoming));
 }
 
 }  // namespace
@@ -95,6 +105,8 @@ void init_watching(nb::module_& m) {
         nb::arg("create_graph"), "Checks and prepares a backward from these tensors; nothing has run yet.");
     m.def("run_rule", rule_of, nb::arg("node"), nb::arg("gradients"),
           "The gradients of a node's inputs from those of its outputs; no hooks, nothing freed. Empties the list.");
+    init_backward_log(m);
+    init_growth_watch(m);
     m.def("tick", [] { return tick(); }, "A fresh number of the clock that numbers nodes and writes.");
 }
 

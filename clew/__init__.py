@@ -30,9 +30,11 @@ from ._core import get_num_threads as get_num_threads
 from ._core import set_num_threads as set_num_threads
 from ._device import contiguous_format as contiguous_format
 from ._device import device as device
+from ._device import get_default_device as get_default_device
 from ._device import layout as layout
 from ._device import memory_format as memory_format
 from ._device import preserve_format as preserve_format
+from ._device import set_default_device as set_default_device
 from ._device import strided as strided
 from ._numeric import can_cast as can_cast
 from ._numeric import finfo as finfo
@@ -48,13 +50,19 @@ from ._numeric import result_type as result_type
 from ._numeric import set_default_dtype as set_default_dtype
 from ._numeric import typename as typename
 from ._size import Size as Size
+from ._size import broadcast_shapes as broadcast_shapes
+from ._storage import TYPED_STORAGES as _STORAGES
+from ._storage import TypedStorage as TypedStorage
+from ._storage import UntypedStorage as UntypedStorage
+from ._storage import is_storage as is_storage
 from ._switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._switches import get_float32_matmul_precision as get_float32_matmul_precision
 from ._switches import set_float32_matmul_precision as set_float32_matmul_precision
 from ._switches import use_deterministic_algorithms as use_deterministic_algorithms
 from ._tensor_protocols import from_dlpack as from_dlpack
-from ._unsupported import PYTORCHS as _PYTORCHS
-from ._unsupported import unsupported as _unsupported
+from ._typed import CONSTRUCTORS as _CONSTRUCTORS
+from ._typed import set_default_tensor_type as set_default_tensor_type
+from ._unsupported import missing_from as _missing_from
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -67,7 +75,11 @@ from .autograd import set_grad_enabled as set_grad_enabled
 __version__ = "0.1.0"
 
 _core.set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
+# Who never seeds draws other numbers each time.
+_core.default_stream().seed(int.from_bytes(_os.urandom(8), "little") >> 11)
 globals().update(_core.dtypes)
+globals().update(_CONSTRUCTORS)
+globals().update(_STORAGES)
 globals().update(_core.functions)
 globals().update({_name: getattr(ops, _name) for _name in ops.__all__})  # written in Python: they have the last word
 
@@ -77,25 +89,56 @@ newaxis = None
 
 # Loaded when they are first asked for: they are large, or few programs need them.
 _MODULES = {
+    "_C",
+    "amp",
     "backends",
     "cli",
+    "compiler",
     "cuda",
+    "distributed",
+    "futures",
+    "func",
+    "fx",
+    "distributions",
     "graph",
+    "jit",
+    "linalg",
+    "multiprocessing",
     "nn",
+    "onnx",
     "optim",
     "overrides",
     "random",
     "serialization",
+    "special",
     "testing",
     "utils",
+    "version",
 }
 _FUNCTIONS = {
+    "as_torch": "_as_torch",
+    "GradScaler": "amp",
+    "autocast": "amp",
+    "clear_autocast_cache": "amp.autocast_mode",
+    "get_autocast_cpu_dtype": "amp.autocast_mode",
+    "get_autocast_dtype": "amp.autocast_mode",
+    "get_autocast_gpu_dtype": "amp.autocast_mode",
+    "is_autocast_cache_enabled": "amp.autocast_mode",
+    "is_autocast_cpu_enabled": "amp.autocast_mode",
+    "is_autocast_enabled": "amp.autocast_mode",
+    "set_autocast_cache_enabled": "amp.autocast_mode",
+    "set_autocast_dtype": "amp.autocast_mode",
+    "set_autocast_enabled": "amp.autocast_mode",
+    "compile": "compiler",
     "explain": "graph",
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "_tensor_str",
     "why_alive": "graph",
 }
+
+
+_missing = _missing_from(__name__)
 
 
 def __getattr__(name: str) -> _Any:
@@ -105,9 +148,7 @@ def __getattr__(name: str) -> _Any:
         found = getattr(_import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
         globals()[name] = found
         return found
-    if name in _PYTORCHS:
-        raise _unsupported(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _missing(name)
 
 
 def __dir__() -> list[str]:

@@ -89,6 +89,20 @@ def check_device(value: Any, operation: str) -> device:
     return CPU
 
 
+def get_default_device() -> device:
+    """Where tensors are made if no device is given: the CPU."""
+    return CPU
+
+
+def set_default_device(device: Any) -> None:
+    """Accept the CPU (or None) as the place where tensors are made.
+
+    Raises:
+        NotImplementedError: another device.
+    """
+    check_device(device, "set_default_device")
+
+
 class layout:
     """How the elements lie in memory. `clew.strided` is the only layout."""
 

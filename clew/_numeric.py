@@ -6,9 +6,15 @@ from typing import Any
 
 from . import _core
 from ._core import Tensor, dtype
+from ._domains import domain
 
 _DTYPES: dict[str, dtype] = _core.dtypes
 _BOOL, _FLOAT32, _FLOAT64 = _DTYPES["bool"], _DTYPES["float32"], _DTYPES["float64"]
+
+_MISSING: Any = object()  # an argument that was not given, where None is refused
+
+# Python's number types, where they stand for dtypes.
+PYTHON_DTYPES: dict[Any, dtype] = {float: _FLOAT64, int: _DTYPES["int64"], bool: _BOOL}
 
 # name: resolution, eps, smallest normal, largest
 _FLOATS: dict[dtype, tuple[float, float, float, float]] = {
@@ -30,8 +36,8 @@ class finfo:
     2.220446049250313e-16
     """
 
-    def __init__(self, type: dtype | None = None) -> None:
-        kind = get_default_dtype() if type is None else type
+    def __init__(self, type: dtype | None = _MISSING) -> None:
+        kind = get_default_dtype() if type is _MISSING else _checked("finfo", type)
         if kind not in _FLOATS:
             raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo instead")
         self.resolution, self.eps, self.smallest_normal, self.max = _FLOATS[kind]
@@ -52,21 +58,31 @@ class iinfo:
     """
 
     def __init__(self, type: dtype) -> None:
-        if type not in _INTEGERS:
-            raise TypeError(f"torch.iinfo() requires an integer input type, got {type}. Use torch.finfo instead")
-        self.bits = 8 * type.itemsize
-        self.min = -(1 << self.bits - 1) if type.is_signed else 0
-        self.max = (1 << self.bits - type.is_signed) - 1
-        self.dtype = str(type).removeprefix("torch.")
+        kind = _checked("iinfo", type)
+        if kind not in _INTEGERS:
+            raise TypeError(f"torch.iinfo() requires an integer input type, got {kind}. Use torch.finfo instead")
+        self.bits = 8 * kind.itemsize
+        self.min = -(1 << self.bits - 1) if kind.is_signed else 0
+        self.max = (1 << self.bits - kind.is_signed) - 1
+        self.dtype = str(kind).removeprefix("torch.")
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def _checked(name: str, kind: Any) -> dtype:
+    """A dtype, which may be told as Python's `float` or `int`."""
+    found = PYTHON_DTYPES.get(kind, kind) if isinstance(kind, type) else kind
+    if not isinstance(found, dtype):
+        raise TypeError(f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type(kind).__name__}")
+    return found
 
 
 def _category(kind: dtype) -> int:
     return 2 if kind.is_floating_point else 0 if kind is _BOOL else 1
 
 
+@domain("type1=int64, type2=float32; type1=bool, type2=int32")
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both.
 
@@ -94,6 +110,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     return max(first, other, key=_INTEGERS.index)
 
 
+@domain("tensor1=index(3, a), tensor2=1.5; tensor1=index(3), tensor2=mask(b); tensor1=real(), tensor2=index(3, a)")
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype of an arithmetic result of these two, each a tensor or a number.
 
@@ -128,6 +145,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     return result
 
 
+@domain("from_=float64, to=float32; from_=float32, to=int64")
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether values of the first dtype may be written into the second: never to a lower category.
 
@@ -140,32 +158,38 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return _category(from_) <= _category(to)
 
 
+@domain("real")
 def get_default_dtype() -> dtype:
     """The dtype of floating tensors for which none is given: float32, unless `set_default_dtype` was called."""
     kind: dtype = _core.get_default_dtype()
     return kind
 
 
+@domain("unsampled, 'it changes a setting'")
 def set_default_dtype(d: dtype) -> None:
     """Make `d` (float32 or float64) the dtype of floating tensors for which none is given."""
     _core.set_default_dtype(d)
 
 
+@domain("obj=real(a); obj=1.5")
 def is_tensor(obj: Any) -> bool:
     """Whether it is a `Tensor`."""
     return isinstance(obj, Tensor)
 
 
+@domain("real; integer")
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating one."""
     return bool(input.dtype.is_floating_point)
 
 
+@domain("real; integer")
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex: False, there are no complex tensors yet."""
     return bool(input.dtype.is_complex)
 
 
+@domain("input=real(1); input=index(1)")
 def is_nonzero(input: Tensor) -> bool:
     """Whether a tensor of one element is not zero.
 
@@ -175,11 +199,13 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
+@domain("real; input=real()")
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return int(input.numel())
 
 
+@domain("obj=integer(a)")
 def typename(obj: Any) -> str:
     """The name of a tensor's type (`torch.FloatTensor`), or of any object's."""
     if isinstance(obj, Tensor):

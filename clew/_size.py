@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import SupportsIndex, overload
 
 from . import _core
@@ -44,6 +45,34 @@ class Size(tuple[int, ...]):
         return Size(tuple.__mul__(self, times))
 
     __rmul__ = __mul__
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that tensors of these shapes have together.
+
+    Raises:
+        RuntimeError: they do not broadcast.
+
+    >>> import clew
+    >>> clew.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    result: list[int] = []
+    for place, shape in enumerate(shapes):
+        sizes = [shape] if isinstance(shape, int) else list(shape)
+        if any(size < 0 for size in sizes):
+            raise ValueError(f"broadcast_shapes: expected sizes of 0 or more, got {tuple(sizes)}")
+        result = [1] * (len(sizes) - len(result)) + result
+        for axis in range(-len(sizes), 0):
+            if result[axis] == 1:
+                result[axis] = sizes[axis]
+            elif sizes[axis] not in (1, result[axis]):
+                raise RuntimeError(
+                    f"broadcast_shapes: Attempting to broadcast a dimension of length {sizes[axis]} at {axis}! "
+                    f"Mismatching argument at index {place} had {tuple(sizes)}; but expected shape should be "
+                    f"broadcastable to {result}"
+                )
+    return Size(result)
 
 
 _core.set_size_type(Size)

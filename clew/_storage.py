@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import pickle
 import weakref
 from typing import Any
 
+import numpy
+
 from . import _core
 from ._core import Tensor, dtype
+from ._domains import domain
+from ._methods import method
 
 
 class UntypedStorage:
@@ -29,15 +32,34 @@ class UntypedStorage:
         """How many bytes there are."""
         return int(self._tensor._storage_nbytes)
 
+    size = nbytes
+
     def __len__(self) -> int:
         return self.nbytes()
+
+    def __getitem__(self, index: Any) -> Any:
+        """A byte, from 0 to 255; of a slice a list of them."""
+        found = self._bytes()[index]
+        return found if isinstance(found, int) else found.tolist()
+
+    def tolist(self) -> list[int]:
+        """All bytes."""
+        return self._bytes().tolist()
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
         return int(self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size())
 
-    def _bytes(self) -> Any:
-        return (ctypes.c_char * self.nbytes()).from_address(self.data_ptr())
+    def _elements(self) -> Tensor:
+        """All of the memory as a vector."""
+        count = self.nbytes() // self._tensor.element_size()
+        whole: Tensor = _core.ops.as_strided(self._tensor.detach(), (count,), (1,), 0)
+        return whole
+
+    def _bytes(self) -> memoryview:
+        """All of the memory, which the view keeps alive."""
+        whole: Any = self._elements()
+        return memoryview(whole).cast("B") if self.nbytes() else memoryview(b"")
 
     def view(self, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
         """A tensor on the memory, with this geometry in elements."""
@@ -71,9 +93,132 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
 
 def _restore(kind: dtype, data: Any) -> UntypedStorage:
     """A storage of ours with these bytes."""
-    import numpy
-
     name = str(kind).removeprefix("torch.")
     flat = _core.tensor(numpy.frombuffer(data, dtype=name) if len(data) else numpy.empty(0, dtype=name))
     storage = _known[int(flat._storage_id)] = UntypedStorage(flat)
     return storage
+
+
+class TypedStorage:
+    """The memory of a tensor as elements of its dtype, all of them in their order in memory.
+
+    `x.storage()` gives one; `FloatStorage([1, 2])` and the others make some, of data or of a size and not filled.
+
+    >>> import clew
+    >>> storage = clew.ones(2, 3)[1:].storage()
+    >>> len(storage), storage.dtype
+    (6, torch.float32)
+    """
+
+    dtype: dtype
+    is_cuda = False
+
+    def __init__(self, data: Any = 0) -> None:
+        kind = getattr(type(self), "dtype", None) or _core.get_default_dtype()
+        name = str(kind).removeprefix("torch.")
+        array = numpy.empty(data, name) if isinstance(data, int) else numpy.asarray(data, name).reshape(-1)
+        self._take(_core.tensor(array))
+
+    def _take(self, elements: Tensor) -> None:
+        self._tensor = elements
+        self.dtype = elements.dtype
+
+    def size(self) -> int:
+        """How many elements there are."""
+        return int(self._tensor.numel())
+
+    __len__ = size
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, int):
+            raise RuntimeError(f"storage: can't index with {type(index).__name__}; expected an int")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"storage: index {index} is out of range for a storage of size {len(self)}")
+        return self._tensor[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._tensor[index] = value
+
+    def tolist(self) -> list[Any]:
+        """All elements."""
+        found: list[Any] = self._tensor.tolist()
+        return found
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return storage_of(self._tensor)
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return self.untyped().nbytes()
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self._tensor.data_ptr())
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return int(self._tensor.element_size())
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Write a number everywhere."""
+        self._tensor.fill_(value)
+        return self
+
+    def copy_(self, source: TypedStorage) -> TypedStorage:
+        """Write the elements of another storage of this size."""
+        self._tensor.copy_(source._tensor)
+        return self
+
+    def clone(self) -> TypedStorage:
+        """A copy of the memory."""
+        return _of_elements(self._tensor.clone())
+
+    def __repr__(self) -> str:
+        elements = "".join(f" {one}\n" for one in self.tolist())
+        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
+
+
+def _of_elements(elements: Tensor) -> TypedStorage:
+    kind = TYPED_STORAGES[STORAGE_NAMES[str(elements.dtype).removeprefix("torch.")]]
+    made: TypedStorage = kind.__new__(kind)
+    made._take(elements)
+    return made
+
+
+STORAGE_NAMES = {
+    "float32": "FloatStorage",
+    "float64": "DoubleStorage",
+    "int64": "LongStorage",
+    "int32": "IntStorage",
+    "uint8": "ByteStorage",
+    "bool": "BoolStorage",
+}
+TYPED_STORAGES: dict[str, type[TypedStorage]] = {
+    name: type(name, (TypedStorage,), {"__module__": "torch", "dtype": _core.dtypes[kind]})
+    for kind, name in STORAGE_NAMES.items()
+}
+
+
+@method
+@domain("unsampled, 'it gives no tensor'")
+def storage(self: Tensor) -> TypedStorage:
+    """All elements of the memory that the tensor looks at."""
+    return _of_elements(storage_of(self)._elements())
+
+
+@method
+@domain("unsampled, 'it gives no tensor'")
+def storage_type(self: Tensor) -> type[TypedStorage]:
+    """The class of `storage()`: FloatStorage and so on."""
+    return type(self.storage())
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether it is a storage.
+
+    >>> import clew
+    >>> clew.is_storage(clew.ones(1).untyped_storage()), clew.is_storage(clew.ones(1))
+    (True, False)
+    """
+    return isinstance(obj, (UntypedStorage, TypedStorage))

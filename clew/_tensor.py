@@ -5,28 +5,19 @@ The type is C++'s; each function here is added to it under its own name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
 from ._core import Tensor, dtype
 from ._device import CPU, check_device, device, strided
+from ._domains import domain
 from ._methods import method, operation_method
+from ._numeric import PYTHON_DTYPES
 from ._unsupported import unsupported
 from .autograd.handles import HookHandle
 
 _DTYPES: dict[str, dtype] = _core.dtypes
-
-# Names of types as of old: `x.type()` is "torch.FloatTensor".
-_TYPE_NAMES = {
-    "float32": "FloatTensor",
-    "float64": "DoubleTensor",
-    "int64": "LongTensor",
-    "int32": "IntTensor",
-    "uint8": "ByteTensor",
-    "bool": "BoolTensor",
-}
-_DTYPES_BY_TYPE_NAME = {f"torch.{name}": _DTYPES[kind] for kind, name in _TYPE_NAMES.items()}
 
 
 def _converted(self: Tensor, kind: dtype, copy: bool = False) -> Tensor:
@@ -38,6 +29,7 @@ def _converted(self: Tensor, kind: dtype, copy: bool = False) -> Tensor:
 
 # ---------------------------------------------------------------------------------------------------------------- hooks
 @method
+@domain("unsampled, 'it takes a function'")
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> HookHandle:
     """Call `hook(grad)` each time this tensor's gradient has been computed. What it returns, if not None, replaces it.
 
@@ -55,6 +47,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Hook
 
 
 @method
+@domain("unsampled, 'it takes a function'")
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> HookHandle:
     """Call `hook(tensor)` each time a gradient was added to the `.grad` of this leaf.
 
@@ -72,6 +65,13 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 
 # ---------------------------------------------------------------------------------------------------- dtype and device
 @operation_method
+@domain(
+    "real, args=[float64]; "
+    "real, args=['cpu']; "
+    "integer, args=['cpu', float64]; "
+    "real, args=[int64]; "
+    "self=integer(a, b), args=[constant(real(b))]"
+)
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor in another dtype: `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`.
 
@@ -98,13 +98,13 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | Non
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         kind = rest.pop(0).dtype
-    elif rest and isinstance(rest[0], dtype):
+    elif rest and isinstance(rest[0], (dtype, type)):
         kind = rest.pop(0)
     elif rest:
         if rest[0] is not None and not isinstance(rest[0], str | int | device):
             raise TypeError(f"to: expected a dtype, a device or a tensor, got {type(rest[0]).__name__}")
         check_device(rest.pop(0), "to")
-        if rest and (rest[0] is None or isinstance(rest[0], dtype)):
+        if rest and (rest[0] is None or isinstance(rest[0], (dtype, type))):
             kind = rest.pop(0)
     options = {"non_blocking": False, "copy": False, **dict(zip(("non_blocking", "copy"), rest, strict=False))}
     if len(rest) > 2:
@@ -121,101 +121,118 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | Non
         elif name != "memory_format":
             raise TypeError(f"to: got an unexpected keyword argument '{name}'")
     if kind is not None and not isinstance(kind, dtype):
-        raise TypeError(f"to: expected a dtype, got {type(kind).__name__}")
+        if not isinstance(kind, type) or kind not in PYTHON_DTYPES:
+            raise TypeError(f"to: expected a dtype, got {kind!r}")
+        kind = PYTHON_DTYPES[kind]
     return kind, bool(options["copy"])
 
 
+_BY_VALUE = "positive; self=index(3, a, b)"
+_WITHOUT_DIFFERENCES = "self=constant(positive(a, b)); self=index(3, a, b)"  # which float32 is too coarse for
+_WITHOUT_KERNELS = "unsampled, 'its dtype has no kernels'"
+_CONVERSIONS = {
+    "double": ("double", _BY_VALUE),
+    "float": ("float", _WITHOUT_DIFFERENCES),
+    "long": ("long", _BY_VALUE),
+    "int": ("int", _BY_VALUE),
+    "bool": ("bool", _BY_VALUE),
+    "byte": ("uint8", _BY_VALUE),
+    "half": ("half", _WITHOUT_KERNELS),
+    "bfloat16": ("bfloat16", _WITHOUT_KERNELS),
+    "short": ("short", _WITHOUT_KERNELS),
+    "char": ("int8", _WITHOUT_KERNELS),
+}
+
+
 def _add_conversions() -> None:
-    names = ("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "uint8:byte", "int8:char")
-    for kind, _, name in (entry.partition(":") for entry in names):
+    for name, (kind, values) in _CONVERSIONS.items():
         wanted = _DTYPES[kind]
 
         def convert(self: Tensor, memory_format: Any = None, *, _kind: dtype = wanted) -> Tensor:
             return _converted(self, _kind)
 
-        convert.__name__ = convert.__qualname__ = name or kind
+        convert.__name__ = convert.__qualname__ = name
         convert.__doc__ = f"The tensor as {wanted}; itself if it is that already."
-        operation_method(convert)
+        operation_method(domain(values)(convert))
 
 
 _add_conversions()
 
 
-def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the tensor's type (`torch.FloatTensor`), or the tensor in the dtype that is given.
+@operation_method
+@domain("self=real(d, a), split_size=2; self=real(d, a), split_size=(2, d - 2)")
+def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive parts along an axis: `clew.split`."""
+    from .ops.arranging import split as function  # it is loaded after this module
 
-    >>> import clew
-    >>> clew.ones(1).type()
-    'torch.FloatTensor'
-    """
-    if dtype is None:
-        return f"torch.{_TYPE_NAMES[str(self.dtype).removeprefix('torch.')]}"
-    if isinstance(dtype, str):
-        if dtype not in _DTYPES_BY_TYPE_NAME:
-            raise ValueError(f"invalid type: '{dtype}'; expected one of {', '.join(_DTYPES_BY_TYPE_NAME)}")
-        dtype = _DTYPES_BY_TYPE_NAME[dtype]
-    return self.to(dtype)
-
-
-_type.__name__ = "type"
-method(_type)
+    return function(self, split_size, dim)
 
 
 @operation_method
+@domain("real; self=integer(a, b), other=constant(real(b)); self=real(a, b), other=index(3, b)")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of the other."""
     return _converted(self, other.dtype)
 
 
 @method
+@domain("real")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Itself: it is on the CPU."""
     return self
 
 
 @method
+@domain("unsampled, 'there is none'")
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Not there: the CPU is the only device so far."""
     raise NotImplementedError("cuda: expected device 'cpu', got 'cuda'; the CPU is the only device so far")
 
 
 @method
+@domain("real")
 def get_device(self: Tensor) -> int:
     """The number of the accelerator that holds the tensor; -1 for the CPU."""
     return -1
 
 
 @method
+@domain("real; integer")
 def is_floating_point(self: Tensor) -> bool:
     """Whether the dtype is a floating one."""
     return bool(self.dtype.is_floating_point)
 
 
 @method
+@domain("real; integer")
 def is_complex(self: Tensor) -> bool:
     """Whether the dtype is complex."""
     return bool(self.dtype.is_complex)
 
 
 @method
+@domain("real; mask")
 def is_signed(self: Tensor) -> bool:
     """Whether the dtype has negative values."""
     return bool(self.dtype.is_signed)
 
 
 @method
+@domain("self=real(1); self=index(1)")
 def is_nonzero(self: Tensor) -> bool:
     """Whether its one element is not zero."""
     return bool(self)
 
 
 @method
+@domain("real; self=real(a, b), other=real(b)")
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether the other tensor has the same shape."""
     return bool(self.shape == other.shape)
 
 
 @method
+@domain("real")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether the other tensor looks at the same elements in the same order."""
     mine, other = (
@@ -225,48 +242,54 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 
 @method
+@domain("real")
 def is_conj(self: Tensor) -> bool:
     """False: there are no complex tensors yet, and so no lazy conjugates."""
     return False
 
 
 @method
+@domain("real")
 def is_neg(self: Tensor) -> bool:
     """False: negation is never lazy."""
     return False
 
 
 @method
+@domain("real")
 def resolve_conj(self: Tensor) -> Tensor:
     """Itself."""
     return self
 
 
 @method
+@domain("real")
 def resolve_neg(self: Tensor) -> Tensor:
     """Itself."""
     return self
 
 
 @method
+@domain("real")
 def is_pinned(self: Tensor) -> bool:
     """False: memory is pinned for accelerators only."""
     return False
 
 
 @method
+@domain("real")
 def is_shared(self: Tensor) -> bool:
     """False: the memory belongs to this process."""
     return False
 
 
-for _name in ("share_memory_", "pin_memory", "to_sparse", "rename", "storage"):
+for _name in ("share_memory_", "pin_memory", "to_sparse", "rename"):
 
     def _refuse(self: Tensor, *args: Any, _name: str = _name, **kwargs: Any) -> Any:
         raise unsupported(f"Tensor.{_name}")
 
     _refuse.__name__ = _name
-    method(_refuse)
+    method(domain("unsampled, 'it is not supported'")(_refuse))
 
 
 def _constant(value: Any) -> property:

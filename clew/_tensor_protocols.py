@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _core
 from ._core import Tensor, dtype
+from ._domains import domain
 from ._methods import method
 from ._storage import UntypedStorage, storage_of
 
@@ -69,6 +70,7 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 _core.add_method("__array_priority__", 1000)  # so that `array * tensor` is the tensor's operation
 
 
+@domain("unsampled, 'it takes objects of other libraries'")
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of another library's array, which has `__dlpack__`.
 
@@ -92,6 +94,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 
 # -------------------------------------------------------------------------------------------------- copies and pickles
 @method
+@domain("unsampled, 'it gives no tensor'")
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory that the tensor looks at."""
     return storage_of(self)
@@ -194,6 +197,7 @@ def __dir__(self: Tensor) -> list[str]:
 
 
 @method
+@domain("unsampled, 'it takes a function'")
 def apply_(self: Tensor, callable: Any) -> Tensor:
     """Replace each element by what the function gives for it. Slow: it calls Python for each one."""
     if self.requires_grad:
@@ -204,6 +208,7 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 
 
 @method
+@domain("unsampled, 'it takes a function'")
 def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
     """Replace each element by what the function gives for it and for the element of `tensor` in its place."""
     if self.requires_grad:

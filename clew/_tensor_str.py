@@ -9,12 +9,14 @@ the first and last `edgeitems` along each axis. After the elements come, as far 
 from __future__ import annotations
 
 import math
+import operator
 import sys
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, SupportsFloat, SupportsIndex
 
 from . import _core
 from ._core import Tensor
+from ._domains import domain
 
 _Nested = Any  # a number, or a list of _Nested
 _GAP = object()  # stands where elements are left out
@@ -25,10 +27,11 @@ class _Options:
     precision: int = 4
     threshold: float = 1000
     edgeitems: int = 3
-    linewidth: int = 80
+    linewidth: float = 80
     sci_mode: bool | None = None
 
 
+_MOST_DIGITS = 1074  # after the point: no double has more
 _options = _Options()
 _PROFILES = {
     "default": _Options(),
@@ -37,11 +40,12 @@ _PROFILES = {
 }
 
 
+@domain("unsampled, 'it changes a setting'")
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
     edgeitems: int | None = None,
-    linewidth: int | None = None,
+    linewidth: float | None = None,
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
@@ -55,27 +59,49 @@ def set_printoptions(
         profile: "default", "short" or "full", a set of the above.
         sci_mode: scientific form always, never, or by the values.
 
+    Raises:
+        TypeError: an option is no number. Nothing has changed then, nor after a ValueError.
+        ValueError: a count is out of range, or the profile is not known.
+
     >>> import clew
     >>> clew.set_printoptions(precision=2)
     >>> clew.tensor([1 / 3])
     tensor([0.33])
     >>> clew.set_printoptions(profile="default")
     """
-    if profile is not None:
-        if profile not in _PROFILES:
-            raise ValueError(f"set_printoptions: expected profile to be one of {sorted(_PROFILES)}, got {profile!r}")
-        chosen = _PROFILES[profile]
-        _options.precision, _options.threshold = chosen.precision, chosen.threshold
-        _options.edgeitems, _options.linewidth = chosen.edgeitems, chosen.linewidth
-    for name, value in (
-        ("precision", precision),
-        ("threshold", threshold),
-        ("edgeitems", edgeitems),
-        ("linewidth", linewidth),
-    ):
-        if value is not None:
-            setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+    if profile is not None and profile not in _PROFILES:
+        raise ValueError(f"set_printoptions: expected profile to be one of {sorted(_PROFILES)}, got {profile!r}")
+    chosen = _options if profile is None else _PROFILES[profile]
+    made = _Options(
+        _count("precision", precision, chosen.precision, _MOST_DIGITS),
+        chosen.threshold if threshold is None else _number("threshold", threshold),
+        _count("edgeitems", edgeitems, chosen.edgeitems, sys.maxsize // 4),
+        chosen.linewidth if linewidth is None else _number("linewidth", linewidth),
+        None if sci_mode is None else bool(sci_mode),
+    )
+    for field in fields(_Options):
+        setattr(_options, field.name, getattr(made, field.name))
+
+
+def _count(name: str, value: int | None, otherwise: int, most: int) -> int:
+    if value is None:
+        return otherwise
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"set_printoptions: expected {name} to be an int, got {type(value).__name__}") from None
+    if not 0 <= count <= most:
+        raise ValueError(f"set_printoptions: expected {name} to be from 0 to {most}, got {value}")
+    return count
+
+
+def _number(name: str, value: float) -> float:
+    if not isinstance(value, SupportsFloat | SupportsIndex):
+        raise TypeError(f"set_printoptions: expected {name} to be a number, got {type(value).__name__}")
+    number = float(value)
+    if math.isnan(number):
+        raise ValueError(f"set_printoptions: expected {name} to be a number, got nan")
+    return number
 
 
 class _Format:
@@ -139,7 +165,7 @@ def _elements(nested: _Nested) -> list[Any]:
 
 
 def _row(values: list[Any], indent: int, form: _Format) -> str:
-    per_line = max(1, math.floor((_options.linewidth - indent) / (form.width + 2)))
+    per_line = math.floor(max(1.0, min((_options.linewidth - indent) / (form.width + 2), len(values))))
     texts = [" ..." if value is _GAP else form.padded(value) for value in values]
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
@@ -155,9 +181,15 @@ def _layout(nested: _Nested, ndim: int, indent: int, form: _Format) -> str:
 
 
 def _contents(tensor: Tensor, indent: int) -> str:
-    # NumPy's view of the memory: slices of it are cheap, and no operation of ours runs.
-    array = tensor.detach().numpy()
-    nested = _shown(array, tensor.numel() > _options.threshold)
+    summarize = tensor.numel() > _options.threshold
+    seen = tensor.detach()
+    if summarize and 0 in seen.stride():
+        # Axes that repeat one element may be longer than NumPy can count; one more than both edges is as good.
+        enough = 2 * _options.edgeitems + 1
+        sizes = [min(n, enough) if step == 0 else n for n, step in zip(seen.shape, seen.stride(), strict=True)]
+        seen = _core.ops.as_strided(seen, sizes, seen.stride(), seen.storage_offset())
+    # NumPy's view of the memory: slices of it are cheap.
+    nested = _shown(seen.numpy(), summarize)
     form = _Format(_elements(nested), tensor.dtype.is_floating_point)
     return _layout(nested, tensor.ndim, indent, form)
 
@@ -173,9 +205,13 @@ def _suffixes(tensor: Tensor) -> list[str]:
             found.append(f"dtype={kind}")
     elif not default and kind not in ("torch.int64", "torch.bool"):
         found.append(f"dtype={kind}")
-    node = tensor.grad_fn
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # a view that may not be read since its base was written
+        found.append("grad_fn=<Invalid>")
+        return found
     if node is not None:
-        found.append(f"grad_fn=<{node.name()}>")
+        found.append(f"grad_fn=<{type(node).__name__}>")
     elif tensor.requires_grad:
         found.append("requires_grad=True")
     return found

@@ -1,6 +1,37 @@
-"""Names that PyTorch has and clew has not, or not yet: asking for one says so instead of "no attribute"."""
+"""Names that PyTorch has and clew has not: asking for one says so, and what to use instead."""
 
 from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PAGE = "docs/coverage.md"
+_NAMES = Path(__file__).with_name("_pytorch_names.txt")
+
+# The most special comes first. Names as in PyTorch's documentation, without `torch.`.
+_SUBSTITUTES = [
+    (r"(Tensor\.)?(cuda|xpu|mps|mtia|ipu|hpu|vulkan|accelerator)\b.*", "the CPU is the only device"),
+    (r"backends\..*|.*cudnn.*|.*miopen.*|.*mkldnn.*|.*fbgemm.*|.*\.nnapi.*", "the CPU is the only device"),
+    (r"(Tensor\.)?(pin_memory|record_stream|get_device|is_pinned)", "the CPU is the only device"),
+    (r"(nn\.)?(quant|quantization|ao|intrinsic|qat|quantizable)\b.*|.*quant(?!ile).*", "float32 and float64"),
+    (r"q(int8|uint8|int32|uint4x2|uint2x4)|.*(Q(U?Int\d+)|Quantized).*", "float32 and float64"),
+    (r"(Tensor\.)?(fft|stft|istft)\b.*", "numpy.fft inside an autograd.Function"),
+    (r".*complex.*|.*cfloat|.*cdouble|.*chalf|.*polar|(Tensor\.)?(imag|angle)", "two real tensors"),
+    (r".*sparse.*|.*(coalesce|_values|_indices|crow_|col_ind|ccol_|row_ind|sspmm|smm).*", "dense tensors"),
+    (r"(float|bfloat|uint|int|bits)\d.*|(Tensor\.)?(half|bfloat16|char|short)", "float32, float64, int64 or uint8"),
+    (r"(Tensor\.)?(align_|rename|refine_names|names|has_names|unflatten_names).*", "dimensions by their numbers"),
+    (r"func\..*|vmap|autograd\.forward_ad.*", "autograd.functional (jacobian, hessian, vjp, hvp) and broadcasting"),
+    (r"compile|compiler\..*|_dynamo.*|_inductor.*|export\..*", "the call itself: recording costs little"),
+    (r"jit\..*", "the function itself"),
+    (r"profiler\..*|autograd\.profiler.*", "`clew xray`, memory.stats() and graph.explain()"),
+    (r"distributed\..*|nn\.parallel.*", "one process"),
+    (r"onnx\..*|fx\..*|package\..*|hub\..*", "save and load of state dicts"),
+    (r"nested\..*|masked\..*", "padded tensors with a mask"),
+    (r"storage|.*Storage.*|Tensor\.set_.*", "tensors; untyped_storage() of a tensor"),
+]  # fmt: skip
 
 
 class UnsupportedError(NotImplementedError, AttributeError):
@@ -9,47 +40,50 @@ class UnsupportedError(NotImplementedError, AttributeError):
     It is an `AttributeError` too, so that `hasattr` answers False.
 
     >>> import clew
-    >>> hasattr(clew, "compile")
+    >>> hasattr(clew, "fft")
     False
     """
 
 
-def unsupported(name: str, instead: str = "") -> UnsupportedError:
+class UnsupportedModuleError(ModuleNotFoundError, NotImplementedError):
+    """PyTorch has this module, clew has not. It is a `ModuleNotFoundError` too, as scripts look for one."""
+
+
+@functools.cache
+def pytorch_names() -> dict[str, frozenset[str]]:
+    """The public names of PyTorch by place: "" for `torch` itself, "Tensor", "nn.functional"."""
+    lines = _NAMES.read_text(encoding="utf-8").splitlines()
+    return {place: frozenset(names.split()) for place, _, names in (line.partition(":") for line in lines)}
+
+
+def is_pytorchs(place: str, name: str) -> bool:
+    """Whether PyTorch has the name there, as something or as a module."""
+    return name in pytorch_names().get(place, ()) or f"{place}.{name}".lstrip(".") in pytorch_names()
+
+
+def substitute(name: str) -> str:
+    """What to use instead, or nothing."""
+    return next((text for pattern, text in _SUBSTITUTES if re.fullmatch(pattern, name)), "")
+
+
+def told(name: str) -> str:
+    """The text for a name as users write it, without `torch.`."""
+    instead = substitute(name)
+    return f"{name}: clew does not have it (yet); " + (f"use {instead}; " if instead else "") + f"see {PAGE}"
+
+
+def unsupported(name: str) -> UnsupportedError:
     """The error for a name of PyTorch's, written as users write it (`torch.compile` is `compile`)."""
-    return UnsupportedError(f"{name}: clew does not support it yet" + (f"; {instead}" if instead else ""))
+    return UnsupportedError(told(name))
 
 
-# What scripts are likely to ask for. Other names are plain AttributeErrors.
-PYTORCHS = frozenset(
-    [
-        "Event",
-        "Stream",
-        "amp",
-        "ao",
-        "autocast",
-        "compile",
-        "compiler",
-        "distributed",
-        "distributions",
-        "export",
-        "fft",
-        "func",
-        "fx",
-        "hub",
-        "istft",
-        "jit",
-        "linalg",
-        "mps",
-        "multiprocessing",
-        "onnx",
-        "profiler",
-        "quantization",
-        "sparse",
-        "sparse_coo_tensor",
-        "sparse_csr_tensor",
-        "special",
-        "stft",
-        "vmap",
-        "xpu",
-    ]
-)
+def missing_from(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that has the name of one of PyTorch's."""
+    place = module.partition(".")[2]
+
+    def __getattr__(name: str) -> Any:
+        if not name.startswith("_") and is_pytorchs(place, name):
+            raise unsupported(f"{place}.{name}".lstrip("."))
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return __getattr__

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from ._unsupported import unsupported
+from ._unsupported import missing_from
 
 
 def is_available() -> bool:
@@ -29,7 +30,10 @@ def manual_seed_all(seed: int) -> None:
 manual_seed = manual_seed_all
 
 
+_missing = missing_from(__name__)
+
+
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    raise unsupported(f"cuda.{name}", "the CPU is the only device so far")
+    if name == "amp":
+        return import_module("clew.amp.for_cuda")
+    return _missing(name)

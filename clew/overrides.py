@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from . import _core
 from ._core import Tensor
 from ._subclass import DisableTorchFunctionSubclass, dispatch, takes_part
+from ._unsupported import missing_from as _missing_from
 
 __all__ = [
     "DisableTorchFunctionSubclass",
@@ -79,3 +80,6 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[_
 def is_tensor_like(inp: Any) -> bool:
     """Whether it is a tensor, or its class has `__torch_function__`."""
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+
+
+__getattr__ = _missing_from(__name__)

@@ -1,6 +1,6 @@
 """Random generators: seeding them, keeping their state, drawing from one of one's own.
 
-The same seed gives the numbers that PyTorch's CPU generator gives: integers and uniforms exactly, normals within 4e-6.
+The same seed gives the numbers that PyTorch's CPU generator gives on x86 with AVX2, to the bit.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from . import _core
 from ._core import Tensor
 from ._device import CPU, check_device, device
+from ._unsupported import missing_from as _missing_from
 
 __all__ = [
     "Generator",
@@ -185,3 +186,6 @@ def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu"
         yield
     finally:
         default_generator._stream.set_state(before)
+
+
+__getattr__ = _missing_from(__name__)

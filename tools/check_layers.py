@@ -27,7 +27,7 @@ PYTHON: dict[str, tuple[str, ...]] = {
     "clew/ops": ("clew.nn", "clew.optim", "clew.cli"),
     "clew/graph": ("clew.nn", "clew.optim", "clew.cli"),
     "clew/nn": ("clew.optim", "clew.cli"),
-    "clew/optim": ("clew.nn", "clew.cli"),
+    "clew/optim": ("clew.cli",),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

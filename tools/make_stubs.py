@@ -18,7 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import clew
+import clew.linalg  # defines operations of its own
+import clew.special
 from clew import _core
+from clew._storage import TYPED_STORAGES
+from clew._typed import CONSTRUCTORS
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = ROOT / "tools" / "core_stub_template.pyi"
@@ -37,6 +41,7 @@ TYPES = {
     "int[]": "int | Sequence[int]",
     "str": "str",
     "dtype": "dtype",
+    "memory_format": "memory_format",
 }
 TENSOR_NAMES = set(dir(_core.Tensor))
 OBJECT_NAMES = set(dir(object))
@@ -53,6 +58,7 @@ IMPORTED = {
     "Write": "clew.graph.records",
     "device": "clew._device",
     "layout": "clew._device",
+    "memory_format": "clew._device",
 }
 KNOWN = {*IMPORTED, "Any", "Callable", "Iterator", "Node", "Self", "Sequence", "Tensor", "dtype", "_Number"}
 
@@ -289,7 +295,8 @@ def functions_stub() -> str:
         '# mypy: disable-error-code="overload-overlap,overload-cannot-match"\n\n'
         "from collections.abc import Sequence\n"
         "from typing import Any, NamedTuple, overload\n\n"
-        "from clew._core import Tensor, _Number, dtype\n\n"
+        "from clew._core import Tensor, _Number, dtype\n"
+        "from clew._device import memory_format\n\n"
     )
     for name, fields in with_results(operations | members).items():
         text += f"class {name}(NamedTuple):\n" + "".join(f"    {field}: Tensor\n" for field in fields) + "\n"
@@ -332,6 +339,8 @@ def package_stub() -> str:
     lines += ["", "__version__: builtins.str", "newaxis: None"]
     lines += [f"{name}: builtins.float" for name in ("e", "inf", "nan", "pi")]
     lines += [f"{name}: dtype" for name in _core.dtypes]
+    lines += [f"class {name}(Tensor): ..." for name in CONSTRUCTORS]
+    lines += [f"class {name}(TypedStorage): ..." for name in TYPED_STORAGES]
     return "\n".join(lines) + "\n"
 
 

@@ -30,7 +30,8 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirecting" not in t
 EOF
 
 export LD_PRELOAD="$(g++ -print-file-name=libasan.so):$(g++ -print-file-name=libubsan.so)"
-export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:halt_on_error=1:detect_stack_use_after_return=0
+# Memory that cannot be had is refused as it is without sanitizers.
+export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0:abort_on_error=0:halt_on_error=1:detect_stack_use_after_return=0
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export PYTHONMALLOC=malloc
 export PYTHONPATH="$PWD/$package"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
 from .._core import Tensor
-from .._unsupported import unsupported
+from .._unsupported import missing_from
 from . import errors, graph
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .function import Function
@@ -22,6 +22,7 @@ from .grad_mode import (
 )
 from .gradcheck import gradcheck, gradgradcheck
 from .handles import register_node_hook, register_node_prehook
+from .variable import Variable
 
 if TYPE_CHECKING:
     from . import functional
@@ -47,8 +48,6 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
-
-Variable = Tensor  # its old name
 
 _Tensors: TypeAlias = Tensor | graph.GradientEdge | Sequence[Tensor | graph.GradientEdge]
 _Gradients: TypeAlias = Tensor | Sequence[Tensor | None] | None
@@ -151,7 +150,8 @@ def grad(
         return found
     if materialize_grads:
         return tuple(
-            _zeros_for(one) if gradient is None else gradient for gradient, one in zip(found, wanted, strict=True)
+            _zeros_for(one, create_graph) if gradient is None else gradient
+            for gradient, one in zip(found, wanted, strict=True)
         )
     if not allow_unused:
         unused = next(index for index, gradient in enumerate(found) if gradient is None)
@@ -170,14 +170,14 @@ def _gradients(gradients: Any) -> tuple[Any, ...] | None:
     return None if gradients is None else _several(gradients)
 
 
-def _zeros_for(wanted: Tensor | graph.GradientEdge) -> Tensor:
+def _zeros_for(wanted: Tensor | graph.GradientEdge, requires_grad: bool) -> Tensor:
     from ..ops.creation import zeros
     from ..ops.likes import zeros_like
 
     if isinstance(wanted, Tensor):
-        return zeros_like(wanted)
+        return zeros_like(wanted, requires_grad=requires_grad)
     shape, dtype = wanted.node.outputs[wanted.output_nr]
-    return zeros(shape, dtype=dtype)
+    return zeros(shape, dtype=dtype, requires_grad=requires_grad)
 
 
 def _is_checkpoint_valid() -> bool:
@@ -185,9 +185,10 @@ def _is_checkpoint_valid() -> bool:
     return bool(_core.backward_accumulates())
 
 
+_missing = missing_from(__name__)
+
+
 def __getattr__(name: str) -> Any:
     if name == "functional":
         return import_module(f"{__name__}.functional")
-    if name in ("forward_ad", "profiler"):
-        raise unsupported(f"autograd.{name}")
-    raise AttributeError(f"module 'clew.autograd' has no attribute {name!r}")
+    return _missing(name)

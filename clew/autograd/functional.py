@@ -14,6 +14,7 @@ from typing import Any
 import clew
 
 from .._core import Tensor
+from .._unsupported import missing_from as _missing_from
 from . import grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -244,3 +245,6 @@ def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
         products = _gradients(gradients, prepared, weights, True, strict, "hvp")
         found = _gradients(products, weights, direction, create_graph, strict, "hvp")
     return _finished(outputs, False, create_graph), _finished(found, several, create_graph)
+
+
+__getattr__ = _missing_from(__name__)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from .._core import Node, Tensor
+from .._unsupported import missing_from as _missing_from
 from . import saved_hooks
 from .handles import HookHandle, HookHandles
 from .mutation import allow_mutation_on_saved_tensors
@@ -137,6 +138,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises:
         RuntimeError: the tensor needs no gradient.
+        AssertionError: it is a view that has no history although its base has.
 
     >>> import clew
     >>> x = clew.ones(1, requires_grad=True)
@@ -146,6 +148,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """
     node, output_nr = tensor._gradient_edge()
     if node is None:
+        if tensor.requires_grad:
+            raise AssertionError(
+                "Expected gradient function to be set: this view was made under no_grad, or before its base required "
+                "gradients, so it has none; make the view again with gradients enabled"
+            )
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients; set "
             "requires_grad=True before it is used"
@@ -240,3 +247,6 @@ def _register_any(tensors: Sequence[Tensor], fn: Callable[..., Any]) -> HookHand
             fn(gradient)
 
     return HookHandles([HookHandle(*tensor._add_hook(hook)) for tensor in tensors if tensor.requires_grad])
+
+
+__getattr__ = _missing_from(__name__)

@@ -10,9 +10,11 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the ``clew`` command; returns the exit code."""
-    from . import xray
+    from . import run, xray
 
-    parser = argparse.ArgumentParser(prog="clew", description="See what happens to the graphs of a training script.")
+    parser = argparse.ArgumentParser(
+        prog="clew", description="Run training scripts and see what happens to their graphs."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     command = commands.add_parser(
         "xray",
@@ -22,6 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     xray.add_arguments(command)
     command.set_defaults(run=xray.main)
+    command = commands.add_parser(
+        "run",
+        help="run a script; with --as-torch one that was written for PyTorch",
+        description="Run a Python script as Python does. With --as-torch, `import torch` means clew in it.",
+    )
+    run.add_arguments(command)
+    command.set_defaults(run=run.main)
     options = parser.parse_args(arguments)
     code: int = options.run(options)
     return code

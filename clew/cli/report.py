@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..graph.text import as_ascii, bytes_text, counted, render
+from ..graph.text import as_ascii, bytes_text, counted, freed_text, render
 from .recorder import Backward, Step
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def totals_rows(report: Report) -> list[tuple[str, str]]:
         ("peak of all tensors", bytes_text(report.peak_bytes)),
         ("freed by backward", _freed(counters, "backward")),
         ("freed by scope", _freed(counters, "scope")),
-        ("still held", f"{counted(counters['nodes_alive'], 'node')}, {bytes_text(max(0, held_bytes))} saved"),
+        ("still held", f"{counted(counters['nodes_alive'], 'node')}, {bytes_text(held_bytes)} saved"),
     ]
 
 
@@ -115,7 +115,10 @@ def _totals(report: Report) -> str:
 
 
 def _freed(counters: Mapping[str, int], how: str) -> str:
-    return f"{counted(counters[f'nodes_freed_by_{how}'], 'node')}, {bytes_text(counters[f'bytes_freed_by_{how}'])}"
+    nodes, nbytes = counters[f"nodes_freed_by_{how}"], counters[f"bytes_freed_by_{how}"]
+    released = counters[f"bytes_released_by_{how}"]
+    told = f"{counted(nodes, 'node')}, {bytes_text(nbytes)}"
+    return f"{told}: {freed_text(nbytes, released)}" if nbytes else told
 
 
 def _grouped(held: Sequence[Held]) -> list[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import builtins
 import importlib.util
 import os
+import signal
 import sys
 import traceback
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 
+from .._as_torch import as_torch
 from ..graph.frames import is_ours
 
 
@@ -55,6 +58,35 @@ def load_file(path: str) -> Script:
     return Script(file_name, _compile(source, file_name, path), os.path.dirname(os.path.realpath(path)), path)
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is to be run, as Python's own command takes it, and what `torch` means in it."""
+    parser.add_argument(
+        "--as-torch", action="store_true", help="in the script and the processes it starts, `import torch` means clew"
+    )
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("-m", dest="is_module", action="store_true", help="SCRIPT is a module's name, as in `python -m`")
+    kind.add_argument("-c", dest="is_code", action="store_true", help="SCRIPT is a program, as in `python -c`")
+    parser.add_argument("script", metavar="SCRIPT", help="the Python script to run")
+    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="passed on to the script")
+
+
+def load(options: argparse.Namespace) -> Script:
+    """What these arguments say is to be run; from here on `torch` is clew, where they say so.
+
+    Raises:
+        NotAScript: it cannot be run.
+    """
+    if options.is_module:
+        loaded = load_module(options.script)
+    elif options.is_code:
+        loaded = Script("<string>", _compile(options.script.encode(), "<string>", "-c"), "", "-c")
+    else:
+        loaded = load_file(options.script)
+    if options.as_torch:
+        as_torch()
+    return loaded
+
+
 def load_module(name: str) -> Script:
     """The script that ``python -m name`` would run.
 
@@ -91,7 +123,8 @@ def _compile(source: bytes, path: str, shown: str) -> CodeType:
 def run(script: Script, arguments: list[str]) -> Ending:
     """Run it as ``__main__``. A traceback goes to stderr, with the user's frames only; Ctrl-C is left to the caller."""
     module = ModuleType("__main__")
-    module.__file__ = script.file
+    if script.file != "<string>":
+        module.__file__ = script.file
     module.__package__ = script.package
     module.__spec__ = script.spec
     module.__loader__ = SourceFileLoader("__main__", script.file)
@@ -128,6 +161,14 @@ def print_traceback(error: BaseException) -> None:
         sys.excepthook(type(error), error, error.__traceback__)
     else:
         traceback.print_exception(error)
+
+
+def end_by_interrupt(error: KeyboardInterrupt) -> None:
+    """End as Python does at Ctrl-C: traceback, then by the signal, so that a shell sees it too."""
+    print_traceback(error)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.excepthook = lambda *_: None
+    raise error
 
 
 def _of_the_user(trace: TracebackType | None) -> TracebackType | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from ..graph.protocol import Node
 from ..graph.timeline import Timeline
 from ..graph.walk import walk
 from ..graph.watch import Watch
-from . import as_torch, report, script
+from . import report, script
 from .recorder import Backward, Recorder
 from .stepping import Stepper
 
@@ -66,34 +65,27 @@ class Report:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--as-torch", action="store_true", help="in the script, `import torch` means clew")
     parser.add_argument(
         "--at", type=int, metavar="LINE", help="show the backward called from this line, not the last one"
     )
     parser.add_argument("--limit", type=int, default=LIMIT, metavar="N", help="nodes to show (default: %(default)s)")
-    parser.add_argument(
-        "-m", dest="is_module", action="store_true", help="SCRIPT is a module's name, as in `python -m`"
-    )
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page, with the graph and the memory")
     parser.add_argument(
         "--step", action="store_true", help="show a backward node by node: the first one, or that of --at"
     )
-    parser.add_argument("script", metavar="SCRIPT", help="the Python script to run")
-    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="passed on to the script")
+    script.add_arguments(parser)
 
 
 def main(options: argparse.Namespace) -> int:
     """Run and report. Returns the script's exit code, or 2 if it is not a script."""
     try:
-        loaded = script.load_module(options.script) if options.is_module else script.load_file(options.script)
+        loaded = script.load(options)
     except script.NotAScript as error:
         print(f"clew xray: {error}", file=sys.stderr)
         return 2
     if options.html is not None and (problem := _cannot_write(options.html)):
         print(f"clew xray: --html {options.html}: expected a file that can be written, got: {problem}", file=sys.stderr)
         return 2
-    if options.as_torch:
-        as_torch.install()
     at = None if options.at is None else (loaded.file, options.at)
     recorder = Recorder(max(1, options.limit), at, draws=options.html is not None)
     watch = Watch(warn=False)
@@ -119,7 +111,7 @@ def main(options: argparse.Namespace) -> int:
 
         page(found).save(options.html)
     if isinstance(ending.error, KeyboardInterrupt):
-        _end_by_interrupt(ending.error)
+        script.end_by_interrupt(ending.error)
     return ending.exit_code
 
 
@@ -174,18 +166,10 @@ def _held(scopes: Iterable[Mapping[str, object]]) -> Iterable[Held]:
         root: Any = tensor.grad_fn
         if root is None or root in counted:
             continue
-        nodes = [node for node in walk([root], counted) if node.name() != "AccumulateGrad"]
+        nodes = [node for node in walk([root], counted) if not isinstance(node, _core.AccumulateGrad)]
         saved_bytes = 0
         for slot in (slot for node in nodes for slot in node.saved):
-            if slot.state == "held" and slot.storage not in storages:
+            if slot.state == "held" and not slot.is_foreign and slot.storage not in storages:
                 storages.add(slot.storage)
                 saved_bytes += slot.nbytes
         yield Held(path, Place.of(root.made_at), len(nodes), saved_bytes)
-
-
-def _end_by_interrupt(error: KeyboardInterrupt) -> None:
-    """End as Python does at Ctrl-C: traceback, then by the signal, so that a shell sees it too."""
-    script.print_traceback(error)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.excepthook = lambda *_: None
-    raise error

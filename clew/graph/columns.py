@@ -14,12 +14,18 @@ from typing import Any
 
 import numpy
 
+from .. import _core
+from .account import fate_of
 from .explanation import Place, ReleaseRecord
 from .protocol import Node
 
 OPERATION, LEAF, RESULT = range(3)
 STATES = ("held", "packed", "freed")
 SHARED, FOREIGN = 1, 2  # flags of a slot
+FATES = ("", "foreign", "gone", "elsewhere", "dropped", "released", "held")
+"""What became of a storage; a later word holds against an earlier one where its slots differ. ``gone``: with the nodes
+that held it, and it is not known whether others had it. Empty: a hook packed what was saved. The rest: account.py.
+"""
 
 
 class Table:
@@ -74,10 +80,11 @@ class Columns:
     slot_bytes: array[float] = field(default_factory=lambda: array("d"))
     slot_view_bytes: array[float] = field(default_factory=lambda: array("d"))
     slot_flags: array[int] = field(default_factory=lambda: array("B"))
+    slot_storage: array[int] = field(default_factory=lambda: array("I"))  # equal numbers share memory
     attributes: dict[int, str] = field(default_factory=dict)
     remarks: dict[int, str] = field(default_factory=dict)
     nodes: list[weakref.ref[Any] | None] = field(default_factory=list)
-    storages: set[int] = field(default_factory=set)
+    storages: Table = field(default_factory=Table)
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -88,7 +95,7 @@ class Columns:
         node = entry.node
         site = node.made_at if node is not None and entry.kind == OPERATION else None
         self.kind.append(entry.kind)
-        self.title.append(self.text.add(entry.title or (node.name() if node is not None else "")))
+        self.title.append(self.text.add(entry.title or (type(node).__name__ if node is not None else "")))
         self.place.append(-1 if site is None else self.places.add(Place(site.file, site.line, site.function)))
         self.shape.append(self.text.add(entry.shape if node is None else outputs_text(node)))
         self.nbytes.append(0 if node is None else node.nbytes)
@@ -109,10 +116,12 @@ class Columns:
 
     def _add_slot(self, slot: Any) -> None:
         flags = FOREIGN if slot.is_foreign else 0
-        if slot.storage:
-            if slot.storage in self.storages:
-                flags |= SHARED
-            self.storages.add(slot.storage)
+        key = ("identity", slot.identity) if slot.identity else ("storage", slot.storage)
+        known = len(self.storages.values)
+        number = self.storages.add(key if key[1] else ("slot", len(self.slot_name)))
+        if number < known:
+            flags |= SHARED
+        self.slot_storage.append(number)
         self.slot_name.append(self.text.add(slot.name))
         self.slot_shape.append(self.text.add(shape_text(slot.shape, slot.dtype)))
         self.slot_bytes.append(slot.nbytes)
@@ -130,6 +139,7 @@ class Snapshot:
 
     label: str
     slot_state: bytearray
+    slot_fate: bytearray  # of the slot's storage: a number in FATES
     gone: bytearray
     release: array[int]  # of each row: a number in `releases`, or -1
     releases: list[ReleaseRecord]
@@ -140,6 +150,7 @@ class Snapshot:
         """Whether nothing was packed, freed, dropped or accumulated between the two."""
         return (
             self.slot_state == other.slot_state
+            and self.slot_fate == other.slot_fate
             and self.gone == other.gone
             and self.release == other.release
             and self.gradients == other.gradients
@@ -151,18 +162,22 @@ def take_snapshot(columns: Columns, label: str, releases: Table) -> Snapshot:
     snapshot = Snapshot(
         label,
         bytearray([2]) * len(columns.slot_name),
+        bytearray(len(columns.slot_name)),
         bytearray(len(columns)),
         array("i", [-1]) * len(columns),
         [],
         {},
     )
     records: dict[int, int] = {}
+    fates = bytearray(len(columns.storages.values))
     for row, reference in enumerate(columns.nodes):
         if reference is None:
             continue
         node = reference()
         if node is None:
             snapshot.gone[row] = 1
+            for number in columns.slots_of(row):
+                _settle(fates, columns, number, "gone")
             continue
         if columns.kind[row] == LEAF:
             norm = gradient_norm(node)
@@ -171,13 +186,22 @@ def take_snapshot(columns: Columns, label: str, releases: Table) -> Snapshot:
             continue
         for number, slot in zip(columns.slots_of(row), node.saved, strict=False):
             snapshot.slot_state[number] = STATES.index(slot.state)
+            _settle(fates, columns, number, fate_of(slot))
         released = node.released
         if released is not None:
             if released.serial not in records:
                 records[released.serial] = releases.add(ReleaseRecord.of(released))
             snapshot.release[row] = records[released.serial]
+    snapshot.slot_fate = bytearray(fates[storage] for storage in columns.slot_storage)
     snapshot.releases = releases.values
     return snapshot
+
+
+def _settle(fates: bytearray, columns: Columns, number: int, fate: str) -> None:
+    if fate == "gone" and columns.slot_flags[number] & FOREIGN:
+        fate = "foreign"
+    storage = columns.slot_storage[number]
+    fates[storage] = max(fates[storage], FATES.index(fate))
 
 
 def gradient_norm(node: Any) -> float | None:
@@ -205,7 +229,7 @@ def outputs_text(node: Node) -> str:
 
 def ordered(nodes: Sequence[Node]) -> list[Node]:
     """Operations in the order in which they ran: inputs before what uses them."""
-    operations = [node for node in nodes if node.name() != "AccumulateGrad"]
+    operations = [node for node in nodes if not isinstance(node, _core.AccumulateGrad)]
     rank = {node: number for number, node in enumerate(reversed(nodes))}
     # The clock gives the order of the program; where nodes were exchanged later (a view whose base was written in
     # place), only the order of the walk is sure to have inputs first.

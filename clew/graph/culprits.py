@@ -101,8 +101,8 @@ def _names_of(nodes: list[Node], frames: list[FrameType]) -> dict[Node, str]:
     wanted = set(nodes)
     found: dict[Node, str] = {}
     for path, tensor in find_tensors(scopes_of(frames), most_objects=_MOST_OBJECTS):
-        if tensor.grad_fn in wanted:
-            found.setdefault(tensor.grad_fn, path)
+        if tensor._held_node in wanted:
+            found.setdefault(tensor._held_node, path)
     return found
 
 

@@ -28,7 +28,7 @@ def as_dot(picture: Picture) -> str:
             lines += [f"  n{below} -> n{number}" for below in row.inputs]
             if picture.show_saved:
                 for at, slot in enumerate(row.saved):
-                    label = f"{slot.name}\n{slot.shape}\n{bytes_text(slot.nbytes)} {slot.state}"
+                    label = f"{slot.name}\n{slot.shape}\n{bytes_text(slot.nbytes)} {slot.word}"
                     lines.append(f"  n{number}s{at} [label={quoted(label)}, style=filled, fillcolor={SAVED_COLOUR}]")
                     lines.append(f"  n{number}s{at} -> n{number} [dir=none]")
     return "\n".join([*lines, "}", ""])

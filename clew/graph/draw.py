@@ -81,7 +81,7 @@ def draw(
     if len(nodes) > most_nodes:
         return Picture(summary=summarise(nodes))
     operations = ordered(nodes)
-    leaves = [node for node in nodes if node.name() == "AccumulateGrad"]
+    leaves = [node for node in nodes if isinstance(node, _core.AccumulateGrad)]
     groups, columns = _arrange(
         operations,
         leaves,
@@ -149,7 +149,7 @@ def _arrange(
                 users[leaf].append(at)
         site = node.made_at
         place = None if site is None else Place(site.file, site.line, site.function)
-        signatures.append(columns.text.add(f"{node.name()} {place and (place.file, place.line)}"))
+        signatures.append(columns.text.add(f"{type(node).__name__} {place and (place.file, place.line)}"))
         lines.append("" if place is None else place.short)
         function = function_of(node)
         paths.append(_path(modules.get(node) or guessed.get(node) or "", function, function in around))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter_ns
 from typing import Any
 
 from .. import _core
@@ -46,27 +45,11 @@ def stop_listening_before(listener: BeforeListener) -> None:
         _core.before_backward(None)
 
 
-class Spent:
-    """Time that listeners took, in nanoseconds: who measures a program does not want to measure its watchers."""
-
-    total = 0
-    entered = 0
-    """When the listeners that run now were called (by ``time.perf_counter_ns``)."""
-
-
 def _tell(roots: tuple[Node, ...], release: Release | None) -> None:
-    Spent.entered = entered = perf_counter_ns()
-    try:
-        for listener in list(_listeners):
-            listener(roots, release)
-    finally:
-        Spent.total += perf_counter_ns() - entered
+    for listener in list(_listeners):
+        listener(roots, release)
 
 
 def _tell_before(roots: tuple[Node, ...]) -> None:
-    entered = perf_counter_ns()
-    try:
-        for listener in list(_before):
-            listener(roots)
-    finally:
-        Spent.total += perf_counter_ns() - entered
+    for listener in list(_before):
+        listener(roots)

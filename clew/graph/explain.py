@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from .. import _core
-from .describe import count, describe, dtype_name, group
+from .describe import Owned, count, describe, dtype_name, group
 from .explanation import Explanation, GroupRecord, Note, Place, Totals
 from .failures import notes_of, reason_of
 from .frames import user_frames
@@ -66,7 +66,7 @@ def explain(x: Any, *, limit: int | None = None, params: Mapping[str, Tensor] | 
         return _explain_failure(x, limit or _AROUND_A_FAILURE, names, frames)
     limit = limit or LIMIT
     if is_node(x):
-        return explain_nodes([x], f"the node {x.name()}", limit=limit, names=names, frames=frames)
+        return explain_nodes([x], f"the node {type(x).__name__}", limit=limit, names=names, frames=frames)
     if is_tensor(x):
         return _explain_tensor(x, limit, names, frames)
     found = parts(x)
@@ -100,15 +100,15 @@ def explain_nodes(
     are the tensors that hold the graph, to tell what goes with them.
     """
     no_groups: tuple[GroupRecord, ...] = ()
-    totals, shared = count(roots, owners)
+    totals, owned = count(roots, owners)
     if totals.nodes + totals.leaves <= limit:
         described, groups = walk(roots), no_groups
     else:
         chosen = set(nearest(roots, limit))
         described, groups = walk(roots, within=chosen), group(roots)
     given = dict(names or {})
-    _tell_names(totals, shared, described, given, owners or (), list(frames))
-    return Explanation(subject, remark, describe(described, given), totals, notes=tuple(notes), groups=groups)
+    holders = _tell_names(totals, owned, described, given, owners or (), list(frames))
+    return Explanation(subject, remark, describe(described, given, holders), totals, notes=tuple(notes), groups=groups)
 
 
 def _contents(found: list[tuple[str, Tensor | Node]]) -> str:
@@ -119,23 +119,35 @@ def _contents(found: list[tuple[str, Tensor | Node]]) -> str:
 
 def _tell_names(
     totals: Totals,
-    shared: Mapping[int, int],
+    owned: Owned,
     described: Sequence[Any],
     names: dict[int, str],
     owners: Sequence[Tensor],
     frames: list[FrameType],
-) -> None:
-    """Add what the user's variables are called: to ``names`` for leaves, to ``totals`` for who holds memory."""
+) -> Mapping[int, str]:
+    """Add what the user's variables are called: to ``names`` for leaves, to ``totals`` for who holds memory.
+
+    Returns the names of those that have what nodes have dropped, by the identity of the storage.
+    """
     if not frames:
-        return
-    leaves = [node.variable for node in described if node.name() == "AccumulateGrad" and node.variable is not None]
+        return {}
+    shared, dropped = owned.shared, owned.dropped
+    ends = [node for node in described if isinstance(node, _core.AccumulateGrad)]
+    leaves = [node.variable for node in ends if node.variable is not None]
     sharing = [tensor for tensor in _core.live_tensors() if tensor._storage_id in shared] if shared else []
-    found = names_of([*leaves, *sharing, *owners], frames, _MOST_OBJECTS)
+    holding = [t for t in _core.live_tensors() if _core.storage_identity(t) in dropped] if dropped else []
+    found = names_of([*leaves, *sharing, *holding, *owners], frames, _MOST_OBJECTS)
     for leaf in leaves:
         if id(leaf) in found:
             names.setdefault(id(leaf), found[id(leaf)])
     totals.goes_with = _named(owners, found, names)
     totals.shared_with = _named(sharing, found, names)
+    totals.still_held_by = _named(holding, found, names)
+    return {
+        _core.storage_identity(tensor): name
+        for tensor in holding
+        if (name := names.get(id(tensor)) or found.get(id(tensor))) is not None
+    }
 
 
 def _named(tensors: Sequence[Tensor], found: Mapping[int, str], given: Mapping[int, str]) -> tuple[str, ...]:
@@ -152,7 +164,7 @@ def _explain_tensor(x: Tensor, limit: int, names: Mapping[int, str], frames: lis
         subject = f"{name}: {subject}"
     node = x.grad_fn
     if node is not None:
-        remark = f"result of {node.name()}"
+        remark = f"result of {type(node).__name__}"
         return explain_nodes([node], subject, remark, limit=limit, names=names, owners=[x], frames=frames)
     if x.requires_grad:
         gradient = "has no gradient yet" if x.grad is None else f"holds a gradient of shape {tuple(x.grad.shape)}"

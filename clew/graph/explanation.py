@@ -65,7 +65,7 @@ class SavedRecord:
     name: str
     shape: tuple[int, ...]
     dtype: str
-    nbytes: int  # of the whole storage
+    nbytes: int  # of the whole storage; 0: not known any more
     view_nbytes: int  # of the part that was saved
     state: str  # "held", "packed" or "freed"
     storage: int  # equal numbers share memory; 0: not known
@@ -73,6 +73,8 @@ class SavedRecord:
     is_foreign: bool
     version: int
     current_version: int
+    fate: str = ""  # of what was freed: "released" to the allocator; "dropped": others had it; "elsewhere": graphs
+    still_held_by: str | None = None  # of what was dropped: what the user calls a tensor that has it still
 
     @property
     def is_stale(self) -> bool:
@@ -119,18 +121,26 @@ class Totals:
     freed: int = 0
     held_bytes: int = 0
     foreign_bytes: int = 0
-    freed_bytes: int = 0
+    freed_bytes: int = 0  # of storages that a backward made the nodes let go
+    released_bytes: int = 0  # of freed_bytes, what went back to the allocator with it; the rest was dropped only
+    elsewhere_bytes: int = 0  # of freed_bytes, what other graphs held
     graph_only_bytes: int = 0  # of held_bytes, what no living tensor has: with the last reference to the graph it goes
     staying_bytes: int = 0  # of that, what other living tensors' graphs hold too
     shared_bytes: int = 0  # the rest of held_bytes: living tensors have it too
     goes_with: tuple[str, ...] = ()  # what the user calls the tensors that were asked about
     shared_with: tuple[str, ...] = ()  # what the user calls those that have the shared bytes
+    still_held_by: tuple[str, ...] = ()  # what the user calls those that have what was dropped
     releases: list[ReleaseRecord] = field(default_factory=list)
 
     @property
     def slots(self) -> int:
         """How many tensors the graph saved."""
         return self.held + self.packed + self.freed
+
+    @property
+    def dropped_bytes(self) -> int:
+        """Of ``freed_bytes``, what no graph holds any more but something else does."""
+        return self.freed_bytes - self.released_bytes - self.elsewhere_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +165,7 @@ class GroupRecord:
     dtype: str
     nodes: int
     slots: int
-    nbytes: int  # of what they saved, each slot for itself, held or freed
+    nbytes: int  # of what they saved, held or freed: each storage once, at the first group that has it
 
 
 @dataclass(frozen=True, slots=True, repr=False)

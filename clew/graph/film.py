@@ -20,6 +20,8 @@ class Film:
     """The context of :func:`film`."""
 
     def __init__(self, picture: Picture, gradients: bool = False) -> None:
+        if not isinstance(picture, Picture):
+            raise TypeError(f"Film: expected a Picture, as film(x) makes it, got {type(picture).__name__}")
         self.picture = picture
         self.gradients = gradients
         self._norms: dict[int, float] = {}

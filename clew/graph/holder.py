@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from types import FrameType, SimpleNamespace
 from typing import Any
 
@@ -24,12 +26,22 @@ def find_holder(tensors: Sequence[Any], cover_of: Callable[[Any], int], frames: 
     the globals of all modules that are not installed ones. None if no name leads there.
     """
     wanted = {id(tensor) for tensor in tensors}
-    for scopes in (_callers(frames), _own_modules()):
+
+    def found_in(scopes: Sequence[Mapping[str, object]]) -> list[tuple[str, int]]:
         found = list(find_tensors(scopes, lambda value: id(value) in wanted, _MOST_OBJECTS))
         found += _gradients(scopes, wanted - {id(tensor) for _, tensor in found})
-        if found:
-            return _common([(path, cover_of(tensor)) for path, tensor in found])
-    return None
+        return [(path, cover_of(tensor)) for path, tensor in found]
+
+    own = [frame for frame in frames if not is_installed(frame.f_code.co_filename)]
+    found = found_in(_callers(own))
+    if len(own) < len(frames) and _union(bits for _, bits in found) != _union(map(cover_of, tensors)):
+        found += found_in(_callers(frames))
+    found = found or found_in(_own_modules())
+    return _common(found) if found else None
+
+
+def _union(bits: Iterable[int]) -> int:
+    return reduce(operator.or_, bits, 0)
 
 
 def _gradients(scopes: Sequence[Mapping[str, object]], wanted: set[int]) -> Iterator[tuple[str, Any]]:

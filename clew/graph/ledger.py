@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 from .. import _core
+from .account import ELSEWHERE, FREED, RELEASED, settle, sums
 from .explanation import Place, ReleaseRecord
 from .frames import user_frames
 from .kept import KeptObject, hidden_roots, kept_objects
@@ -77,7 +78,7 @@ def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledg
     book = _Book(living)
     leaves = 0
     for number, node in enumerate(nodes, 1):
-        leaves += node.name() == "AccumulateGrad"
+        leaves += isinstance(node, _core.AccumulateGrad)
         book.enter(number, node, kept.get(node, []))
     return book.close(len(nodes) - leaves, frames)
 
@@ -87,6 +88,9 @@ class _Book:
 
     def __init__(self, living: Mapping[int, list[Any]]) -> None:
         self.living = living
+        self.by_identity: dict[int, list[Any]] = defaultdict(list)
+        for tensors in living.values():
+            self.by_identity[_core.storage_identity(tensors[0])] += tensors
         self.entries: list[tuple[int, Node, SavedSlot, KeptObject | None]] = []
         self.numbers: dict[int, int] = {0: 0}
 
@@ -100,14 +104,24 @@ class _Book:
                 self.entries.append((number, node, one.as_slot(), one))
 
     def close(self, nodes: int, frames: Iterable[FrameType]) -> Ledger:
-        wanted = [tensor for _, _, slot, _ in self.entries for tensor in self.living.get(slot.storage, ())]
+        wanted = [tensor for _, _, slot, _ in self.entries for tensor in self._tensors(slot)]
         names = names_of(wanted, frames, _MOST_OBJECTS)
-        records = tuple(self._record(*entry, names) for entry in self.entries)
-        totals = self._totals(nodes, records)
+        # What a hook packed or a Function keeps is no storage of the graph's.
+        settled = iter(settle(slot for _, _, slot, kept in self.entries if kept is None))
+        shares = [("", 0) if kept is not None else next(settled) for _, _, _, kept in self.entries]
+        records = tuple(self._record(*entry, names, *share) for entry, share in zip(self.entries, shares, strict=True))
+        totals = self._totals(nodes, records, sums(shares))
         return Ledger(records, totals)
 
     def _record(
-        self, number: int, node: Node, slot: SavedSlot, kept: KeptObject | None, names: Mapping[int, str]
+        self,
+        number: int,
+        node: Node,
+        slot: SavedSlot,
+        kept: KeptObject | None,
+        names: Mapping[int, str],
+        fate: str,
+        share: int,
     ) -> LedgerRecord:
         kind = "saved" if kept is None else kept.kind
         storage = slot.storage if kept is None else kept.storage
@@ -115,7 +129,7 @@ class _Book:
         freed = ReleaseRecord.of(released) if slot.state == "freed" and released is not None else None
         return LedgerRecord(
             node=number,
-            name=node.name(),
+            name=type(node).__name__,
             op=node.op,
             made_at=Place.of(node.made_at),
             slot=slot.name,
@@ -128,27 +142,31 @@ class _Book:
             state=slot.state,
             freed_by=freed,
             is_foreign=slot.is_foreign if kept is None else kept.is_foreign,
-            held_by=self._holders(storage, names),
+            held_by=self._holders(self._tensors(slot) if kept is None else self.living.get(storage, ()), names),
             packed_as=kept.type_name if kept is not None and kept.kind == "packed" else None,
+            freed_bytes=share if fate in FREED else 0,
+            fate=fate if slot.state == "freed" else "",
         )
 
-    def _holders(self, storage: int, names: Mapping[int, str]) -> tuple[str, ...]:
-        tensors = self.living.get(storage, ()) if storage else ()
+    def _tensors(self, slot: SavedSlot) -> Sequence[Any]:
+        """Those that have the memory of a slot: also of one that was freed, if its storage is there still."""
+        if slot.state == "freed":
+            return self.by_identity.get(slot.identity, ()) if slot.identity else ()
+        return self.living.get(slot.storage, ()) if slot.storage else ()
+
+    def _holders(self, tensors: Sequence[Any], names: Mapping[int, str]) -> tuple[str, ...]:
         found = dict.fromkeys(names[id(tensor)] for tensor in tensors if id(tensor) in names)
         if not found and tensors:
             return ("a tensor without a name",)
         return tuple(list(found)[:_MOST_NAMES])
 
-    def _totals(self, nodes: int, records: tuple[LedgerRecord, ...]) -> LedgerTotals:
+    def _totals(self, nodes: int, records: tuple[LedgerRecord, ...], account: Mapping[str, int]) -> LedgerTotals:
         sums = {"graph": 0, "shared": 0, "foreign": 0, "packed": 0, "workspace": 0}
         seen: set[tuple[str, int]] = set()
         states = {"held": 0, "packed": 0, "freed": 0}
-        freed_bytes = 0
         for record in records:
             if record.kind != "workspace":
                 states[record.state] += 1
-            if record.state == "freed":
-                freed_bytes += record.view_bytes
             if record.kind == "saved":
                 kind = "foreign" if record.is_foreign else "shared" if record.held_by else "graph"
             else:
@@ -167,5 +185,7 @@ class _Book:
             foreign_bytes=sums["foreign"],
             packed_bytes=sums["packed"],
             workspace_bytes=sums["workspace"],
-            freed_bytes=freed_bytes,
+            freed_bytes=sum(account[fate] for fate in FREED),
+            released_bytes=account[RELEASED],
+            elsewhere_bytes=account[ELSEWHERE],
         )

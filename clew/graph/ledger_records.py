@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from .explanation import Place, ReleaseRecord
-from .text import bytes_text, counted
+from .text import bytes_text, counted, freed_text, freed_word
 
 _MOST_LINES = 40
 
@@ -42,6 +42,10 @@ class LedgerRecord:
     """The living tensors that have the same memory, as the user calls them; empty: only the graph has it."""
     packed_as: str | None = None
     """The type of the object that a hook keeps."""
+    freed_bytes: int = 0
+    """Bytes of the storage that was let go, at the first record of those that shared it: the sum is the total's."""
+    fate: str = ""
+    """Of what was freed: ``released`` to the allocator; ``dropped``: something else had it; ``elsewhere``: a graph."""
 
     def row(self) -> dict[str, Any]:
         """The record without nesting: a row of a table."""
@@ -68,6 +72,8 @@ class LedgerRecord:
             "is_foreign": self.is_foreign,
             "held_by": list(self.held_by),
             "packed_as": self.packed_as,
+            "freed_bytes": self.freed_bytes,
+            "fate": self.fate,
         }
 
 
@@ -91,7 +97,11 @@ class LedgerTotals:
     workspace_bytes: int
     """Of arrays and tensors that a Function keeps as attributes of its ctx."""
     freed_bytes: int
-    """Of the elements that a backward freed, each slot for itself."""
+    """Of storages that a backward made the nodes let go, if no node of these graphs holds them still."""
+    released_bytes: int
+    """Of these, what went back to the allocator with it; the rest was dropped only: something else had it too."""
+    elsewhere_bytes: int
+    """Of what was dropped only, what other graphs held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +156,14 @@ class Ledger:
             if count:
                 lines.append((name, bytes_text(size)))
         if totals.freed:
-            lines.append(("freed", f"{counted(totals.freed, 'tensor')}, {bytes_text(totals.freed_bytes)}"))
+            freed = freed_text(totals.freed_bytes, totals.released_bytes, totals.elsewhere_bytes)
+            lines.append(("freed", f"{counted(totals.freed, 'tensor')}, {freed}"))
         return lines
 
 
 def _line(record: LedgerRecord) -> str:
     made = f" ({record.made_at.short})" if record.made_at else ""
-    state = f"freed by {record.freed_by}" if record.freed_by else record.state
+    state = f"{freed_word(record.fate)} by {record.freed_by}" if record.freed_by else record.state
     owners = f", also held by {', '.join(record.held_by)}" if record.held_by else ""
     size = bytes_text(record.storage_bytes or record.view_bytes)
     return f"#{record.node} {record.name}{made} {record.slot} {record.shape} {record.dtype}, {size}, {state}{owners}"

@@ -10,7 +10,6 @@ from typing import Any
 
 from .. import _core
 from .explanation import Place
-from .iterations import Iterations
 from .records import Release
 
 MOST_NODES = 100_000  # a look at more stops there, with a lower bound; about 0.1 s
@@ -49,7 +48,7 @@ class Line:
 class Look:
     """One look. It holds tensors and nodes, and must not be kept."""
 
-    def __init__(self, iterations: Iterations, roots: Sequence[Any], release: Release | None) -> None:
+    def __init__(self, iterations: _core.Iterations, roots: Sequence[Any], release: Release | None) -> None:
         """``roots`` and ``release`` are those of the backward that has just ended."""
         self._iterations = iterations
         self._kept = release is None
@@ -133,16 +132,16 @@ class Look:
 
     def cover_of(self, tensor: Any) -> int:
         """The earlier iterations whose graphs a tensor holds, as bits."""
-        return self._iterations_in(self._cover.get(tensor.grad_fn, 0))
+        return self._iterations_in(self._cover.get(tensor._held_node, 0))
 
     def without(self, line: Line) -> dict[Place, int]:
         """How many iterations the other lines would still hold if what ``line`` made had no history."""
-        cover = self._propagate([tensor.grad_fn for tensor in line.tensors])
+        cover = self._propagate([tensor._held_node for tensor in line.tensors])
         counts = {}
         for other in self.lines.values():
             joined = 0
             for tensor in other.tensors:
-                joined |= cover.get(tensor.grad_fn, 0)
+                joined |= cover.get(tensor._held_node, 0)
             counts[other.place] = self._iterations_in(joined).bit_count()
         return counts
 
@@ -151,7 +150,7 @@ class Look:
         nodes = nbytes = 0
         storages: set[int] = set()
         seen: set[Any] = set()
-        stack = [tensor.grad_fn for tensor in line.tensors]
+        stack = [tensor._held_node for tensor in line.tensors]
         while stack:
             node = stack.pop()
             if node in seen or node not in self._below:
@@ -170,4 +169,4 @@ class Look:
 
 
 def _with_history() -> list[tuple[Any, Any]]:
-    return [(tensor, node) for tensor in _core.live_tensors() if (node := tensor.grad_fn) is not None]
+    return [(tensor, node) for tensor in _core.live_tensors() if (node := tensor._held_node) is not None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .columns import FOREIGN, LEAF, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
+from .columns import FATES, FOREIGN, LEAF, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
 from .explanation import Place, ReleaseRecord
 from .folding import Groups
 from .summary import Summary
@@ -26,6 +26,12 @@ class SlotRow:
     state: str
     is_shared: bool
     is_foreign: bool
+    fate: str  # of its storage: one of FATES
+
+    @property
+    def word(self) -> str:
+        """Its state for a reader."""
+        return "dropped" if self.state == "freed" and self.fate in ("dropped", "elsewhere") else self.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,7 @@ class Picture:
             state=STATES[snapshot.slot_state[number]],
             is_shared=bool(flags & SHARED),
             is_foreign=bool(flags & FOREIGN),
+            fate=FATES[snapshot.slot_fate[number]],
         )
 
     def _state(self, row: int, saved: tuple[SlotRow, ...], snapshot: Snapshot) -> str:

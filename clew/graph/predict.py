@@ -22,9 +22,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
+from ..autograd.context import FunctionCtx
 from ..memory import stats
 from .protocol import Node, tensors_of
-from .rule_costs import Buffer, Gradient, Rule, dense, guessed, measured
+from .rule_costs import Buffer, Gradient, Rule, dense, guessed, has_no_gaps, measured
 from .walk import walk
 
 
@@ -98,7 +99,7 @@ class _Play:
             if any(slot.state == "freed" for slot in node.saved):
                 by = node.released.site if node.released else "a backward"
                 raise RuntimeError(
-                    f"predict_peak: expected a graph that can run, got one whose {node.name()} (made at "
+                    f"predict_peak: expected a graph that can run, got one whose {type(node).__name__} (made at "
                     f"{node.made_at}) was freed by {by}; make the value again"
                 )
         self._retain = retain_graph
@@ -133,7 +134,7 @@ class _Play:
 
     def _evaluate(self, node: Any) -> None:
         incoming = [self._pending.pop((node, index), None) for index in range(len(node.outputs))]
-        if node.name() == "AccumulateGrad":
+        if isinstance(node, _core.AccumulateGrad):
             self._accumulate(node, incoming[0])
             return
         results: list[Gradient | None] = [None] * len(node.next_functions)
@@ -209,14 +210,19 @@ class _Play:
             return
         whole = gradient.buffer is not None and gradient.buffer.nbytes == gradient.nbytes
         alone = gradient.buffer is not None and gradient.buffer.references == 1
-        if not (whole and alone and gradient.strides == tuple(leaf.stride())):
+        strides = leaf.stride() if has_no_gaps(leaf.shape, leaf.stride()) else dense(leaf.shape)
+        lies_as_leaf = all(
+            size == 1 or one == other
+            for size, one, other in zip(gradient.shape, gradient.strides, strides, strict=True)
+        )
+        if not (whole and alone and lies_as_leaf):
             self._memory.take(gradient.nbytes)
             self._memory.drop(gradient)
 
     # Rules -----------------------------------------------------------------------------------------------------------
 
     def _rule(self, node: Any, incoming: Sequence[Gradient | None]) -> Rule:
-        if type(node) is not _core.Node or any(slot.state == "packed" for slot in node.saved):
+        if isinstance(node, FunctionCtx) or any(slot.state == "packed" for slot in node.saved):
             return guessed(node)
         key = (
             node.op,

@@ -11,7 +11,6 @@ from .records import Lost, Release, SavedSlot, Site
 class Node(Protocol):
     """One operation in the graph."""
 
-    def name(self) -> str: ...
     @property
     def op(self) -> str: ...
     @property

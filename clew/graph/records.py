@@ -23,7 +23,7 @@ class SavedSlot(NamedTuple):
     shape: tuple[int, ...]
     dtype: object
     nbytes: int
-    """Bytes of the whole storage."""
+    """Bytes of the whole storage; 0 if it was freed and its size is not known (a hook had packed it)."""
     view_nbytes: int
     """Bytes of the part that was saved."""
     state: str
@@ -34,6 +34,11 @@ class SavedSlot(NamedTuple):
     current_version: int
     is_foreign: bool
     """Whether the memory belongs to NumPy or another library."""
+    fate: str = ""
+    """Of what was freed: ``released`` to the allocator; ``dropped`` by the last slot that had it, but something else
+    has the memory; ``elsewhere``: other slots had it still; ``foreign``: the allocator does not count it."""
+    identity: int = 0
+    """Equal numbers are the same storage, held or freed; 0: when it was freed nobody else had it or had had it."""
 
 
 class Release(NamedTuple):

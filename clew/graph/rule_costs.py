@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..ops.creation import zeros
+from ..ops.creation import empty_strided, zeros
 
 
 class Buffer:
@@ -44,7 +44,7 @@ class Gradient:
             self.buffer is not None
             and self.buffer.references == 1
             and not self.is_view
-            and self.strides == dense(self.shape)
+            and has_no_gaps(self.shape, self.strides)
         )
 
 
@@ -124,10 +124,20 @@ def guessed(node: Any) -> Rule:
 def _zeros(gradient: Gradient) -> Any:
     """Zeros that lie in memory as the gradient will."""
     if gradient.is_alone:
-        return zeros(gradient.shape, dtype=gradient.dtype)
+        return empty_strided(gradient.shape, gradient.strides, dtype=gradient.dtype).zero_()
     reach = 1 + sum((size - 1) * stride for size, stride in zip(gradient.shape, gradient.strides, strict=True))
     memory = zeros((max(0, reach) if all(gradient.shape) else 0,), dtype=gradient.dtype)
     return memory.as_strided(gradient.shape, gradient.strides)
+
+
+def has_no_gaps(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether a tensor takes each place of a stretch of memory once, in whatever order."""
+    expected = 1
+    for step, size in sorted((step, size) for step, size in zip(strides, shape, strict=True) if size != 1):
+        if step != expected:
+            return False
+        expected *= size
+    return True
 
 
 def dense(shape: Sequence[int]) -> tuple[int, ...]:

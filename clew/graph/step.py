@@ -35,7 +35,7 @@ class Step:
         place = self.made_at
         where = f"  {place}: {place.source}" if place and place.source else f"  {place}" if place else ""
         arrow = f" → {sent}" if self.outgoing else " → .grad of a leaf"
-        return f"{self.number:>4} {self.node.name()}: {came}{arrow}{where}"
+        return f"{self.number:>4} {type(self.node).__name__}: {came}{arrow}{where}"
 
 
 def step(
@@ -63,7 +63,7 @@ def step(
     >>> import clew
     >>> x = clew.tensor([3.0], requires_grad=True)
     >>> for at in clew.graph.step((x**2).sum()):
-    ...     print(at.node.name(), *(gradient.tolist() for gradient in at.incoming))
+    ...     print(type(at.node).__name__, *(gradient.tolist() for gradient in at.incoming))
     SumBackward0 1.0
     PowBackward0 [1.0]
     AccumulateGrad [6.0]

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .account import FREED, HELD, RELEASED, settle
 from .explanation import Place
 from .protocol import Node
+from .records import SavedSlot
 
 
 @dataclass(slots=True)
 class SummaryLine:
-    """What one line of the program made by one operation. Bytes count a storage once, at its first holder."""
+    """What one line of the program made by one operation. Bytes count a storage once, at its first holder.
+
+    ``freed_bytes`` are those that nodes have let go, ``released_bytes`` what of them went back to the allocator.
+    """
 
     place: Place | None
     name: str
@@ -22,6 +27,7 @@ class SummaryLine:
     freed: int = 0
     held_bytes: int = 0
     freed_bytes: int = 0
+    released_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class Summary:
             "held bytes",
             "freed",
             "freed bytes",
+            "of these to the allocator: bytes",
             "nodes' own bytes",
         )
         rows: list[tuple[str | int, ...]] = [
@@ -56,6 +63,7 @@ class Summary:
                 line.held_bytes,
                 line.freed,
                 line.freed_bytes,
+                line.released_bytes,
                 line.node_bytes,
             )
             for line in self.lines
@@ -66,23 +74,23 @@ class Summary:
 def summarise(nodes: Sequence[Node]) -> Summary:
     """Count ``nodes`` by line and operation."""
     lines: dict[tuple[str, str, int], SummaryLine] = {}
-    storages: set[int] = set()
+    slots: list[tuple[SummaryLine, SavedSlot]] = []
     for node in nodes:
         site = node.made_at
-        key = (node.name(), "", 0) if site is None else (node.name(), site.file, site.line)
+        key = (type(node).__name__, "", 0) if site is None else (type(node).__name__, site.file, site.line)
         line = lines.get(key)
         if line is None:
-            line = lines[key] = SummaryLine(Place.of(site), node.name())
+            line = lines[key] = SummaryLine(Place.of(site), type(node).__name__)
         line.nodes += 1
         line.node_bytes += node.nbytes
         for slot in node.saved:
-            is_new = slot.storage == 0 or slot.storage not in storages
-            if slot.storage:
-                storages.add(slot.storage)
             setattr(line, slot.state, getattr(line, slot.state) + 1)
-            if is_new and slot.state == "held":
-                line.held_bytes += slot.nbytes
-            elif is_new and slot.state == "freed":
-                line.freed_bytes += slot.nbytes
+            slots.append((line, slot))
+    for (line, _), (fate, nbytes) in zip(slots, settle(slot for _, slot in slots), strict=True):
+        if fate == HELD:
+            line.held_bytes += nbytes
+        elif fate in FREED:
+            line.freed_bytes += nbytes
+            line.released_bytes += nbytes if fate == RELEASED else 0
     ranked = sorted(lines.values(), key=lambda line: (-line.held_bytes, -line.freed_bytes, -line.nodes))
     return Summary(len(nodes), tuple(ranked))

@@ -12,7 +12,7 @@ from .folding import KINDS, first_unfolded
 from .text import bytes_text, counted
 
 if TYPE_CHECKING:
-    from .picture import Picture, Row
+    from .picture import Picture, Row, SlotRow
 
 MOST_BOXES = 120
 MOST_LINES = 40  # of a summary
@@ -126,20 +126,29 @@ def _sum_up(box: Box, rows: Sequence[Row]) -> None:
     states = {row.state for row in operations}
     box.state = next((state for state in ("held", "packed", "freed", "gone") if state in states), "plain")
     box.lines.append(counted(len(operations), "operation"))
-    slots = [slot for row in operations for slot in row.saved if slot.state == box.state and not slot.is_shared]
-    if slots:
-        box.lines.append(f"{bytes_text(sum(slot.nbytes for slot in slots))} {box.state}")
+    told = _bytes_line([slot for row in operations for slot in row.saved if slot.state == box.state])
+    if told:
+        box.lines.append(told)
+
+
+def _bytes_line(slots: Sequence[SlotRow]) -> str:
+    """How much is held, freed or dropped: each storage once, at the first slot that has it."""
+    sums: dict[str, int] = {}
+    for slot in slots:
+        if not slot.is_shared:
+            sums[slot.word] = sums.get(slot.word, 0) + slot.nbytes
+    return ", ".join(f"{bytes_text(nbytes)} {word}" for word, nbytes in sums.items())
 
 
 def _lines(row: Row, show_saved: bool) -> list[str]:
     lines = [row.title, " · ".join(text for text in (row.place.short if row.place else "", row.shape) if text)]
     lines.append(row.attributes)
     if show_saved:
-        lines += [f"{slot.name}: {slot.shape}, {bytes_text(slot.nbytes)} {slot.state}" for slot in row.saved]
+        lines += [f"{slot.name}: {slot.shape}, {bytes_text(slot.nbytes)} {slot.word}" for slot in row.saved]
     elif row.kind == "operation":
-        nbytes = sum(slot.nbytes for slot in row.saved if slot.state == row.state and not slot.is_shared)
+        told = _bytes_line([slot for slot in row.saved if slot.state == row.state])
         what = {"plain": "saved nothing", "packed": "packed", "gone": "gone"}
-        lines.append(what.get(row.state) or (f"{bytes_text(nbytes)} {row.state}" if row.saved else row.state))
+        lines.append(what.get(row.state) or told or ("shares memory" if row.saved else row.state))
     return [line if len(line) <= 48 else line[:47] + "…" for line in lines if line]
 
 

@@ -9,6 +9,7 @@ from .explanation import Explanation, GroupRecord, NodeRecord, Note, Place, Rele
 SITE_COLUMN = 44
 SOURCE_WIDTH = 72
 
+_HELD_BY = {"dropped": "others held it", "elsewhere": "other nodes held it"}
 _ASCII = str.maketrans({"●": "*", "○": "o", "│": "|", "├": "|", "└": "`", "─": "-", "→": ">", "…": "."})
 
 
@@ -84,11 +85,37 @@ def totals_lines(totals: Totals) -> list[str]:
     if totals.packed:
         states.append(f"{totals.packed:,} packed by hooks")
     if totals.freed:
-        states.append(f"{totals.freed:,} freed, {bytes_text(totals.freed_bytes)}")
+        states.append(
+            f"{totals.freed:,} freed, {freed_text(totals.freed_bytes, totals.released_bytes, totals.elsewhere_bytes)}"
+        )
     lines.append("; ".join(states))
     lines += _owners(totals)
+    if totals.still_held_by:
+        lines.append(f"of what was dropped, {names_text(totals.still_held_by)} still have the memory")
     lines += [f"freed by {release}" + source_text(release.place) for release in totals.releases]
     return lines
+
+
+def freed_text(freed: int, released: int, elsewhere: int = 0) -> str:
+    """What was let go, and where it went.
+
+    >>> freed_text(2048, 2048), freed_text(12, 0)
+    ('2.0 KiB released to the allocator', '12 B dropped, others have them')
+    >>> freed_text(2048 + 12 + 8, 2048, 8)
+    '2.0 KiB released to the allocator, 12 B dropped, others have them, and 8 B dropped, other graphs hold them'
+    """
+    dropped = freed - released - elsewhere
+    parts = [f"{bytes_text(released)} released to the allocator"] if released or not freed else []
+    if dropped:
+        parts.append(f"{bytes_text(dropped)} dropped, others have them")
+    if elsewhere:
+        parts.append(f"{bytes_text(elsewhere)} dropped, other graphs hold them")
+    return ", ".join(parts[:-1]) + (", and " if len(parts) > 2 else " and " if len(parts) == 2 else "") + parts[-1]
+
+
+def freed_word(fate: str) -> str:
+    """What a call did with one storage."""
+    return "reference dropped" if fate in ("dropped", "elsewhere", "foreign") else "freed"
 
 
 def _owners(totals: Totals) -> list[str]:
@@ -198,14 +225,18 @@ def _details(node: NodeRecord) -> list[str]:
 
 
 def _slot(slot: SavedRecord, released: ReleaseRecord | None) -> str:
-    size = f"shares memory with {slot.shared_with}" if slot.shared_with else bytes_text(slot.nbytes)
+    size = f"shares memory with {slot.shared_with}" if slot.shared_with else bytes_text(slot.nbytes or slot.view_nbytes)
     if not slot.shared_with and slot.view_nbytes < slot.nbytes:
         size = f"{bytes_text(slot.view_nbytes)} of a storage of {size}"
     if slot.is_foreign:
         size += " of another library's memory"
     state = slot.state
     if state == "freed" and released is not None:
-        state = f"freed by {_short(released)}"
+        state = f"{freed_word(slot.fate)} by {_short(released)}"
+        if slot.still_held_by:
+            state += f", still held by `{slot.still_held_by}`"
+        elif slot.fate in _HELD_BY:
+            state += f", {_HELD_BY[slot.fate]}"
     elif state == "packed":
         state = "packed by a hook"
     elif slot.is_stale:

@@ -173,7 +173,8 @@ class Timeline:
     def _groups(self) -> tuple[_Numbers, list[tuple[Place | None, str | None, str]]]:
         """For each allocation the number of its (line, module, phase), and what the numbers mean."""
         diary = self._diary
-        assert diary is not None
+        if diary is None:
+            raise RuntimeError("timeline: expected one whose block has ended, got one that recorded nothing")
         paths: dict[int, str | None] = {}
         numbers: dict[tuple[Place | None, str | None, str], int] = {}
         groups = np.empty(self.allocations, dtype=np.int64)

@@ -22,7 +22,7 @@ def walk(roots: Iterable[Node], seen: set[Node] | None = None, within: Container
 
     >>> import clew
     >>> x = clew.tensor([3.0], requires_grad=True)
-    >>> [node.name() for node in clew.graph.walk([(x**2 + x**3).grad_fn])]
+    >>> [type(node).__name__ for node in clew.graph.walk([(x**2 + x**3).grad_fn])]
     ['AddBackward0', 'PowBackward0', 'PowBackward0', 'AccumulateGrad']
     """
     roots = list(roots)
@@ -53,7 +53,7 @@ def nearest(roots: Iterable[Node], count: int) -> list[Node]:
 
     >>> import clew
     >>> x = clew.tensor([3.0], requires_grad=True)
-    >>> [node.name() for node in clew.graph.nearest([(x**2 + x**3).grad_fn], 2)]
+    >>> [type(node).__name__ for node in clew.graph.nearest([(x**2 + x**3).grad_fn], 2)]
     ['AddBackward0', 'PowBackward0']
     """
     found: dict[Node, None] = {}

@@ -163,12 +163,12 @@ def _of_tensor(x: Any, found: _Search) -> Holders:
         for path, tensor in found.direct
     ]
     hits, slots = found.through(x._storage_id)
-    through = [Holder(path, node.name(), Place.of(node.made_at), slot, size) for path, node, slot in slots]
+    through = [Holder(path, type(node).__name__, Place.of(node.made_at), slot, size) for path, node, slot in slots]
     # Slots name the first root that leads to them; others keep them as well.
     told = {path for path, _, _ in slots}
     names = {node: slot for _, node, slot in slots}
     through += [
-        Holder(path, node.name(), Place.of(node.made_at), names.get(node), size)
+        Holder(path, type(node).__name__, Place.of(node.made_at), names.get(node), size)
         for path, node in hits
         if path not in told
     ]
@@ -178,7 +178,7 @@ def _of_tensor(x: Any, found: _Search) -> Holders:
     nbytes = _graph_bytes(root)
     keepers = {holder.path for holder in (*direct, *through)}
     graph = [
-        Holder(path, root.name(), Place.of(root.made_at), nbytes=nbytes)
+        Holder(path, type(root).__name__, Place.of(root.made_at), nbytes=nbytes)
         for path, _ in found.through(root)[0]
         if path not in keepers
     ]
@@ -195,8 +195,8 @@ def _of_node(x: Node, found: _Search) -> Holders:
         if path in own:
             holders.append(Holder(path, nbytes=nbytes))
         elif path not in direct:
-            holders.append(Holder(path, x.name(), Place.of(x.made_at), nbytes=nbytes))
-    return Holders(x.name(), tuple(holders), result=f" → {_place(x)} → {bytes_text(nbytes)}")
+            holders.append(Holder(path, type(x).__name__, Place.of(x.made_at), nbytes=nbytes))
+    return Holders(type(x).__name__, tuple(holders), result=f" → {_place(x)} → {bytes_text(nbytes)}")
 
 
 def _graph_bytes(root: Node) -> int:
@@ -206,7 +206,7 @@ def _graph_bytes(root: Node) -> int:
 
 def _place(node: Node) -> str:
     made_at = Place.of(node.made_at)
-    return node.name() + (f" ({made_at.short})" if made_at is not None else "")
+    return type(node).__name__ + (f" ({made_at.short})" if made_at is not None else "")
 
 
 def _lines(holders: Sequence[Holder], result: str) -> list[str]:

@@ -1,7 +1,21 @@
 """Neural networks: parameters, modules, losses."""
 
-from . import functional, init, modules, utils
+from .._unsupported import missing_from as _missing_from
+from . import functional, init, modules, parallel, utils
 from .modules import *  # noqa: F403
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter
 
-__all__ = ["Buffer", "Parameter", "functional", "init", "modules", "utils", *modules.__all__]
+__all__ = [
+    "Buffer",
+    "DataParallel",
+    "Parameter",
+    "functional",
+    "init",
+    "modules",
+    "parallel",
+    "utils",
+    *modules.__all__,
+]
+
+__getattr__ = _missing_from(__name__)

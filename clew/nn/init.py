@@ -5,12 +5,15 @@ The random ones draw from the generator in PyTorch's order, so the same seed giv
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
 
 import clew
 from clew import Tensor
+
+from .._unsupported import missing_from as _missing_from
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _NO_GAIN = (
@@ -196,3 +199,60 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     matrix = numpy.ascontiguousarray(q if q.shape == drawn.shape else q.T)
     with clew.no_grad():
         return tensor.copy_(clew.from_numpy(matrix).view(tensor.shape)).mul_(gain)
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A convolution's weight (K, C, ...) that hands as many channels on as it can, in each of the groups.
+
+    Raises:
+        ValueError: not 3, 4 or 5 dimensions, or groups that do not divide the first.
+    """
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got {tensor.dim()}")
+    outputs, inputs, *sizes = tensor.shape
+    if outputs % groups:
+        raise ValueError(f"dim 0 must be divisible by groups, got {outputs} and {groups}")
+    each, middle = outputs // groups, [size // 2 for size in sizes]
+    with clew.no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for channel in range(min(each, inputs)):
+                tensor[(group * each + channel, channel, *middle)] = 1
+    return tensor
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Values from N(0, std²), but zero for a part `sparsity` of each column (Martens, 2010); a dense matrix.
+
+    Raises:
+        ValueError: not two dimensions.
+    """
+    if tensor.dim() != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
+    rows, columns = tensor.shape
+    with clew.no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            tensor[clew.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
+    return tensor
+
+
+def _old_name(name: str) -> Any:
+    """The function by its name without the last underscore, which says so."""
+    function = globals()[name + "_"]
+
+    @functools.wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    renamed.__name__ = renamed.__qualname__ = name
+    return renamed
+
+
+uniform, normal, constant, eye = map(_old_name, ("uniform", "normal", "constant", "eye"))
+dirac, orthogonal, sparse = map(_old_name, ("dirac", "orthogonal", "sparse"))
+xavier_uniform, xavier_normal = map(_old_name, ("xavier_uniform", "xavier_normal"))
+kaiming_uniform, kaiming_normal = map(_old_name, ("kaiming_uniform", "kaiming_normal"))
+
+__getattr__ = _missing_from(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, dtype
 from .._device import check_device, strided
+from .._domains import domain
 
 _PYTHON_TYPES = (float, int, bool)
 
@@ -97,3 +99,20 @@ def _written(name: str, value: Tensor, out: Tensor) -> Tensor:
         )
     out.data = value
     return out
+
+
+def check_tensor(name: str, argument: str, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
+
+
+def in_place(function: Callable[..., Tensor], where: str) -> Callable[..., Tensor]:
+    """The form of a composition that writes its result over its first argument. `where` is its domain for tests."""
+
+    @functools.wraps(function)
+    def write(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return input.copy_(function(input.clone(), *args, **kwargs))  # what the rules read stays as it was
+
+    write.__name__ = write.__qualname__ = f"{function.__name__}_"
+    write.__doc__ = f"`{function.__name__}` in place."
+    return domain(where)(write)

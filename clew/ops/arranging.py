@@ -9,24 +9,27 @@ import numpy
 
 from .. import _core
 from .._core import Tensor, dtype
+from .._domains import domain
+from .likes import zeros_like
 
 __all__ = [
     "diff",
     "dsplit",
     "hsplit",
     "repeat_interleave",
-    "rot90",
     "split",
     "tril_indices",
     "triu_indices",
     "vsplit",
 ]
-METHODS = ["diff", "dsplit", "hsplit", "repeat_interleave", "rot90", "split", "vsplit"]
+METHODS = ["diff", "dsplit", "hsplit", "repeat_interleave", "vsplit"]
 
 _ops: Any = _core.ops
 _LONGEST_LIST = 16  # that an operation's attributes have room for
+_MOST_ELEMENTS = 2**57  # of eight bytes, that can be counted at all
 
 
+@domain("tensor=real(d, a), split_size_or_sections=2; tensor=real(d, a), split_size_or_sections=(2, d - 2)")
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive parts along an axis.
 
@@ -54,21 +57,25 @@ def _split_along(name: str, x: Tensor, sections: Any, axis: int, least: int) -> 
     return tuple(_ops.tensor_split(x, sections, axis))
 
 
+@domain("input=real(a, c), indices_or_sections=2; input=real(d), indices_or_sections=(1, 3)")
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of parts along the second axis (a vector's only one): a number of equal ones, or cut before the indices."""
     return _split_along("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
 
 
+@domain("input=real(c, a), indices_or_sections=2")
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of parts along the first axis: a number of equal ones, or cut before the indices."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
+@domain("input=real(a, b, c), indices_or_sections=2")
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of parts along the third axis: a number of equal ones, or cut before the indices."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 
+@domain("real, repeats=2; real, repeats=index(3, b), dim=1")
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -88,6 +95,7 @@ def repeat_interleave(
         counts = input.detach().numpy()
         if counts.ndim != 1 or counts.dtype.kind not in "iu":
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
+        _check_repeats(counts, counts.size)
         positions: Tensor = _core.from_numpy(numpy.repeat(numpy.arange(counts.size), counts))
         return positions
     if dim is None:
@@ -96,13 +104,12 @@ def repeat_interleave(
     counts = numpy.asarray(repeats.detach().numpy() if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.dtype.kind not in "iu":
         raise RuntimeError("repeat_interleave: repeats must be an integer, or a vector of integers")
-    if (counts < 0).any():
-        raise RuntimeError("repeat_interleave: Repeats must be non-negative")
     if counts.ndim == 1 and counts.size not in (1, size):
         raise RuntimeError(
             "repeat_interleave: repeats must have the same size as input along dim, but got "
             f"repeats.size(0) = {counts.size} and input.size({dim}) = {size}"
         )
+    _check_repeats(counts, size)
     index = numpy.repeat(numpy.arange(size), counts)
     if output_size is not None and output_size != index.size:
         raise RuntimeError(f"repeat_interleave: expected output_size to be {index.size}, got {output_size}")
@@ -110,23 +117,15 @@ def repeat_interleave(
     return result
 
 
-def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turn by `k` right angles in the plane of two axes, from the first towards the second.
-
-    >>> import clew
-    >>> clew.rot90(clew.tensor([[1, 2], [3, 4]])).tolist()
-    [[2, 4], [1, 3]]
-    """
-    if len(dims) != 2 or dims[0] % input.dim() == dims[1] % input.dim():
-        raise RuntimeError(f"rot90: expected two different axes, got dims {list(dims)} for a {input.dim()}-D tensor")
-    first, second = dims
-    turns = k % 4
-    if turns == 0:
-        return input.clone()
-    flipped: Tensor = _ops.flip(input, {1: (second,), 2: (first, second), 3: (first,)}[turns])
-    return flipped if turns == 2 else flipped.transpose(first, second)
+def _check_repeats(counts: Any, size: int) -> None:
+    if (counts < 0).any():
+        raise RuntimeError("repeat_interleave: repeats must be non-negative, got a negative one")
+    total = counts.sum(dtype=float) * (1 if counts.size == size else size)
+    if total > _MOST_ELEMENTS:
+        raise RuntimeError(f"repeat_interleave: the result would have {total:.3g} elements; repeat less often")
 
 
+@domain("real; input=real(a, c), n=2; input=real(a, b), prepend=real(a, e)")
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -140,6 +139,8 @@ def diff(
         raise RuntimeError("diff: expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"diff: order must be non-negative but got {n}")
+    if n == 0:
+        return zeros_like(input).copy_(input)  # what would go before and after it is left out
     parts = [x for x in (prepend, input, append) if x is not None]
     x = _ops.cat(parts, dim) if len(parts) > 1 else input
     is_bool = x.dtype == _core.dtypes["bool"]
@@ -150,11 +151,29 @@ def diff(
     return x
 
 
-def _triangle_indices(rows_and_columns: Any, kind: Any) -> Tensor:
-    result: Tensor = _core.from_numpy(numpy.stack(rows_and_columns).astype(numpy.int64))
+def _triangle_indices(first_row: int, starts: Any, ends: Any, kind: Any) -> Tensor:
+    """The places of a triangle whose rows, from `first_row` on, go from `starts` to `ends`."""
+    counts = ends - starts
+    if counts.sum(dtype=float) > _MOST_ELEMENTS:
+        raise RuntimeError("triangle: more places than can be counted; make the matrix smaller")
+    rows = numpy.repeat(numpy.arange(first_row, first_row + counts.size), counts)
+    before = numpy.cumsum(counts) - counts  # how many lie in the rows above
+    columns = numpy.arange(rows.size) - numpy.repeat(before - starts, counts)
+    result: Tensor = _core.from_numpy(numpy.stack([rows, columns]).astype(numpy.int64, copy=False))
     return result if kind is None else result.to(kind)
 
 
+def _check_triangle(name: str, row: int, col: int, offset: int) -> int:
+    """The offset, cut to where all diagonals beyond are alike."""
+    for what, size in (("row", row), ("col", col)):
+        if size < 0:
+            raise RuntimeError(f"{name}: {what} must be non-negative, got {size}")
+        if size > _MOST_ELEMENTS:
+            raise RuntimeError(f"{name}: {what} {size} is more than can be counted; make it smaller")
+    return max(-row, min(offset, col))
+
+
+@domain("row=3, col=4; row=3, col=3, offset=1")
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """The row and column numbers of the lower triangle of a matrix, as two rows.
 
@@ -162,9 +181,16 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
     >>> clew.tril_indices(2, 2).tolist()
     [[0, 1, 1], [0, 0, 1]]
     """
-    return _triangle_indices(numpy.tril_indices(row, offset, col), dtype)
+    offset = _check_triangle("tril_indices", row, col, offset)
+    first = max(0, -offset) if col else row  # rows above have nothing
+    ends = numpy.minimum(numpy.arange(first, row) + offset + 1, col)
+    return _triangle_indices(first, numpy.zeros_like(ends), ends, dtype)
 
 
+@domain("row=3, col=4; row=3, col=3, offset=1")
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """The row and column numbers of the upper triangle of a matrix, as two rows."""
-    return _triangle_indices(numpy.triu_indices(row, offset, col), dtype)
+    offset = _check_triangle("triu_indices", row, col, offset)
+    last = min(row, max(0, col - offset))  # rows below have nothing
+    starts = numpy.maximum(numpy.arange(last) + offset, 0)
+    return _triangle_indices(0, starts, numpy.full_like(starts, col), dtype)

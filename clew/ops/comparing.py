@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._domains import domain
 from ..autograd import no_grad
 
 __all__ = ["allclose", "equal", "isclose"]
@@ -14,6 +15,7 @@ METHODS = ["allclose", "equal", "isclose", "where"]
 _ops: Any = _core.ops
 
 
+@domain("real")
 @no_grad()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether `|input - other| <= atol + rtol * |other|`, element by element, as bool.
@@ -42,6 +44,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     return close
 
 
+@domain("real")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether `isclose` holds for all elements.
 
@@ -52,6 +55,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
+@domain("real")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements.
 
@@ -62,6 +66,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool((input == other).all())
 
 
+@domain("condition=mask(a, b), other=real(a, b)")
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """`clew.where(condition, self, other)`."""
     result: Tensor = _ops.where(condition, self, other)

@@ -8,6 +8,7 @@ import numpy
 
 from .. import _core
 from .._core import Tensor, dtype
+from .._domains import domain
 from ._options import check_options, checked_dtype, checked_size, made
 
 __all__ = [
@@ -29,6 +30,7 @@ _INT64, _BOOL = _core.dtypes["int64"], _core.dtypes["bool"]
 
 
 # ------------------------------------------------------------------------------------------------------------ from data
+@domain("data=[[1, 2], [3, 4]]")
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -51,6 +53,7 @@ def tensor(
     return result
 
 
+@domain("data=[1.0, 2.0]")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, without a copy if possible: a tensor of the dtype is itself, an array lends its memory.
 
@@ -70,6 +73,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=kind)
 
 
+@domain("obj=[1.0, 2.0]")
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -89,6 +93,7 @@ def asarray(
     return result.requires_grad_() if requires_grad else result
 
 
+@domain("s=2.5")
 def scalar_tensor(
     s: Any,
     *,
@@ -105,6 +110,7 @@ def scalar_tensor(
 
 
 # -------------------------------------------------------------------------------------------------------------- filled
+@domain("given=(2, 3)")
 def zeros(
     *given: Any,
     size: Any = None,
@@ -136,6 +142,7 @@ def zeros(
     return made("zeros", lambda kind: _ops._full(sizes, 0, kind), out, dtype, requires_grad)
 
 
+@domain("given=(2, 3)")
 def ones(
     *given: Any,
     size: Any = None,
@@ -155,6 +162,7 @@ def ones(
     return made("ones", lambda kind: _ops._full(sizes, 1, kind), out, dtype, requires_grad)
 
 
+@domain("unsampled, 'its numbers are what was in memory'")
 def empty(
     *given: Any,
     size: Any = None,
@@ -173,6 +181,7 @@ def empty(
     return made("empty", lambda kind: _ops._empty(sizes, kind), out, dtype, requires_grad)
 
 
+@domain("unsampled, 'its numbers are what was in memory'")
 def empty_strided(
     size: Any,
     stride: Any,
@@ -207,6 +216,7 @@ def dtype_of_number(value: Any) -> dtype | None:
     return _BOOL if isinstance(value, bool) else _INT64 if isinstance(value, int) else None
 
 
+@domain("size=(2, 3), fill_value=1.5")
 def full(
     size: Any,
     fill_value: Any,
@@ -238,6 +248,7 @@ def full(
     return made("full", lambda kind: _ops._full(sizes, value, kind), out, dtype, requires_grad, default)
 
 
+@domain("n=3; n=2, m=4")
 def eye(
     n: int,
     m: int | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._domains import domain
 from ..random import (
     Generator,
     default_generator,
@@ -22,12 +23,14 @@ from ._options import check_options, checked_size, made
 __all__ = [
     "Generator",
     "bernoulli",
+    "binomial",
     "default_generator",
     "get_rng_state",
     "initial_seed",
     "manual_seed",
     "multinomial",
     "normal",
+    "poisson",
     "rand",
     "randint",
     "randn",
@@ -35,12 +38,13 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
-METHODS = ["bernoulli", "bernoulli_", "exponential_", "multinomial", "normal_", "random_", "uniform_"]
+METHODS = ["bernoulli", "bernoulli_", "cauchy_", "exponential_", "multinomial", "normal_", "random_", "uniform_"]
 
 _ops: Any = _core.ops
 _INT64 = _core.dtypes["int64"]
 
 
+@domain("given=(2, 3)")
 def rand(
     *given: Any,
     size: Any = None,
@@ -71,6 +75,7 @@ def rand(
         return made("rand", lambda kind: _ops._rand(sizes, kind), out, dtype, requires_grad)
 
 
+@domain("given=(2, 3)")
 def randn(
     *given: Any,
     size: Any = None,
@@ -105,6 +110,7 @@ def integer_bounds(name: str, given: tuple[Any, ...], low: Any, high: Any) -> tu
     return int(low), int(high)
 
 
+@domain("given=(2, 7, (3,))")
 def randint(
     *given: Any,
     low: int = 0,
@@ -135,6 +141,7 @@ def randint(
         return made("randint", lambda kind: _ops._randint(least, limit, sizes, kind), out, dtype, requires_grad, _INT64)
 
 
+@domain("n=5")
 def randperm(
     n: int,
     *,
@@ -154,6 +161,7 @@ def randperm(
         return made("randperm", lambda kind: _ops._randperm(n, kind), out, dtype, requires_grad, _INT64)
 
 
+@domain("mean=0.0, std=2.0, size=(2, 3); mean=constant(real(a, b)), std=constant(positive(b))")
 def normal(
     mean: Any,
     std: Any = 1.0,
@@ -166,46 +174,30 @@ def normal(
     """Numbers from normal distributions.
 
     Args:
-        mean, std: numbers, or tensors that are broadcast together: one distribution for each element. The result has no
-            history.
+        mean, std: numbers, or tensors that are broadcast together: one distribution for each element. Their gradients
+            are zeros, as PyTorch's: what was drawn is taken for constant.
         size: the sizes, where both are numbers.
     """
     dtype, requires_grad = options.pop("dtype", None), options.pop("requires_grad", False)
     check_options("normal", options.pop("layout", None), options.pop("device", None), options.pop("pin_memory", False))
     if options:
         raise TypeError(f"normal() got an unexpected keyword argument '{next(iter(options))}'")
-    with drawing_from(generator), _NoHistory():
-        if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
-            sizes = checked_size("normal", (), size)
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        sizes = checked_size("normal", (), size)
+        with drawing_from(generator):
             return made("normal", lambda kind: _ops._empty(sizes, kind).normal_(mean, std), out, dtype, requires_grad)
-        if size is not None:
-            raise TypeError("normal(): expected no size where mean or std is a tensor; expand the tensor instead")
-        model = mean + std if isinstance(mean, Tensor) else std
-        if isinstance(std, Tensor):
-            if std.numel() and bool((std < 0).any()):
-                raise RuntimeError("normal expects all elements of std >= 0.0")
-            drawn = _ops._empty(tuple(model.shape), model.dtype).normal_() * std + mean
-        else:
-            drawn = _ops._empty(tuple(model.shape), mean.dtype).normal_(0.0, std) + mean
-        return made("normal", lambda kind: drawn, out, None, False, drawn.dtype)
-
-
-class _NoHistory:
-    """`no_grad`, which this module can't import yet when it is loaded."""
-
-    __slots__ = ("_before",)
-
-    def __enter__(self) -> None:
-        self._before = _core.set_grad_enabled(False)
-
-    def __exit__(self, *exc_info: object) -> None:
-        _core.set_grad_enabled(self._before)
+    if size is not None:
+        raise TypeError("normal(): expected no size where mean or std is a tensor; expand the tensor instead")
+    with drawing_from(generator):
+        drawn: Tensor = _ops._normal(mean, std)
+    return drawn if out is None else made("normal", lambda kind: drawn, out, None, False, drawn.dtype)
 
 
 # ---------------------------------------------------------------------------------- native ones, with a generator
-def _drawn_by(name: str, doc: str) -> Callable[..., Tensor]:
+def _drawn_by(name: str, arguments: str, doc: str) -> Callable[..., Tensor]:
     native = getattr(_ops, name)
 
+    @domain(arguments)
     def draw(input: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
         if generator is None:
             result: Tensor = native(input, *args, **kwargs)
@@ -221,20 +213,65 @@ def _drawn_by(name: str, doc: str) -> Callable[..., Tensor]:
     return draw
 
 
-uniform_ = _drawn_by("uniform_", "uniform_(from=0, to=1): fill the tensor from the uniform distribution on [from, to).")
-normal_ = _drawn_by("normal_", "normal_(mean=0, std=1): fill the tensor from a normal distribution.")
+uniform_ = _drawn_by(
+    "uniform_",
+    "real; real, args=(-1.0, 2.0)",
+    "uniform_(from=0, to=1): fill the tensor from the uniform distribution on [from, to).",
+)
+normal_ = _drawn_by(
+    "normal_",
+    "real; real, args=(1.0, 2.0)",
+    "normal_(mean=0, std=1): fill the tensor from a normal distribution.",
+)
 exponential_ = _drawn_by(
-    "exponential_", "exponential_(lambd=1): fill the tensor from the exponential distribution of this rate."
+    "exponential_",
+    "real; real, args=(2.0,)",
+    "exponential_(lambd=1): fill the tensor from the exponential distribution of this rate.",
+)
+cauchy_ = _drawn_by(
+    "cauchy_",
+    "real; real, args=(1.0, 2.0)",
+    "cauchy_(median=0, sigma=1): fill the tensor from a Cauchy distribution.",
 )
 random_ = _drawn_by(
-    "random_", "random_(), random_(to), random_(from, to): fill the tensor with integers from [from, to)."
+    "random_",
+    "real, args=(2, 5); real, args=(7,)",
+    "random_(), random_(to), random_(from, to): fill the tensor with integers from [from, to).",
 )
 bernoulli_ = _drawn_by(
-    "bernoulli_", "bernoulli_(p=0.5): fill the tensor with 0 and 1; p, a number or tensor, is the chance of 1."
+    "bernoulli_",
+    "real; real, args=(0.3,)",
+    "bernoulli_(p=0.5): fill the tensor with 0 and 1; p, a number or tensor, is the chance of 1.",
 )
 bernoulli = _drawn_by(
-    "bernoulli", "1 with the probability that `input` says, else 0, for each element; `p` gives one for all."
+    "bernoulli",
+    "fraction; real, args=(0.5,)",
+    "1 with the probability that `input` says, else 0, for each element; `p` gives one for all.",
 )
 multinomial = _drawn_by(
-    "multinomial", "multinomial(input, num_samples, replacement=False): indices drawn for each row of weights."
+    "multinomial",
+    "fraction, args=(2,); input=fraction(b), args=(5, True)",
+    "multinomial(input, num_samples, replacement=False): indices drawn for each row of weights.",
 )
+poisson = _drawn_by(
+    "poisson",
+    "positive",
+    "poisson(input): a number from the Poisson distribution for each rate in `input`.",
+)
+
+
+@domain("count=constant(positive(a, b)), prob=constant(fraction(a, b))")
+def binomial(count: Tensor, prob: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with probability `prob`, element by element.
+
+    Args:
+        count, prob: floating tensors of one dtype that are broadcast together.
+        generator: draws the numbers; by default the one that `clew.manual_seed` seeds.
+
+    >>> import clew
+    >>> clew.binomial(clew.tensor([3.0, 5.0]), clew.tensor([0.0, 1.0]))
+    tensor([0., 5.])
+    """
+    with drawing_from(generator):
+        drawn: Tensor = _ops.binomial(count, prob)
+        return drawn

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from .._core import Tensor
+from .._domains import domain
 
 __all__ = ["einsum"]
 
@@ -37,6 +38,11 @@ class Factor(NamedTuple):
         return int(self.tensor.shape[self.labels.index(label)])
 
 
+@domain(
+    "equation='ij,jk->ik', operands=[real(a, b), real(b, c)]; "
+    "equation='ii->i', operands=[real(b, b)]; "
+    "equation='...i,kij,...j->...k', operands=[real(a, b), real(2, b, c), real(a, c)]"
+)
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Multiply tensors along named axes, and sum over the names that the output does not have.
 
@@ -75,7 +81,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
             product = contract(product, other, still_wanted)
         factors.append(product)
     result = summed(factors[0], set(plan.output))
-    return permuted(result, plan.output)
+    made = permuted(result, plan.output)
+    # A view, never an operand itself: what is done to the result must not be done to the operand.
+    return made.permute(list(range(made.dim()))) if any(made is operand for operand in operands) else made
 
 
 # --------------------------------------------------------------------------------------------------------- the equation

@@ -1,4 +1,4 @@
-"""What is in a tensor: positions that are not zero, distinct values. None of it is differentiable."""
+"""What is in a tensor: positions that are not zero, distinct values. None of it has a derivative."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy
 
 from .. import _core
 from .._core import Tensor
+from .._domains import domain
 
 __all__ = ["nonzero", "unique", "unique_consecutive"]
 METHODS = ["nonzero", "unique", "unique_consecutive"]
@@ -15,6 +16,7 @@ METHODS = ["nonzero", "unique", "unique_consecutive"]
 _ops: Any = _core.ops
 
 
+@domain("real; real, as_tuple=True")
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """Where a tensor is not zero.
 
@@ -29,15 +31,34 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     return _ops.where(input) if as_tuple else _ops.nonzero(input, out=out)
 
 
-def _pick(values: Any, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool) -> Any:
-    results = [_core.from_numpy(numpy.ascontiguousarray(values))]
+def _tensor(values: Any, dim: int = 0) -> Tensor:
+    """Its memory has the slices along dim one after the other, as PyTorch's."""
+    moved = numpy.require(numpy.moveaxis(values, dim, 0), requirements="C")
+    return _core.from_numpy(numpy.moveaxis(moved, 0, dim))
+
+
+def _pick(values: Tensor, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool) -> Any:
+    results = [values]
     if return_inverse:
-        results.append(_core.from_numpy(numpy.ascontiguousarray(inverse, dtype=numpy.int64)))
+        results.append(_core.from_numpy(numpy.require(inverse, numpy.int64, "C")))
     if return_counts:
-        results.append(_core.from_numpy(numpy.ascontiguousarray(counts, dtype=numpy.int64)))
+        results.append(_core.from_numpy(numpy.require(counts, numpy.int64, "C")))
     return tuple(results) if len(results) > 1 else results[0]
 
 
+def _need_slices(op: str, input: Tensor, dim: int) -> None:
+    if input.dim() == 0:
+        raise IndexError(f"{op}: Dimension specified as {dim} but tensor has no dimensions; leave dim out")
+    if not -input.dim() <= dim < input.dim():
+        raise IndexError(
+            f"{op}: Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], "
+            f"but got {dim})"
+        )
+    if 0 in input.shape and input.shape[dim] != 0:
+        raise RuntimeError(f"{op}: There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+
+
+@domain("input=index(3, c); input=index(2, d, a), return_inverse=True, return_counts=True, dim=0")
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -58,12 +79,16 @@ def unique(
     >>> values.tolist(), counts.tolist()
     ([1, 3], [1, 2])
     """
+    if dim is not None:
+        _need_slices("unique", input, dim)
     array = input.detach().numpy()
     values, inverse, counts = numpy.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(array.shape if dim is None else -1)
-    return _pick(values, inverse, counts, return_inverse, return_counts)
+    found = _ops._unique2(input, _tensor(values)) if dim is None else _ops._unique_dim(input, _tensor(values, dim))
+    return _pick(found, inverse, counts, return_inverse, return_counts)
 
 
+@domain("input=index(2, d); input=index(2, d, a), return_inverse=True, return_counts=True, dim=0")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -74,6 +99,8 @@ def unique_consecutive(
     [1, 2, 1]
     """
     array = input.detach().numpy()
+    if dim is not None:
+        _need_slices("unique_consecutive", input, dim)
     lanes = array.reshape(-1) if dim is None else numpy.moveaxis(array, dim, 0)
     rest = lanes.reshape(len(lanes), -1) if len(lanes) else lanes.reshape(0, 1)
     first = numpy.ones(len(lanes), bool)
@@ -81,6 +108,5 @@ def unique_consecutive(
     inverse = numpy.cumsum(first) - 1
     counts = numpy.diff(numpy.append(numpy.flatnonzero(first), len(lanes)))
     values = lanes[first] if dim is None else numpy.moveaxis(lanes[first], 0, dim)
-    return _pick(
-        values, inverse.reshape(array.shape) if dim is None else inverse, counts, return_inverse, return_counts
-    )
+    found = _ops._unique_consecutive(input, _tensor(values, dim or 0))
+    return _pick(found, inverse.reshape(array.shape) if dim is None else inverse, counts, return_inverse, return_counts)

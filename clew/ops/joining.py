@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy
-
 from .. import _core
 from .._core import Tensor
+from .._domains import domain
+from .._size import broadcast_shapes
 
 __all__ = [
     "atleast_1d",
@@ -36,6 +36,21 @@ def _each(tensors: tuple[Any, ...]) -> list[Tensor]:
     return list(tensors)
 
 
+def _listed(name: str, tensors: Any) -> Sequence[Tensor]:
+    """The sequence of tensors, checked."""
+    if not isinstance(tensors, list | tuple):
+        raise TypeError(f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}")
+    for place, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"{name}(): expected Tensor as element {place} in argument 0, but got {type(x).__name__}; "
+                "make a tensor of it"
+            )
+    if not tensors:
+        raise RuntimeError(f"{name}(): expects a non-empty TensorList")
+    return tensors
+
+
 def _to_1d(x: Tensor) -> Tensor:
     return x.reshape(1) if x.dim() == 0 else x
 
@@ -56,6 +71,7 @@ def _result(tensors: tuple[Any, ...], converted: list[Tensor]) -> Any:
     return converted[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(converted)
 
 
+@domain("tensors=[real()]; tensors=[real(b), real(a, b)]")
 def atleast_1d(*tensors: Any) -> Any:
     """Each tensor with at least one axis: of one tensor a tensor, of several a tuple.
 
@@ -66,16 +82,19 @@ def atleast_1d(*tensors: Any) -> Any:
     return _result(tensors, [_to_1d(x) for x in _each(tensors)])
 
 
+@domain("tensors=[real()]; tensors=[real(b), real(a, b)]")
 def atleast_2d(*tensors: Any) -> Any:
     """Each tensor with at least two axes; a vector becomes a row."""
     return _result(tensors, [_to_2d(x) for x in _each(tensors)])
 
 
+@domain("tensors=[real()]; tensors=[real(b), real(a, b)]")
 def atleast_3d(*tensors: Any) -> Any:
     """Each tensor with at least three axes; a vector becomes `(1, n, 1)`, a matrix gets a last axis."""
     return _result(tensors, [_to_3d(x) for x in _each(tensors)])
 
 
+@domain("tensors=[real(a, b), real(a, c)]; tensors=[real(a), real(b)]")
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join side by side: vectors along their axis, others along the second axis.
 
@@ -83,11 +102,12 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     >>> clew.hstack([clew.tensor([1, 2]), clew.tensor([3])]).tolist()
     [1, 2, 3]
     """
-    parts = [_to_1d(x) for x in tensors]
+    parts = [_to_1d(x) for x in _listed("hstack", tensors)]
     result: Tensor = _ops.cat(parts, 0 if parts and parts[0].dim() == 1 else 1, out=out)
     return result
 
 
+@domain("tensors=[real(b), real(a, b)]")
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join below each other along the first axis; vectors are rows.
 
@@ -95,25 +115,29 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     >>> clew.vstack([clew.tensor([1, 2]), clew.tensor([3, 4])]).tolist()
     [[1, 2], [3, 4]]
     """
-    result: Tensor = _ops.cat([_to_2d(x) for x in tensors], 0, out=out)
+    result: Tensor = _ops.cat([_to_2d(x) for x in _listed("vstack", tensors)], 0, out=out)
     return result
 
 
 row_stack = vstack
 
 
+@domain("tensors=[real(a, b), real(a, b)]")
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join along the third axis, which vectors and matrices get first."""
-    result: Tensor = _ops.cat([_to_3d(x) for x in tensors], 2, out=out)
+    result: Tensor = _ops.cat([_to_3d(x) for x in _listed("dstack", tensors)], 2, out=out)
     return result
 
 
+@domain("tensors=[real(a), real(a, b)]")
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join along the second axis; vectors are columns."""
-    result: Tensor = _ops.cat([x.reshape(-1, 1) if x.dim() <= 1 else x for x in tensors], 1, out=out)
+    parts = [x.reshape(-1, 1) if x.dim() <= 1 else x for x in _listed("column_stack", tensors)]
+    result: Tensor = _ops.cat(parts, 1, out=out)
     return result
 
 
+@domain("tensors=[real(b, e), real(c)]")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to the shape that they have together.
 
@@ -123,14 +147,11 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     True
     """
     parts = _each(tensors)
-    try:
-        shape = numpy.broadcast_shapes(*[tuple(x.shape) for x in parts])
-    except ValueError:
-        shapes = ", ".join(str(list(x.shape)) for x in parts)
-        raise RuntimeError(f"broadcast_tensors: expected shapes that broadcast together, got {shapes}") from None
+    shape = broadcast_shapes(*(x.shape for x in parts))
     return tuple(x if tuple(x.shape) == shape else x.expand(shape) for x in parts)
 
 
+@domain("tensors=[real(a), real(b)], indexing='ij'; tensors=[real(a), real(b)], indexing='xy'")
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of all points of a grid, one tensor for each axis.
 
@@ -164,14 +185,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if swap:
         parts[:2] = parts[1], parts[0]
     shape = [x.numel() for x in parts]
-    grids = [
-        x.reshape([-1 if i == axis else 1 for i in range(len(parts))]).expand(shape) for axis, x in enumerate(parts)
-    ]
+    grids = [x.view([-1 if i == axis else 1 for i in range(len(parts))]).expand(shape) for axis, x in enumerate(parts)]
     if swap:
         grids[:2] = grids[1], grids[0]
     return tuple(grids)
 
 
+@domain("tensors=[real(a), real(b)]")
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of the elements of vectors, one in each row.
 
@@ -180,12 +200,16 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
     parts = _each(tensors)
+    for part in parts:
+        if part.dim() != 1:
+            raise RuntimeError(f"cartesian_prod: Expect a 1D vector, but got shape {list(part.shape)}")
     if len(parts) == 1:
         return parts[0]
     result: Tensor = _ops.stack([grid.flatten() for grid in meshgrid(*parts, indexing="ij")], 1)
     return result
 
 
+@domain("tensors=[real(a, b), real(b), real()]")
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal and zeros elsewhere; vectors are rows.
 
@@ -193,16 +217,6 @@ def block_diag(*tensors: Any) -> Tensor:
     >>> clew.block_diag(clew.tensor([[1, 2]]), clew.tensor([3])).tolist()
     [[1, 2, 0], [0, 0, 3]]
     """
-    blocks = [_to_2d(x) for x in _each(tensors)]
-    if any(block.dim() != 2 for block in blocks):
-        raise RuntimeError("block_diag: expected tensors with at most 2 dimensions")
-    columns = sum(block.shape[1] for block in blocks)
-    rows, before = [], 0
-    for block in blocks:
-        height, width = block.shape
-        # Zeros of dtype bool yield to any other dtype.
-        sides = [_core.from_numpy(numpy.zeros((height, n), bool)) for n in (before, columns - before - width)]
-        rows.append(_ops.cat([sides[0], block, sides[1]], 1))
-        before += width
-    result: Tensor = _ops.cat(rows, 0) if rows else _core.tensor([]).reshape(1, 0)
+    blocks = _each(tensors)
+    result: Tensor = _ops._block_diag(blocks) if blocks else _core.tensor([]).reshape(1, 0)
     return result

@@ -8,6 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._device import contiguous_format
+from .._domains import domain
 from ..random import drawing_from
 from . import creation
 from ._options import check_options, checked_dtype, checked_size, made
@@ -41,6 +42,7 @@ def _like(
     return result.requires_grad_() if requires_grad else result
 
 
+@domain("real")
 def zeros_like(
     input: Tensor,
     *,
@@ -63,6 +65,7 @@ def zeros_like(
     return _like("zeros_like", input, lambda model, kind: _ops._full_like(model, 0, kind), *options)
 
 
+@domain("real")
 def ones_like(
     input: Tensor,
     *,
@@ -78,6 +81,7 @@ def ones_like(
     return _like("ones_like", input, lambda model, kind: _ops._full_like(model, 1, kind), *options)
 
 
+@domain("unsampled, 'its numbers are what was in memory'")
 def empty_like(
     input: Tensor,
     *,
@@ -93,6 +97,7 @@ def empty_like(
     return _like("empty_like", input, lambda model, kind: _ops._empty_like(model, kind), *options)
 
 
+@domain("real, fill_value=2.5")
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -110,6 +115,7 @@ def full_like(
     return _like("full_like", input, lambda model, kind: _ops._full_like(model, value, kind), *options)
 
 
+@domain("real")
 def rand_like(
     input: Tensor,
     *,
@@ -127,6 +133,7 @@ def rand_like(
         return _like("rand_like", input, lambda model, kind: _ops._rand_like(model, kind), *options)
 
 
+@domain("real")
 def randn_like(
     input: Tensor,
     *,
@@ -144,6 +151,7 @@ def randn_like(
         return _like("randn_like", input, lambda model, kind: _ops._randn_like(model, kind), *options)
 
 
+@domain("real, bounds=(7,)")
 def randint_like(
     input: Tensor,
     *bounds: int,
@@ -173,6 +181,7 @@ def randint_like(
 
 
 # ------------------------------------------------------------------------------------------------------------- methods
+@domain("real, data=[1.0, 2.0]")
 def new_tensor(
     self: Tensor,
     data: Any,
@@ -187,6 +196,7 @@ def new_tensor(
     return creation.tensor(data, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
+@domain("real, given=(2, 3)")
 def new_zeros(
     self: Tensor, *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
@@ -199,6 +209,7 @@ def new_zeros(
     return _new("new_zeros", self, 0, given, size, dtype, requires_grad, options)
 
 
+@domain("real, given=(2, 3)")
 def new_ones(
     self: Tensor, *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
@@ -206,6 +217,7 @@ def new_ones(
     return _new("new_ones", self, 1, given, size, dtype, requires_grad, options)
 
 
+@domain("real, size=(2,), fill_value=2.5")
 def new_full(
     self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
@@ -213,6 +225,7 @@ def new_full(
     return _new("new_full", self, as_number("new_full", fill_value), (), size, dtype, requires_grad, options)
 
 
+@domain("unsampled, 'its numbers are what was in memory'")
 def new_empty(
     self: Tensor, *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
@@ -220,6 +233,7 @@ def new_empty(
     return _new("new_empty", self, None, given, size, dtype, requires_grad, options)
 
 
+@domain("unsampled, 'its numbers are what was in memory'")
 def new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._domains import domain
 from ._options import check_options, checked_dtype, made
 from .creation import as_number
 
@@ -16,6 +17,7 @@ _ops: Any = _core.ops
 _INT64, _FLOAT64 = _core.dtypes["int64"], _core.dtypes["float64"]
 
 
+@domain("given=(5,); given=(1.0, 3.0, 0.5)")
 def arange(
     *given: Any,
     start: Any = None,
@@ -71,6 +73,7 @@ def _checked_steps(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, An
     return as_number(name, start), as_number(name, end), steps
 
 
+@domain("start=0.0, end=1.0, steps=5")
 def linspace(
     start: Any,
     end: Any,
@@ -94,6 +97,7 @@ def linspace(
     return made("linspace", lambda kind: _ops._linspace(first, last, count, kind), out, dtype, requires_grad)
 
 
+@domain("start=0.0, end=1.0, steps=5")
 def logspace(
     start: Any,
     end: Any,

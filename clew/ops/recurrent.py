@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._domains import domain
 
 __all__ = ["gru_cell", "rnn_relu_cell", "rnn_tanh_cell"]
 
@@ -13,11 +14,12 @@ _ops: Any = _core.ops
 
 
 def _check(name: str, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, gates: int) -> None:
-    hidden = w_hh.shape[-1]
-    if input.dim() != 2 or hx.dim() != 2:
+    if any(one.dim() != 2 for one in (input, hx, w_ih, w_hh)):
         raise RuntimeError(
-            f"{name}: expected input and hx to be matrices, got shapes {tuple(input.shape)}, {tuple(hx.shape)}"
+            f"{name}: expected input, hx and the weights to be matrices, got shapes {tuple(input.shape)}, "
+            f"{tuple(hx.shape)}, {tuple(w_ih.shape)} and {tuple(w_hh.shape)}"
         )
+    hidden = w_hh.shape[1]
     if input.shape[1] != w_ih.shape[1]:
         raise RuntimeError(f"{name}: input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
     if tuple(hx.shape) != (input.shape[0], hidden):
@@ -28,6 +30,7 @@ def _check(name: str, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, gat
         )
 
 
+@domain("input=real(a, b), hx=real(a, 2), w_ih=real(6, b), w_hh=real(6, 2), b_ih=real(6), b_hh=real(6)")
 def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
@@ -47,19 +50,21 @@ def gru_cell(
     return result
 
 
+@domain("input=real(a, b), hx=real(a, 2), w_ih=real(2, b), w_hh=real(2, 2), b_ih=real(2), b_hh=real(2)")
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     """`tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`."""
     _check("rnn_tanh_cell", input, hx, w_ih, w_hh, 1)
-    result: Tensor = _ops.tanh(_ops.linear(input, w_ih, b_ih) + _ops.linear(hx, w_hh, b_hh))
+    result: Tensor = _ops.tanh(_ops.linear(hx, w_hh, b_hh) + _ops.linear(input, w_ih, b_ih))
     return result
 
 
+@domain("input=real(a, b), hx=real(a, 2), w_ih=real(2, b), w_hh=real(2, 2), b_ih=real(2), b_hh=real(2)")
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     """`relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`."""
     _check("rnn_relu_cell", input, hx, w_ih, w_hh, 1)
-    result: Tensor = _ops.relu(_ops.linear(input, w_ih, b_ih) + _ops.linear(hx, w_hh, b_hh))
+    result: Tensor = _ops.relu(_ops.linear(hx, w_hh, b_hh) + _ops.linear(input, w_ih, b_ih))
     return result

@@ -9,9 +9,12 @@ from .. import _core
 _ALIASES = {
     "absolute": "abs",
     "arccos": "acos",
+    "arccosh": "acosh",
     "arcsin": "asin",
+    "arcsinh": "asinh",
     "arctan": "atan",
     "arctan2": "atan2",
+    "arctanh": "atanh",
     "clip": "clamp",
     "divide": "div",
     "fix": "trunc",
@@ -22,6 +25,7 @@ _ALIASES = {
     "less_equal": "le",
     "multiply": "mul",
     "negative": "neg",
+    "sgn": "sign",
     "not_equal": "ne",
     "subtract": "sub",
     "true_divide": "div",
@@ -34,5 +38,5 @@ for _alias, _name in list(_ALIASES.items()):
         _ALIASES[_alias + "_"] = _name + "_"
 globals().update({_alias: getattr(_ops, _name) for _alias, _name in _ALIASES.items()})
 
-__all__ = [_alias for _alias in _ALIASES if not _alias.endswith("_")]
+__all__ = [_alias for _alias, _name in _ALIASES.items() if not _name.endswith("_") or _name in _core.functions]
 METHODS = list(_ALIASES)

@@ -6,14 +6,16 @@ import math
 from collections.abc import Sequence
 
 from .._core import Tensor
+from .._domains import domain
 
 __all__ = ["tensordot"]
 
 
+@domain("a=real(a, b, c), b=real(b, c, d); a=real(a, b), b=real(c, b), dims=((1,), (1,))")
 def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequence[int] = 2) -> Tensor:
     """Sum the products of `a` and `b` over pairs of axes.
 
-    The result has the other axes of `a`, then those of `b`.
+    The result has the other axes of `a`, then those of `b`. Of a pair, one axis may have size 1: it is broadcast.
 
     Args:
         dims: a number n for the last n axes of `a` and the first n of `b`, or two lists of axes (or two axes).
@@ -25,6 +27,10 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequen
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot: expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(
+                f"tensordot: expects dims <= ndim of both, but got dims={dims} of {a.dim()} and {b.dim()} axes"
+            )
         of_a, of_b = list(range(a.dim() - dims, a.dim())), list(range(dims))
     else:
         first, second = dims
@@ -32,18 +38,37 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequen
         of_b = [second] if isinstance(second, int) else list(second)
     if len(of_a) != len(of_b):
         raise RuntimeError(f"tensordot: both dimension lists should have same length, got {of_a} and {of_b}")
-    of_a = [axis % a.dim() for axis in of_a]
-    of_b = [axis % b.dim() for axis in of_b]
-    for left, right in zip(of_a, of_b, strict=True):
-        if a.shape[left] != b.shape[right]:
+    of_a, of_b = _places(a, of_a), _places(b, of_b)
+    for i, j in zip(of_a, of_b, strict=True):
+        if b.shape[j] == 1:  # broadcast: the sum can be taken right away
+            a = a.sum(i, keepdim=True, dtype=a.dtype)
+        elif a.shape[i] == 1:
+            b = b.sum(j, keepdim=True, dtype=b.dtype)
+        elif a.shape[i] != b.shape[j]:
             raise RuntimeError(
-                f"tensordot: contracted dimensions need to match, but first has size {a.shape[left]} in dim {left} and "
-                f"second has size {b.shape[right]} in dim {right}"
+                f"tensordot: contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and "
+                f"second has size {b.shape[j]} in dim {j}"
             )
     rows = [axis for axis in range(a.dim()) if axis not in of_a]
     columns = [axis for axis in range(b.dim()) if axis not in of_b]
     inner = math.prod(a.shape[axis] for axis in of_a)
     row_sizes, column_sizes = [a.shape[axis] for axis in rows], [b.shape[axis] for axis in columns]
-    left_matrix = a.permute([*rows, *of_a]).reshape([math.prod(row_sizes), inner])
-    right_matrix = b.permute([*of_b, *columns]).reshape([inner, math.prod(column_sizes)])
-    return left_matrix.mm(right_matrix).reshape([*row_sizes, *column_sizes])
+    left, right = a.permute([*rows, *of_a]), b.permute([*of_b, *columns])
+    if not rows and not columns:
+        if left.is_contiguous() and right.is_contiguous():
+            return left.flatten().dot(right.flatten()).reshape([])
+        return (left.squeeze() * right.squeeze()).sum(dtype=left.dtype).reshape([])
+    left, right = left.reshape([math.prod(row_sizes), inner]), right.reshape([inner, math.prod(column_sizes)])
+    return left.mm(right).reshape([*row_sizes, *column_sizes])
+
+
+def _places(tensor: Tensor, axes: list[int]) -> list[int]:
+    rank = tensor.dim()
+    for axis in axes:
+        if not -rank <= axis < rank:
+            raise IndexError(
+                f"tensordot: Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {axis})"
+                if rank
+                else f"tensordot: Dimension specified as {axis} but tensor has no dimensions"
+            )
+    return [axis % rank for axis in axes]

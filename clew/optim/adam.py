@@ -9,6 +9,7 @@ import clew
 from clew import Tensor
 from clew._core import fused_adam
 
+from .adam_variants import recorded_adam
 from .optimizer import Optimizer, Params, evaluate, with_gradients
 from .options import check_betas, check_not_negative, check_variants
 
@@ -24,7 +25,8 @@ class Adam(Optimizer):
         weight_decay: a multiple of the parameter that is added to its gradient.
         amsgrad: use the largest squared mean so far (https://openreview.net/forum?id=ryQu7f-RZ).
         maximize: go up instead of down.
-        foreach, fused: taken for PyTorch's sake; every step is fused.
+        foreach, fused, capturable: taken for PyTorch's sake; every step is fused, unless
+        differentiable: record the step, so that derivatives go through it.
         decoupled_weight_decay: decay as `AdamW` does.
 
     The state of a parameter: "step" (a 0-dim tensor), "exp_avg", "exp_avg_sq" and, with `amsgrad`, "max_exp_avg_sq".
@@ -59,7 +61,7 @@ class Adam(Optimizer):
         check_not_negative("eps", eps)
         check_betas(betas)
         check_not_negative("weight_decay", weight_decay)
-        check_variants(foreach, fused, differentiable, capturable)
+        check_variants(foreach, fused, differentiable)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -87,6 +89,11 @@ class Adam(Optimizer):
     def _step_group(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
         amsgrad = group["amsgrad"]
         states = [self.state[parameter] or self._begin(parameter, amsgrad) for parameter in params]
+        if group["differentiable"]:
+            for parameter, grad, state in zip(params, grads, states, strict=True):
+                state["step"].add_(1)
+                recorded_adam(parameter, grad, state, group)
+            return
         beta1, beta2 = group["betas"]
         fused_adam(
             params,

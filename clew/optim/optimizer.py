@@ -104,7 +104,7 @@ class Optimizer:
         """Add a group: a dict with "params" and the options in which it differs from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        group = _with_listed_params(param_group)
+        group = _with_listed_params(param_group, bool(self.defaults.get("differentiable")))
         for name, value in self.defaults.items():
             if value is required and name not in group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
@@ -239,7 +239,7 @@ def _with_step_hooks(step: Callable[_P, _R]) -> Callable[_P, _R]:
     return hooked
 
 
-def _with_listed_params(param_group: dict[str, Any]) -> dict[str, Any]:
+def _with_listed_params(param_group: dict[str, Any], differentiable: bool) -> dict[str, Any]:
     """The group with its parameters as a checked list and, if they came with names, these."""
     params = param_group["params"]
     if isinstance(params, set):
@@ -255,6 +255,6 @@ def _with_listed_params(param_group: dict[str, Any]) -> dict[str, Any]:
     for parameter in group["params"]:
         if not isinstance(parameter, Tensor):
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
-        if not (parameter.is_leaf or parameter.retains_grad):
+        if not (parameter.is_leaf or parameter.retains_grad or differentiable):
             raise ValueError("can't optimize a non-leaf Tensor")
     return group

@@ -23,10 +23,15 @@ def check_betas(betas: tuple[Any, Any]) -> None:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
 
 
-def check_variants(foreach: bool | None, fused: bool | None, differentiable: bool, capturable: bool = False) -> None:
-    """Refuse what a fused step on the CPU cannot do. `foreach` and `fused` are hints: steps are always fused."""
+def check_share(name: str, value: float) -> None:
+    """Raise `ValueError` unless `value` is in [0, 1]."""
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"Invalid {name} value: {value}")
+
+
+def check_variants(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
+    """Refuse hints that contradict each other. `foreach`, `fused` and `capturable` change nothing here."""
     if foreach and fused:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    for name, value in [("differentiable", differentiable), ("capturable", capturable)]:
-        if value:
-            raise NotImplementedError(f"optimizer: {name}=True is not supported; leave it off")
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")

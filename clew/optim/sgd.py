@@ -9,6 +9,7 @@ import clew
 from clew import Tensor
 from clew._core import fused_sgd
 
+from .adam_variants import recorded_sgd
 from .optimizer import Optimizer, Params, evaluate, with_gradients
 from .options import check_not_negative, check_variants
 
@@ -25,7 +26,8 @@ class SGD(Optimizer):
         weight_decay: a multiple of the parameter that is added to its gradient.
         nesterov: step along `grad + momentum * v` instead (Sutskever et al., 2013).
         maximize: go up instead of down.
-        foreach, fused: taken for PyTorch's sake; every step is fused.
+        differentiable: record the step, so that derivatives go through it.
+        foreach, fused: taken for PyTorch's sake; every other step is fused.
 
     >>> import clew
     >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
@@ -75,7 +77,10 @@ class SGD(Optimizer):
         loss = None if closure is None else evaluate(closure)
         for group in self.param_groups:
             params, grads = with_gradients(group)
-            if group["momentum"] == 0:
+            if group["differentiable"]:
+                for parameter, grad in zip(params, grads, strict=True):
+                    recorded_sgd(parameter, grad, self.state[parameter] if group["momentum"] else {}, group)
+            elif group["momentum"] == 0:
                 _update(group, params, grads, None, False)
             else:
                 self._step_with_momentum(group, params, grads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from .. import _core
 from .._core import Tensor
 from .._numeric import promote_types
 
@@ -73,6 +75,34 @@ def assert_close(
     if difference is None:
         return
     raise AssertionError(difference if msg is None else msg(difference) if callable(msg) else msg)
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """The older `assert_close`, which turns what it is given into tensors and does not compare dtypes.
+
+    Raises:
+        AssertionError: they are not close.
+
+    >>> import warnings, clew
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     clew.testing.assert_allclose(clew.tensor([1.0]), [1.0])
+    """
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12; use `torch.testing.assert_close()` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    actual = actual if isinstance(actual, Tensor) else _core.tensor(actual)
+    expected = expected if isinstance(expected, Tensor) else _core.tensor(expected, dtype=actual.dtype)
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
 def _difference(actual: Any, expected: Any, rules: _Rules, where: str) -> str | None:

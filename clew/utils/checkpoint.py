@@ -11,6 +11,7 @@ import clew
 from clew import Tensor
 from clew.autograd import Function
 
+from .._unsupported import missing_from as _missing_from
 from .recompute import CheckpointError, Frame, as_it_was
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
@@ -179,6 +180,11 @@ def checkpoint_sequential(
         )
         use_reentrant = True
     functions = list(functions)
+    if not 1 <= segments <= len(functions):
+        raise ValueError(
+            f"checkpoint_sequential: expected between 1 and {len(functions)} segments, one for each function at most, "
+            f"got {segments}"
+        )
     size = len(functions) // segments
     for number in range(segments - 1):
         part = _chain(functions[number * size : (number + 1) * size])
@@ -193,3 +199,6 @@ def _chain(functions: Sequence[Callable[[Tensor], Tensor]]) -> Callable[[Tensor]
         return input
 
     return run
+
+
+__getattr__ = _missing_from(__name__)

@@ -49,7 +49,9 @@ void run_tensor_hooks(Node& node, std::span<Tensor> incoming) {
         const Tensor held(tensor);
         const Tensor before = grad_of(held);
         const Tensor& gradient = incoming[static_cast<std::size_t>(i)];
-        set_grad(held, before ? engine_ops.add(before, gradient) : engine_ops.clone(gradient));
+        // What is kept is row-major, and never what others hold.
+        const auto copy = gradient.contiguous() ? engine_ops.clone : engine_ops.contiguous;
+        set_grad(held, before ? engine_ops.add(before, gradient) : copy(gradient));
     }
 }
 
@@ -62,7 +64,7 @@ void run_pre_hooks(Node& node, std::span<Tensor> incoming) {
 void run_post_hooks(Node& node, std::span<Tensor> results, std::span<Tensor> incoming) {
     if (node.extras == nullptr) return;
     const auto hooks = node.extras->post_hooks;
-    for (const Hook& hook : hooks) hook_calls.post(hook.callable, results, incoming);
+    for (const Hook& hook : hooks) hook_calls.post(node, hook.callable, results, incoming);
 }
 
 }  // namespace clew

@@ -33,7 +33,7 @@ bool remove_hook(Node& node, std::uint64_t id);
 struct HookCalls {
     Tensor (*tensor)(const Handle& hook, const Tensor& gradient);
     void (*pre)(const Handle& hook, std::span<Tensor> incoming);
-    void (*post)(const Handle& hook, std::span<Tensor> results, std::span<Tensor> incoming);
+    void (*post)(Node& node, const Handle& hook, std::span<Tensor> results, std::span<Tensor> incoming);
     void (*accumulate)(const Handle& hook, const Tensor& leaf);
 };
 extern HookCalls hook_calls;

@@ -5,6 +5,7 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 
@@ -40,6 +41,8 @@ void refresh_view(const Tensor& view) {
     const std::uint32_t version = version_of(*view.get());
     if (view->history_version == version) return;
     const Tensor base(view->base.get());
+    if (!view->grad_fn && !base.requires_grad()) return;
+    check_view_kind(*view.get(), nullptr);
     const Edge edge = gradient_edge(base);
     if (!edge) return;
     const bool retains = view->has(TensorObject::kRetainsGrad);
@@ -58,8 +61,10 @@ void refresh_view(const Tensor& view) {
 
 }  // namespace
 
-const NodeKind accumulate_kind{
-    .name = "accumulate_grad", .node_name = "AccumulateGrad", .backward = accumulate_backward};
+const NodeKind accumulate_kind{.name = "accumulate_grad",
+                               .node_name = "AccumulateGrad",
+                               .full_name = "torch::autograd::AccumulateGrad",
+                               .backward = accumulate_backward};
 
 Node* accumulator_of(const Tensor& leaf) {
     Extras& extras = extras_of(*leaf.get());
@@ -95,7 +100,8 @@ void set_requires_grad(const Tensor& tensor, bool on) {
     if (on && tensor->has(TensorObject::kInference) && !mode(kInferenceMode))
         fail(ErrorKind::Runtime,
              "requires_grad: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
-    if (grad_fn_of(tensor)) {
+    // Whether it is a leaf as it stands: a view that may not be read since its base was written need not tell.
+    if (tensor->grad_fn) {
         if (!on)
             fail(ErrorKind::Runtime,
                  "requires_grad: you can only change requires_grad flags of leaf variables. If you want to use a "
@@ -111,6 +117,8 @@ void set_requires_grad(const Tensor& tensor, bool on) {
 void retain_grad(const Tensor& tensor) {
     if (!tensor.requires_grad())
         fail(ErrorKind::Runtime, "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
+    if (tensor->view_kind != ViewKind::Default && !tensor->grad_fn)
+        return;  // a leaf, and need not be brought up to date
     if (!grad_fn_of(tensor)) return;
     tensor->set(TensorObject::kRetainsGrad, true);
     extras_of(*tensor->grad_fn).retains_grad = true;
@@ -129,32 +137,35 @@ void set_history(const Tensor& tensor, const NodeRef& node, int output) {
 }
 
 bool is_unshared(const Tensor& t) {
-    return t->references == 1 && t->storage->references == 1 && t.contiguous() && !t->base && !t->storage->foreign &&
-           !t->grad_fn;
+    return t->references == 1 && t->storage->references == 1 && is_dense(t.layout()) && !t->base &&
+           !t->storage->foreign && !t->grad_fn;
 }
 
 namespace {
 
-bool lie_alike(const Tensor& a, const Tensor& b) {
-    return a.dtype() == b.dtype() &&
-           (a->layout == b->layout || (a.contiguous() && b.contiguous() && same_sizes(a.sizes(), b.sizes())));
-}
-
 // A view of all of a memory that nobody else sees (a rule's product, transposed) is as good as the product itself.
 bool is_sole_view(const Tensor& t) {
-    return t->base && t->references == 1 && t->base->references == 1 && t->storage->references == 2 && t.contiguous() &&
-           t->offset == 0 && !t->storage->foreign && !t->grad_fn && !t->base->grad_fn && !t->base->extras &&
-           t->storage->bytes == t.numel() * static_cast<std::int64_t>(item_size(t.dtype()));
+    return t->base && t->references == 1 && t->base->references == 1 && t->storage->references == 2 &&
+           is_dense(t.layout()) && t->offset == 0 && !t->storage->foreign && !t->grad_fn && !t->base->grad_fn &&
+           !t->base->extras && t->storage->bytes == t.numel() * static_cast<std::int64_t>(item_size(t.dtype()));
+}
+
+// The gradient of a dense leaf lies as the leaf does, axes of one element aside; that of any other leaf is contiguous.
+bool lies_as_leaf(const Tensor& gradient, const Tensor& leaf) {
+    if (!is_dense(leaf.layout())) return gradient.contiguous();
+    if (gradient->layout == leaf->layout) return true;
+    for (int axis = 0; axis < leaf.ndim(); ++axis)
+        if (leaf.size(axis) != 1 && gradient.stride(axis) != leaf.stride(axis)) return false;
+    return true;
 }
 
 // What `.grad` becomes when there was none: the gradient itself where nothing else holds it, else a copy.
 Tensor first_gradient(Tensor gradient, const Tensor& leaf) {
-    const bool same_layout = gradient->layout == leaf->layout || same_sizes(gradient.strides(), leaf.strides());
-    if (!grad_enabled() && same_layout) {
+    if (!grad_enabled() && lies_as_leaf(gradient, leaf)) {
         if (is_unshared(gradient)) return gradient;
         if (is_sole_view(gradient)) return alias(gradient, gradient.layout_ref(), 0);
     }
-    return engine_ops.clone(gradient);
+    return engine_ops.copy_for_leaf(gradient, leaf);
 }
 
 }  // namespace
@@ -162,9 +173,10 @@ Tensor first_gradient(Tensor gradient, const Tensor& leaf) {
 void add_gradient(Tensor& into, Tensor gradient) {
     if (!into) {
         into = std::move(gradient);
-    } else if (!grad_enabled() && is_unshared(into) && lie_alike(into, gradient)) {
+    } else if (!grad_enabled() && is_unshared(into) && into.dtype() == gradient.dtype() && lie_alike(into, gradient)) {
         engine_ops.add_in_place(into, gradient);
-    } else if (!grad_enabled() && is_unshared(gradient) && lie_alike(into, gradient)) {
+    } else if (!grad_enabled() && is_unshared(gradient) && into.dtype() == gradient.dtype() &&
+               lie_alike(into, gradient)) {
         engine_ops.add_in_place(gradient, into);
         into = std::move(gradient);
     } else {
@@ -175,6 +187,12 @@ void add_gradient(Tensor& into, Tensor gradient) {
 void accumulate(Node& accumulator, Tensor gradient) {
     if (!gradient || accumulator.outputs()[0].tensor == nullptr) return;
     const Tensor leaf(accumulator.outputs()[0].tensor);
+    if (!leaf->has(TensorObject::kRequiresGrad)) return;  // it no longer asks: requires_grad_(False), detach_()
+    if (gradient->layout != leaf->layout && !same_sizes(gradient.sizes(), leaf.sizes()))
+        fail(ErrorKind::Runtime,
+             "AccumulateGrad: expected a gradient of shape %s, which its leaf has since `.data` was replaced, got %s; "
+             "ask for it by autograd.grad, or run the forward again",
+             shape_text(leaf.sizes()).c_str(), shape_text(gradient.sizes()).c_str());
     const Tensor before = grad_of(leaf);
     if (!before) {
         Tensor kept = first_gradient(std::move(gradient), leaf);

@@ -21,7 +21,8 @@ void mark_tracked(TensorObject& tensor);
 
 Node* accumulator_of(const Tensor& leaf);
 const NodeRef& grad_fn_of(const Tensor& tensor);  // null for leaves; brings a view's history up to date
-// The node and index that the gradient of this tensor goes to; null if it needs none.
+// The node and index that the gradient of this tensor goes to; null if it needs none, or leads nowhere although it
+// requires grad (Note [Views that lead nowhere]).
 inline Edge gradient_edge(const Tensor& tensor) {
     if (tensor->base) grad_fn_of(tensor);
     if (Node* node = tensor->grad_fn.get()) return {node, tensor->output_index};
@@ -59,6 +60,7 @@ struct EngineOps {
     Tensor (*as_strided_scatter)(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset);
     Tensor (*zeros)(Sizes, DType);
     Tensor (*contiguous)(const Tensor&);
+    Tensor (*copy_for_leaf)(const Tensor& gradient, const Tensor& leaf);  // a copy that lies as the leaf's .grad is to
 };
 extern EngineOps engine_ops;
 

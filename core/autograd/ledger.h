@@ -34,14 +34,25 @@ struct Lost {
     static const Ref<Lost>& by_plain_backward();  // the gradient in .grad of a backward without create_graph: no site
 };
 
+// Note [One account of bytes]
+// Bytes are those of storages as requested of the allocator, and a storage counts once however many slots hold it: it
+// is saved when the first slot takes it, and let go when the last one does, by a backward or because its node died. So
+// what was saved is what was let go by either and what is held still. Of what was let go a part goes back to the
+// allocator there and then; the rest is dropped only: a tensor has the memory too. Memory of other libraries, of which
+// the allocator knows nothing, is not in the account.
+struct LetGo {
+    std::int64_t bytes = 0;
+    std::int64_t released = 0;  // of these, given back to the allocator
+};
+
 struct GraphCounters {
     std::int64_t nodes_built = 0;
     std::int64_t nodes_alive = 0;
     std::int64_t nodes_freed_by_backward = 0;  // what they saved was dropped by a backward
     std::int64_t nodes_freed_by_scope = 0;     // they died holding what they saved
     std::int64_t bytes_saved = 0;
-    std::int64_t bytes_freed_by_backward = 0;
-    std::int64_t bytes_freed_by_scope = 0;
+    LetGo by_backward;
+    LetGo by_scope;
     std::int64_t slots_alive = 0;
 };
 extern GraphCounters graph_counters;

@@ -41,7 +41,8 @@ NodeRef new_node(const NodeKind& kind, NodeShape shape) {
     auto* self = reinterpret_cast<Node*>(memory + kGcHead);
     self->references = 1;
     self->reserved = 0;
-    self->type = runtime.node_type;
+    if (kind.node_type == nullptr) kind.node_type = runtime.node_type_of(kind.node_name);
+    self->type = kind.node_type;
     construct_node(self, kind);
     self->edge_count = shape.edges;
     self->slot_count = shape.slots;

@@ -34,7 +34,10 @@ struct BackwardCall {
 // What all nodes of one operation share. ops/OpDef derives from it.
 struct NodeKind {
     const char* name = "";       // "mul"
-    const char* node_name = "";  // "MulBackward0"
+    const char* node_name = "";  // "MulBackward0": what the class of its nodes is called
+    const char* full_name = "";  // what Node.name() says: the same, or with a namespace before it
+    // The Python class of its nodes, made with the first of them (Runtime::node_type_of).
+    mutable void* node_type = nullptr;
     void (*backward)(BackwardCall&) = nullptr;
     std::uint32_t attribute_bytes = 0;  // a plain struct, copied as bytes
     bool elementwise = false;           // an element of a gradient depends on what lies at its place: Note [Strips]

@@ -45,6 +45,14 @@ void Run::seed_roots() {
         std::uint32_t found = find(edge.node);
         const std::uint32_t index = found ? found - 1 : visit(edge.node);
         Tensor gradient = request_.gradients[i] ? request_.gradients[i] : engine_ops.ones_like(root);
+        // The forward that the node stands for may have had another shape, if .data was replaced.
+        const Layout& layout = *edge.node->outputs()[edge.index].layout;
+        if (!edge.node->has(Node::kAccumulate) && !same_sizes(gradient.sizes(), layout.shape())) {
+            if (!can_expand(layout.shape(), gradient.sizes()))
+                fail(ErrorKind::Runtime, "invalid gradient at index %zu - got %s but expected shape compatible with %s",
+                     i, shape_text(gradient.sizes()).c_str(), shape_text(layout.shape()).c_str());
+            gradient = engine_ops.sum_to(gradient, layout.shape());
+        }
         add_gradient(entries_[index].output(edge.index), std::move(gradient));
     }
 }
@@ -73,6 +81,7 @@ void Run::discover() {
 void Run::add_captures() {
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
         const Edge edge = gradient_edge(request_.inputs[i]);
+        if (!edge) continue;  // Note [Views that lead nowhere]: no graph uses it
         kept_.emplace_back(edge.node);
         const std::uint32_t found = find(edge.node);
         if (!found) continue;
@@ -167,7 +176,8 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
     }
     bool any = false;
     for (const Tensor& gradient : incoming) any = any || gradient;
-    if (any && (needed || capture >= 0)) {
+    // The hooks of an only root see its gradient even if nothing that it leads to is asked for, as in PyTorch.
+    if (any && (needed || capture >= 0 || request_.roots.size() == 1)) {
         run_tensor_hooks(node, incoming);
         if (!request_.accumulate_inputs || !node.has(Node::kAccumulate))
             for (std::int32_t i = capture; i >= 0; i = captures_[static_cast<std::size_t>(i)].next) {

@@ -44,15 +44,21 @@ void hold(SavedSlot& slot, const Tensor& value) {
     slot.dtype = value->dtype;
     slot.wrapped_number = value->has(TensorObject::kWrappedNumber);
     slot.state = SlotState::Held;
-    ++storage.saved;
-    graph_counters.bytes_saved += storage.bytes;
+    if (storage.saved++ == 0 && !storage.foreign) graph_counters.bytes_saved += storage.bytes;
     ++graph_counters.slots_alive;
     if (value->has(TensorObject::kAliasCounter)) rest_of(slot).counter = value->extras->counter;
 }
 
-void unhold(SavedSlot& slot) {
+// Note [One account of bytes]
+void unhold(SavedSlot& slot, LetGo& account) {
     Storage* storage = slot.has_rest ? slot.rest->storage.get() : slot.storage;
-    if (--storage->saved == 0) forget_writes(*storage);
+    if (--storage->saved == 0) {
+        forget_writes(*storage);
+        if (!storage->foreign) {
+            account.bytes += storage->bytes;
+            if (storage->references == 1) account.released += storage->bytes;
+        }
+    }
     --graph_counters.slots_alive;
     if (slot.has_rest) {
         delete slot.rest;
@@ -88,8 +94,7 @@ void pack(Node& node, SavedSlot& slot, const Tensor& value) {
         packed = Handle::steal(alias(value, value->layout, value->offset).detach());
     const auto source = slot.source;
     SlotRest& rest = rest_of(slot);
-    --rest.storage->saved;
-    graph_counters.bytes_saved -= rest.storage->bytes;
+    if (--rest.storage->saved == 0 && !rest.storage->foreign) graph_counters.bytes_saved -= rest.storage->bytes;
     rest.storage = nullptr;
     rest.packed = std::move(packed);
     rest.unpack = std::move(unpack_hook);
@@ -280,11 +285,6 @@ std::uint32_t current_version(const SavedSlot& slot) {
     return storage ? storage->version : slot.version;
 }
 
-std::int64_t held_bytes(const SavedSlot& slot) {
-    const Storage* storage = slot.held_storage();
-    return storage ? storage->bytes : 0;
-}
-
 const char* slot_name(Node& node, const SavedSlot& slot) {
     if (slot.source == SlotSource::Input && node.kind->input_name) return node.kind->input_name(*node.kind, slot.index);
     if (slot.source == SlotSource::Output && node.kind->output_name)
@@ -328,8 +328,7 @@ Tensor unpack(Node& node, SavedSlot& slot) {
 
 void drop_slot(SavedSlot& slot) {
     if (slot.state == SlotState::Held) {
-        graph_counters.bytes_freed_by_scope += held_bytes(slot);
-        unhold(slot);
+        unhold(slot, graph_counters.by_scope);
     } else if (slot.state == SlotState::Packed) {
         --graph_counters.slots_alive;
         delete slot.rest;
@@ -342,18 +341,38 @@ void drop_slot(SavedSlot& slot) {
     slot.layout = nullptr;
 }
 
+namespace {
+
+void free_slot(SavedSlot& slot) {
+    auto& storage = *const_cast<Storage*>(slot.held_storage());
+    const bool is_last = storage.references == 1, foreign = storage.foreign;
+    // Foreign memory has no identity: its bytes are told of the last slot that had it.
+    const std::int64_t bytes = foreign && storage.saved > 1 ? 0 : storage.bytes;
+    const std::uint64_t identity = foreign ? 0 : is_last ? storage.identity : identity_of(storage);
+    const Fate fate = foreign             ? Fate::Foreign
+                      : is_last           ? Fate::Released
+                      : storage.saved > 1 ? Fate::Elsewhere
+                                          : Fate::Dropped;
+    unhold(slot, graph_counters.by_backward);
+    slot.freed_bytes = bytes;
+    slot.freed_identity = identity;
+    slot.fate = fate;
+}
+
+}  // namespace
+
 void release_saved(Node& node, const Ref<Release>& record) {
     bool any = false;
     for (int i = 0; i < node.slot_count; ++i) {
         SavedSlot& slot = node.slots()[i];
         if (slot.state == SlotState::Held) {
-            graph_counters.bytes_freed_by_backward += held_bytes(slot);
-            unhold(slot);
-            slot.storage = nullptr;
+            free_slot(slot);
         } else if (slot.state == SlotState::Packed) {
             --graph_counters.slots_alive;
             auto* rest = slot.rest;
-            slot.storage = nullptr;
+            slot.freed_bytes = 0;  // what a hook keeps instead is no storage of the graph's
+            slot.freed_identity = 0;
+            slot.fate = Fate::Foreign;
             slot.has_rest = false;
             slot.state = SlotState::Freed;
             delete rest;  // may run Python

@@ -8,6 +8,9 @@
 namespace clew {
 
 enum class SlotState : std::uint8_t { Empty, Held, Packed, Freed };
+// What became of the storage of a slot that was freed: back to the allocator with it; let go by the last slot that had
+// it, but something else has it; or other slots had it still. Foreign memory is not the allocator's.
+enum class Fate : std::uint8_t { Released, Dropped, Elsewhere, Foreign };
 enum class SlotSource : std::uint8_t { Input, Output, Other };
 
 // What few slots need: a packed value, another version counter, an edge that is neither an input's nor an output's.
@@ -25,18 +28,24 @@ struct SlotRest {
 // A slot holds storage, geometry, version and (through the node's own edges) history; never a Tensor object. So a saved
 // output makes no cycle, and the user's object dies when the user lets go of it. Unpacking gives that object while it
 // lives, else a new one on the same storage. "Freed" is a state: geometry stays, so that the ledger can still say what
-// was here.
+// was here, and what became of it: how many bytes the storage had, its fate, and, if somebody else had it too, its
+// identity (else 0), by which slots that shared it are told from others.
 struct SavedSlot {
     union {
         Storage* storage;
-        SlotRest* rest;  // if has_rest
+        SlotRest* rest;            // if has_rest
+        std::int64_t freed_bytes;  // if Freed
     };
     Layout* layout;
-    std::int64_t offset;
+    union {
+        std::int64_t offset;
+        std::uint64_t freed_identity;  // if Freed
+    };
     std::uint32_t version;
     DType dtype : 4;
     bool has_rest : 1;
     bool wrapped_number : 1;
+    Fate fate : 2;  // if Freed
     SlotState state;
     SlotSource source;
     std::uint8_t index;  // of the input or output
@@ -60,7 +69,6 @@ void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const 
 Tensor unpack(Node& node, SavedSlot& slot);
 const char* slot_name(Node& node, const SavedSlot& slot);
 std::uint32_t current_version(const SavedSlot& slot);
-std::int64_t held_bytes(const SavedSlot& slot);
 
 // Drops what the node saved, on behalf of the call that `record` describes.
 void release_saved(Node& node, const Ref<Release>& record);

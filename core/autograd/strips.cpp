@@ -10,6 +10,7 @@
 #include "core/autograd/run.h"
 #include "core/autograd/saved.h"
 #include "core/base/threads.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 
@@ -27,9 +28,9 @@ bool is_one_number(const Tensor& tensor) {
     return std::all_of(strides.begin(), strides.end(), [](std::int64_t stride) { return stride == 0; });
 }
 
-// `begin` elements from the start of something contiguous, or anywhere in something that is one number all over.
+// `begin` places from the start of something dense, or anywhere in something that is one number all over.
 Tensor part_of(const Tensor& tensor, const LayoutRef& layout, std::int64_t begin) {
-    if (tensor.contiguous()) return alias(tensor, layout, tensor->offset + begin);
+    if (is_dense(tensor.layout())) return alias(tensor, layout, tensor->offset + begin);
     const Dims none{0};
     return alias(tensor, Layout::make(layout->shape(), none), tensor->offset);
 }
@@ -72,13 +73,15 @@ Tensor Strip::of(const Tensor& tensor) const {
 
 bool can_be_cut(const Tensor& gradient) {
     return gradient.numel() * static_cast<std::int64_t>(item_size(gradient.dtype())) >= kWorthIt &&
-           (gradient.contiguous() || is_one_number(gradient));
+           (is_dense(gradient.layout()) || is_one_number(gradient));
 }
 
-bool fits_strips(Node& node, const Tensor& gradient) {
-    const auto like_it = [&](const Layout& layout) {
-        return layout.contiguous && same_sizes(layout.shape(), gradient.sizes());
-    };
+LayoutRef strip_order(Node& first, const Tensor& gradient) {
+    return is_dense(gradient.layout()) ? gradient.layout_ref() : LayoutRef(first.outputs()[0].layout);
+}
+
+bool fits_strips(Node& node, const Tensor& gradient, const Layout& order) {
+    const auto like_it = [&](const Layout& layout) { return is_dense(layout) && lie_alike(layout, order); };
     if (!node.kind->elementwise || node.edge_count > kMostInputs || node.extras || node.has(Node::kPython) ||
         node.output_count != 1 || node.output_dtypes()[0] != gradient.dtype() ||
         !same_sizes(node.outputs()[0].layout->shape(), gradient.sizes()))
@@ -97,15 +100,14 @@ bool fits_strips(Node& node, const Tensor& gradient) {
 }
 
 void run_strips(std::span<StripNode> nodes, std::span<StripExit> exits, Tensor gradient) {
+    const LayoutRef order = strip_order(*nodes[0].node, gradient);
     const std::int64_t count = gradient.numel();
     const std::int64_t length = strip_bytes() / static_cast<std::int64_t>(item_size(gradient.dtype()));
     for (StripExit& exit : exits) {
         const RuleGuard guard(*exit.from);
         // The first may be written over what arrived: a strip of that has been read when its place is written.
         const bool reuses = &exit == exits.data() && is_unshared(gradient);
-        const Layout& layout = *exit.child->outputs()[exit.output].layout;
-        exit.whole = reuses ? alias(gradient, gradient.layout_ref(), gradient->offset)
-                            : empty(Layout::make(layout.shape()), gradient.dtype());
+        exit.whole = reuses ? alias(gradient, gradient.layout_ref(), gradient->offset) : empty(order, gradient.dtype());
     }
     Strip strip{Layout::make(Dims{length}), 0, count};
     for (; strip.begin < count; strip.begin += length) {
@@ -123,13 +125,14 @@ void run_strips(std::span<StripNode> nodes, std::span<StripExit> exits, Tensor g
 std::vector<StripNode> Run::strip_nodes(std::uint32_t index) {
     constexpr std::size_t kMost = 64;
     const Tensor& gradient = entries_[index].gradient;
+    const LayoutRef order = strip_order(*entries_[index].node, gradient);
     std::vector<StripNode> nodes;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> reached;  // entries, and how many gradients come from the run
     const std::uint64_t after = ready_.empty() ? 0 : entries_[ready_.front()].node->sequence;
     const auto joins = [&](std::uint32_t i, std::uint32_t count) {
         const Entry& entry = entries_[i];
         return entry.waiting == count && entry.needed && entry.capture < 0 && !entry.gradient && !entry.others &&
-               entry.node->sequence > after && fits_strips(*entry.node, gradient);
+               entry.node->sequence > after && fits_strips(*entry.node, gradient, *order);
     };
     while (nodes.size() < kMost) {
         Node& node = *entries_[index].node;
@@ -158,7 +161,8 @@ std::vector<StripNode> Run::strip_nodes(std::uint32_t index) {
 bool Run::evaluate_in_strips(std::uint32_t index) {
     Entry& entry = entries_[index];
     if (grad_enabled() || mode(kAnomaly) || !entry.gradient || !entry.needed || entry.capture >= 0 ||
-        !can_be_cut(entry.gradient) || !fits_strips(*entry.node, entry.gradient))
+        !can_be_cut(entry.gradient) ||
+        !fits_strips(*entry.node, entry.gradient, *strip_order(*entry.node, entry.gradient)))
         return false;
     std::vector<StripNode> nodes = strip_nodes(index);
     if (nodes.size() < 2) return false;

@@ -2,10 +2,11 @@
 //
 // Note [Strips]
 // The gradient of a large tensor that passes through ten elementwise operations would go through memory ten times. Each
-// rule of such a run reads and writes elements that lie at the same place, so the engine lets all of them work on one
-// strip of elements, then on the next: what they pass to each other stays in the caches, and no gradient between them
-// is ever whole. The rules are the same and see strips as they would see small tensors: unpacking what was saved gives
-// the strip's part of it. So do the results: an element's bits do not depend on where it lies.
+// rule of such a run reads and writes elements that lie at the same place (whatever the order of the axes, if it is the
+// same for all), so the engine lets all of them work on one strip of elements, then on the next: what they pass to each
+// other stays in the caches, and no gradient between them is ever whole. The rules are the same and see strips as they
+// would see small tensors: unpacking what was saved gives the strip's part of it. So do the results: an element's bits
+// do not depend on where it lies.
 //
 // Only nodes that nobody watches take part: no hooks, no captured or retained gradients, no create_graph.
 #pragma once
@@ -46,8 +47,10 @@ struct StripNode {
 
 // Whether a gradient is large enough to be cut, and lies so that it can be.
 bool can_be_cut(const Tensor& gradient);
+// How all that is cut lies: as the gradient does, or, if that is one number all over, as what the first node made.
+LayoutRef strip_order(Node& first, const Tensor& gradient);
 // Whether a node may take part in a run over gradients like this one; its entry in the engine is not asked.
-bool fits_strips(Node& node, const Tensor& gradient);
+bool fits_strips(Node& node, const Tensor& gradient, const Layout& order);
 
 // Runs all nodes, in the order in which they are given; `gradient` arrives at the first. Fills `exits[i].whole`.
 void run_strips(std::span<StripNode> nodes, std::span<StripExit> exits, Tensor gradient);

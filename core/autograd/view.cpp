@@ -49,8 +49,30 @@ void announce_write(const Tensor& self) {
     if (mode(kWatchWrites)) saved_hooks.before_write(self);
 }
 
-void check_in_place(const Tensor& self, const char* op, bool records) {
-    check_no_overlap(self, op);
+void check_view_kind(const TensorObject& view, const char* op) {
+    if (view.view_kind == ViewKind::Default) return;
+    const std::string who = op ? format("%s: ", op) : std::string();
+    const char* what =
+        op ? "is being modified inplace" : "its base or another view of its base has been modified inplace";
+    if (view.view_kind == ViewKind::NoGrad)
+        fail(ErrorKind::Runtime,
+             "%sA view was created in no_grad mode and %s%s. What its history should be is ambiguous. To do: make the "
+             "view and write both inside no_grad, or both outside%s",
+             who.c_str(), what, op ? " with grad mode enabled" : "",
+             op ? "" : ", or make the view again after the write");
+    const char* why = view.view_kind == ViewKind::MultiOutput
+                          ? "This view is the output of a function that returns multiple views. Such functions do not "
+                            "allow the output views to be modified inplace"
+                          : "This view was created inside a custom Function (or because an input was returned as-is), "
+                            "whose backward would be overridden. Clone the output of the custom Function";
+    fail(ErrorKind::Runtime,
+         "%sOutput %d of %s is a view and %s. %s. You should replace the inplace operation by an out-of-place one%s",
+         who.c_str(), static_cast<int>(view.output_index), view.grad_fn ? view.grad_fn->kind->node_name : "a view",
+         what, why, op ? "" : ", or make the view again after the write");
+}
+
+void check_in_place(const Tensor& self, const char* op, bool records, bool writes_memory) {
+    if (writes_memory) check_no_overlap(self, op);
     announce_write(self);
     if (self->has(TensorObject::kInference) && !mode(kInferenceMode))
         fail(ErrorKind::Runtime,
@@ -61,25 +83,8 @@ void check_in_place(const Tensor& self, const char* op, bool records) {
     if (!grad_enabled()) return;
     const bool wants = self.requires_grad();
     if (self->base && (wants || records)) {
-        if (self->view_kind != ViewKind::Default) {
-            if (self->view_kind == ViewKind::NoGrad)
-                fail(ErrorKind::Runtime,
-                     "%s: A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-                     "Write to it under "
-                     "no_grad, or make the view with gradients enabled.",
-                     op);
-            const char* why =
-                self->view_kind == ViewKind::MultiOutput
-                    ? "is a view and is being modified inplace. This view is the output of a function that returns "
-                      "multiple views. Such functions do not allow the output views to be modified inplace"
-                    : "was created inside a custom Function (or because an input was returned as-is) and is being "
-                      "modified inplace. Clone the output of the custom Function";
-            fail(ErrorKind::Runtime,
-                 "%s: Output %d of %s %s. You should replace the inplace operation by an out-of-place one.", op,
-                 static_cast<int>(self->output_index), self->grad_fn ? self->grad_fn->kind->node_name : "a view", why);
-        }
-        const Tensor base(self->base.get());
-        if (!base->grad_fn && base->has(TensorObject::kRequiresGrad))
+        check_view_kind(*self.get(), op);
+        if (wants && !self->base->grad_fn)
             fail(ErrorKind::Runtime,
                  "%s: a view of a leaf Variable that requires grad is being used in an in-place operation. Expected a "
                  "leaf that does not "
@@ -149,7 +154,10 @@ void copy_slices_backward(BackwardCall& call) {
 
 }  // namespace
 
-const NodeKind copy_slices_kind{.name = "copy_slices", .node_name = "CopySlices", .backward = copy_slices_backward};
+const NodeKind copy_slices_kind{.name = "copy_slices",
+                                .node_name = "CopySlices",
+                                .full_name = "torch::autograd::CopySlices",
+                                .backward = copy_slices_backward};
 
 void rebase_history(const Tensor& self, const NodeRef& node) {
     if (!self->base) {

@@ -5,7 +5,14 @@
 // history is a CopySlices node, which sends the gradient of the written part through the in-place operation's own node
 // and the rest on to the old history. Other views of the base then look stale: each keeps the version at which its
 // grad_fn was made, and when it is next asked for its history and the version has moved on, a new AsStridedBackward0
-// from the base's history is made.
+// from the base's history is made. Views whose kind forbids writing through them (made under no_grad, one of several of
+// split, returned by a custom Function) can't be given one: they refuse to be written, and to be read once their base
+// was.
+//
+// Note [Views that lead nowhere]
+// A view made under no_grad, or before its base had a history, requires grad because its base does, but has no history
+// of its own: its gradient edge is null. Operations on it are recorded, and what its gradient alone would read is not
+// kept.
 #pragma once
 #include "core/autograd/leaf.h"
 
@@ -20,8 +27,10 @@ void own_version(const Tensor& result, std::uint32_t value);
 
 // Call it before memory is written where check_in_place is not called.
 void announce_write(const Tensor& self);
+// Fails where a view's kind forbids what happened: `op` is about to write to it, or (null) its base was written before.
+void check_view_kind(const TensorObject& view, const char* op);
 // Fails if an in-place write to `self` would be an error, before anything is changed.
-void check_in_place(const Tensor& self, const char* op, bool records);
+void check_in_place(const Tensor& self, const char* op, bool records, bool writes_memory = true);
 // Counts a write and notes it on the storage. Call it for every in-place write, after the data have changed.
 void bump_version(const Tensor& self, const char* op);
 // Makes `node` the new history of `self` after an in-place operation.

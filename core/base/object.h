@@ -23,9 +23,9 @@ struct Site {
 // Set once by bind/ when the module is loaded.
 struct Runtime {
     void* tensor_type = nullptr;
-    void* node_type = nullptr;
-    void (*dealloc)(Object*) = nullptr;  // the count reached zero
-    void (*retain)(void*) = nullptr;     // any Python object
+    void* (*node_type_of)(const char* name) = nullptr;  // the Python class of the nodes of that name; lives for ever
+    void (*dealloc)(Object*) = nullptr;                 // the count reached zero
+    void (*retain)(void*) = nullptr;                    // any Python object
     void (*release)(void*) = nullptr;
     Site (*current_site)() = nullptr;       // the user's innermost line; returns an owned code
     void (*track)(Object*) = nullptr;       // shows the object to the garbage collector (idempotent)

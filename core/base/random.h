@@ -8,7 +8,7 @@ namespace clew {
 
 class Generator {
 public:
-    static constexpr std::uint64_t kDefaultSeed = 67280421310721;  // PyTorch's, for those who never seed
+    static constexpr std::uint64_t kDefaultSeed = 67280421310721;  // PyTorch's, of a generator of one's own
 
     explicit Generator(std::uint64_t seed = kDefaultSeed) { this->seed(seed); }
 

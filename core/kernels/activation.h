@@ -11,9 +11,14 @@ struct ActivationTable {
     Loop gelu[kDTypes];       // x * (1 + erf(x / sqrt(2))) / 2
     Loop gelu_tanh[kDTypes];  // the approximation by tanh
     Loop logsigmoid[kDTypes];
+    Loop mish[kDTypes];             // x * tanh(softplus(x))
     ParamLoop softplus[kDTypes];    // params: beta, threshold (x itself where beta * x is above it)
-    ParamLoop elu[kDTypes];         // params: alpha, scale
-    ParamLoop leaky_relu[kDTypes];  // params: slope; relu6 and hardtanh are clamp
+    ParamLoop elu[kDTypes];         // params: alpha, scale, input_scale
+    ParamLoop leaky_relu[kDTypes];  // params: slope; hardtanh is clamp
+    Loop hardsigmoid[kDTypes];
+    Loop hardswish[kDTypes];
+    ParamLoop huber[kDTypes];      // params: delta
+    ParamLoop smooth_l1[kDTypes];  // params: beta
 
     Loop sigmoid_backward[kDTypes];
     Loop tanh_backward[kDTypes];
@@ -21,9 +26,13 @@ struct ActivationTable {
     Loop gelu_backward[kDTypes];
     Loop gelu_tanh_backward[kDTypes];
     Loop logsigmoid_backward[kDTypes];
+    Loop mish_backward[kDTypes];
     ParamLoop softplus_backward[kDTypes];
     ParamLoop elu_backward[kDTypes];
     ParamLoop leaky_relu_backward[kDTypes];
+    ParamLoop hardtanh_backward[kDTypes];  // params: low, high; zero on the limits and beyond; NaN for NaN
+    Loop hardsigmoid_backward[kDTypes];
+    Loop hardswish_backward[kDTypes];
     ParamLoop threshold_backward[kDTypes];  // params: threshold; zero where saved <= threshold (relu: 0)
 };
 

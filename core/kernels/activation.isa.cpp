@@ -57,6 +57,9 @@ CLEW_INLINE double normal_density(double x) { return kDensity * math::exp(-0.5 *
 CLEW_OPERATION(Silu, x* math::sigmoid(x));
 CLEW_OPERATION(GeluTanh, T(0.5) * x * (T(1) + math::tanh(T(kRootTwoOverPi) * (x + T(kCubic) * x * x * x))));
 CLEW_OPERATION(LogSigmoid, -math::softplus(-x));
+CLEW_OPERATION(Hardsigmoid, (x <= T(-3) ? T(0) : x >= T(3) ? T(6) : x + T(3)) / T(6));
+CLEW_OPERATION(Hardswish, x*((x <= T(-3) ? T(0) : x >= T(3) ? T(6) : x + T(3)) / T(6)));
+CLEW_OPERATION(Mish, x* math::tanh(math::softplus(x)));
 #undef CLEW_OPERATION
 struct Gelu {
     template <class T>
@@ -95,12 +98,19 @@ CLEW_OPERATION(GeluTanhBackward, const T t = math::tanh(T(kRootTwoOverPi) * (x +
                const T slope = T(kRootTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
                return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * slope));
 CLEW_OPERATION(LogSigmoidBackward, return g * math::sigmoid(-x));
+// A corner belongs to the piece on its outer side.
+CLEW_OPERATION(HardsigmoidBackward, return x > T(-3) && x < T(3) ? g / T(6) : x == x ? T(0) : x);
+CLEW_OPERATION(HardswishBackward, const T between = g * (x / T(3) + T(0.5)); return x <= T(-3)  ? T(0)
+                                                                                    : x >= T(3) ? g
+                                                                                                : between);
+CLEW_OPERATION(MishBackward, const T t = math::tanh(math::softplus(x));
+               return g * (t + x * math::sigmoid(x) * (T(1) - t * t)));
 #undef CLEW_OPERATION
 
 template <class T>
 struct Softplus {
     T beta, threshold;
-    CLEW_INLINE explicit Softplus(const double* params) : beta(T(params[0])), threshold(T(params[1])) {}
+    CLEW_INLINE explicit Softplus(const Number* params) : beta(T(params[0].real)), threshold(T(params[1].real)) {}
     CLEW_INLINE T operator()(T x) const {
         const T scaled = x * beta;
         const T y = math::softplus(scaled) / beta;
@@ -110,7 +120,8 @@ struct Softplus {
 template <class T>
 struct SoftplusBackward {
     T beta, threshold;
-    CLEW_INLINE explicit SoftplusBackward(const double* params) : beta(T(params[0])), threshold(T(params[1])) {}
+    CLEW_INLINE explicit SoftplusBackward(const Number* params)
+        : beta(T(params[0].real)), threshold(T(params[1].real)) {}
     CLEW_INLINE T operator()(T g, T x) const {
         const T scaled = x * beta;
         const T y = g * math::sigmoid(scaled);
@@ -119,38 +130,66 @@ struct SoftplusBackward {
 };
 template <class T>
 struct Elu {
-    T negative, scale;
-    CLEW_INLINE explicit Elu(const double* params) : negative(T(params[0] * params[1])), scale(T(params[1])) {}
+    T negative, scale, input_scale;
+    CLEW_INLINE explicit Elu(const Number* params)
+        : negative(T(params[0].real * params[1].real)), scale(T(params[1].real)), input_scale(T(params[2].real)) {}
     CLEW_INLINE T operator()(T x) const {
-        const T below = negative * math::expm1(x);
+        const T below = negative * math::expm1(x * input_scale);
         return x > T(0) ? scale * x : below;
     }
 };
 template <class T>
 struct EluBackward {
-    T negative, scale;
-    CLEW_INLINE explicit EluBackward(const double* params) : negative(T(params[0] * params[1])), scale(T(params[1])) {}
+    T slope_at_zero, scale, input_scale;
+    CLEW_INLINE explicit EluBackward(const Number* params)
+        : slope_at_zero(T(params[0].real * params[1].real * params[2].real)),
+          scale(T(params[1].real)),
+          input_scale(T(params[2].real)) {}
     CLEW_INLINE T operator()(T g, T x) const {
-        const T below = g * (negative * math::exp(x));
+        const T below = g * (slope_at_zero * math::exp(x * input_scale));
         return x > T(0) ? g * scale : below;
     }
 };
 template <class T>
 struct LeakyRelu {
     T slope;
-    CLEW_INLINE explicit LeakyRelu(const double* params) : slope(T(params[0])) {}
+    CLEW_INLINE explicit LeakyRelu(const Number* params) : slope(T(params[0].real)) {}
     CLEW_INLINE T operator()(T x) const { return x * (x > T(0) ? T(1) : slope); }
 };
 template <class T>
 struct LeakyReluBackward {
     T slope;
-    CLEW_INLINE explicit LeakyReluBackward(const double* params) : slope(T(params[0])) {}
+    CLEW_INLINE explicit LeakyReluBackward(const Number* params) : slope(T(params[0].real)) {}
     CLEW_INLINE T operator()(T g, T x) const { return g * (x > T(0) ? T(1) : slope); }
+};
+template <class T>
+struct Huber {
+    T delta;
+    CLEW_INLINE explicit Huber(const Number* params) : delta(T(params[0].real)) {}
+    CLEW_INLINE T operator()(T x) const {
+        const T size = math::magnitude(x);
+        return size < delta ? T(0.5) * size * size : delta * (size - T(0.5) * delta);
+    }
+};
+template <class T>
+struct SmoothL1 {
+    T beta;
+    CLEW_INLINE explicit SmoothL1(const Number* params) : beta(T(params[0].real)) {}
+    CLEW_INLINE T operator()(T x) const {
+        const T size = math::magnitude(x);
+        return size < beta ? T(0.5) * size * size / beta : size - T(0.5) * beta;
+    }
+};
+template <class T>
+struct HardtanhBackward {
+    T low, high;
+    CLEW_INLINE explicit HardtanhBackward(const Number* params) : low(T(params[0].real)), high(T(params[1].real)) {}
+    CLEW_INLINE T operator()(T g, T x) const { return x > low && x < high ? g : x == x ? T(0) : x; }
 };
 template <class T>
 struct ThresholdBackward {
     T threshold;
-    CLEW_INLINE explicit ThresholdBackward(const double* params) : threshold(T(params[0])) {}
+    CLEW_INLINE explicit ThresholdBackward(const Number* params) : threshold(T(params[0].real)) {}
     CLEW_INLINE T operator()(T g, T x) const { return x <= threshold ? T(0) : g; }
 };
 
@@ -162,18 +201,27 @@ CLEW_EXPORT_TABLE(ActivationTable, activation,
                       .gelu = CLEW_FLOATING(vector_loop, Gelu),
                       .gelu_tanh = CLEW_FLOATING(math_loop, GeluTanh),
                       .logsigmoid = CLEW_FLOATING(math_loop, LogSigmoid),
+                      .mish = CLEW_FLOATING(math_loop, Mish),
                       .softplus = CLEW_FLOATING(unary_param_loop, Softplus),
                       .elu = CLEW_FLOATING(unary_param_loop, Elu),
                       .leaky_relu = CLEW_FLOATING(unary_param_loop, LeakyRelu),
+                      .hardsigmoid = CLEW_FLOATING(math_loop, Hardsigmoid),
+                      .hardswish = CLEW_FLOATING(math_loop, Hardswish),
+                      .huber = CLEW_FLOATING(unary_param_loop, Huber),
+                      .smooth_l1 = CLEW_FLOATING(unary_param_loop, SmoothL1),
                       .sigmoid_backward = CLEW_FLOATING(binary_math_loop, SigmoidBackward),
                       .tanh_backward = CLEW_FLOATING(binary_math_loop, TanhBackward),
                       .silu_backward = CLEW_FLOATING(binary_math_loop, SiluBackward),
                       .gelu_backward = CLEW_FLOATING(binary_math_loop, GeluBackward),
                       .gelu_tanh_backward = CLEW_FLOATING(binary_math_loop, GeluTanhBackward),
                       .logsigmoid_backward = CLEW_FLOATING(binary_math_loop, LogSigmoidBackward),
+                      .mish_backward = CLEW_FLOATING(binary_math_loop, MishBackward),
                       .softplus_backward = CLEW_FLOATING(binary_param_loop, SoftplusBackward),
                       .elu_backward = CLEW_FLOATING(binary_param_loop, EluBackward),
                       .leaky_relu_backward = CLEW_FLOATING(binary_param_loop, LeakyReluBackward),
+                      .hardtanh_backward = CLEW_FLOATING(binary_param_loop, HardtanhBackward),
+                      .hardsigmoid_backward = CLEW_FLOATING(binary_math_loop, HardsigmoidBackward),
+                      .hardswish_backward = CLEW_FLOATING(binary_math_loop, HardswishBackward),
                       .threshold_backward = CLEW_FLOATING(binary_param_loop, ThresholdBackward),
                   });
 

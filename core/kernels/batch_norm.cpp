@@ -1,6 +1,7 @@
 #include "core/kernels/batch_norm.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/threads.h"
 #include "core/kernels/batch_norm_loops.h"
@@ -42,6 +43,15 @@ void batch_moments(const BatchNorm& s, double* mean, double* squares, const void
     const int type = static_cast<int>(s.dtype);
     const At at(s);
     const double count = static_cast<double>(s.batch * s.inner);
+    // Squares out of float32's range, which sums of a few elements are made in.
+    const auto widen = [&](Index c) {
+        if (std::isfinite(squares[c]) || s.dtype != DType::Float32) return;
+        squares[c] = 0;
+        for (Index n = 0; n < s.batch; ++n) {
+            const float* from = reinterpret_cast<const float*>(at(bytes(x), n, c));
+            for (Index i = 0; i < s.inner; ++i) squares[c] += (from[i] - mean[c]) * (from[i] - mean[c]);
+        }
+    };
     for_channels(s, [&](Index begin, Index end) {
         std::fill(mean + begin, mean + end, 0.0);
         std::fill(squares + begin, squares + end, 0.0);
@@ -50,12 +60,14 @@ void batch_moments(const BatchNorm& s, double* mean, double* squares, const void
             for (Index c = begin; c < end; ++c) mean[c] /= count;
             for (Index n = 0; n < s.batch; ++n)
                 loops.add_squares_row[type](squares + begin, at(bytes(x), n, begin), end - begin, mean + begin);
+            for (Index c = begin; c < end; ++c) widen(c);
             return;
         }
         for (Index c = begin; c < end; ++c) {
             for (Index n = 0; n < s.batch; ++n) mean[c] += loops.sum[type](at(bytes(x), n, c), s.inner);
             mean[c] /= count;
             for (Index n = 0; n < s.batch; ++n) squares[c] += loops.squares[type](at(bytes(x), n, c), s.inner, mean[c]);
+            widen(c);
         }
     });
 }

@@ -20,6 +20,7 @@ void with_floating(DType dtype, const Body& body) {
 template <class T>
 void gather(const Conv& c, const Sides<T>& s) {
     if (c.batch == 0 || product(s.result_size) == 0) return;
+    if (is_scattered(c)) return scattered(c, s);
     if (suits_depthwise(c)) return depthwise(c, s);
     if (!suits_winograd(c)) return direct(c, s, nullptr);
     std::vector<std::uint8_t> again(static_cast<std::size_t>(c.batch));
@@ -45,6 +46,7 @@ void conv_weight_gradient(const Conv& shape, void* weight, const void* grad_out,
             return;
         }
         const T *g = static_cast<const T*>(grad_out), *x = static_cast<const T*>(in);
+        if (is_scattered(shape)) return scattered_weight_gradient(shape, to, g, x);
         if (suits_depthwise(shape)) return depthwise_weight_gradient(shape, to, g, x);
         if (suits_winograd(shape) && winograd_weight_gradient(shape, to, g, x)) return;
         direct_weight_gradient(shape, to, g, x);

@@ -194,6 +194,13 @@ void winograd(const Conv& c, const Sides<T>& s, std::uint8_t* not_finite);  // b
 template <class T>
 bool winograd_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in);  // false: do it again
 
+// conv_scattered.cpp
+bool is_scattered(const Conv& c);
+template <class T>
+void scattered(const Conv& c, const Sides<T>& s);
+template <class T>
+void scattered_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in);
+
 // The images are cut into so many groups, each with a sum of its own.
 inline Index image_groups(const Conv& c, Index bytes_of_sum) {
     const Index most = std::clamp<Index>((Index{8} << 20) / (bytes_of_sum + 1), 1, 8);

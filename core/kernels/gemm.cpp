@@ -212,7 +212,7 @@ void products(Products<T> p) {
 }
 
 template <class T>
-Products<T> products_of(const View& out, const View& a, const View& b, double alpha, double beta) {
+Products<T> products_of(const View& out, const View& a, const View& b, Number alpha, Number beta) {
     const auto batch_of = [](const View& view) {
         const Index* strides = view.strides + (view.ndim - 2);
         return Batch<T>{{static_cast<T*>(view.data), strides[0], strides[1]}, view.ndim == 3 ? view.strides[0] : 0};
@@ -229,13 +229,13 @@ Products<T> products_of(const View& out, const View& a, const View& b, double al
             input_of(a),
             input_of(b),
             batch_of(out),
-            static_cast<T>(alpha),
-            static_cast<T>(beta)};
+            static_cast<T>(alpha.real),
+            static_cast<T>(beta.real)};
 }
 
 }  // namespace
 
-void bgemm(const View& out, const View& a, const View& b, double alpha, double beta) {
+void bgemm(const View& out, const View& a, const View& b, Number alpha, Number beta) {
     for (int axis = 0; axis < out.ndim; ++axis)
         if (out.sizes[axis] == 0) return;
     if (out.dtype == DType::Float32)
@@ -243,9 +243,9 @@ void bgemm(const View& out, const View& a, const View& b, double alpha, double b
     else if (out.dtype == DType::Float64)
         products(products_of<double>(out, a, b, alpha, beta));
     else
-        integer_gemm(out, a, b, alpha, beta);
+        integer_gemm(out, a, b, alpha.integer, beta.integer);
 }
 
-void gemm(const View& out, const View& a, const View& b, double alpha, double beta) { bgemm(out, a, b, alpha, beta); }
+void gemm(const View& out, const View& a, const View& b, Number alpha, Number beta) { bgemm(out, a, b, alpha, beta); }
 
 }  // namespace clew::kernels

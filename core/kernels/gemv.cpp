@@ -53,7 +53,7 @@ void integer_dot(const View& out, const View& a, const View& b) {
 
 }  // namespace
 
-void gemv(const View& out, const View& a, const View& x, double alpha, double beta) {
+void gemv(const View& out, const View& a, const View& x, Number alpha, Number beta) {
     const Index m = a.sizes[0], k = a.sizes[1];
     const Index out_sizes[] = {m, 1}, out_strides[] = {out.strides[0], 1};
     const Index x_sizes[] = {k, 1}, x_strides[] = {x.strides[0], 1};

@@ -29,11 +29,11 @@ void product(Index row, const View& out, const View& a, const View& b, T alpha, 
 }
 
 template <class T>
-void products(const View& out, const View& a, const View& b, double alpha, double beta) {
+void products(const View& out, const View& a, const View& b, Index alpha, Index beta) {
     const int batched = out.ndim - 2;
     const Index rows = (batched ? out.sizes[0] : 1) * out.sizes[batched];
     const Index work = out.sizes[batched + 1] * a.sizes[batched + 1];
-    const T scale = static_cast<T>(static_cast<Index>(alpha)), keep = static_cast<T>(static_cast<Index>(beta));
+    const T scale = static_cast<T>(alpha), keep = static_cast<T>(beta);
     parallel_for(rows, 1 + (1 << 16) / (work + 1), [&](Index begin, Index end) {
         for (Index row = begin; row < end; ++row) product<T>(row, out, a, b, scale, keep);
     });
@@ -41,7 +41,7 @@ void products(const View& out, const View& a, const View& b, double alpha, doubl
 
 }  // namespace
 
-void integer_gemm(const View& out, const View& a, const View& b, double alpha, double beta) {
+void integer_gemm(const View& out, const View& a, const View& b, Index alpha, Index beta) {
     switch (out.dtype) {
         case DType::UInt8:
             return products<std::uint8_t>(out, a, b, alpha, beta);

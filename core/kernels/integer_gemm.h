@@ -4,6 +4,6 @@
 
 namespace clew::kernels {
 
-void integer_gemm(const View& out, const View& a, const View& b, double alpha, double beta);
+void integer_gemm(const View& out, const View& a, const View& b, std::int64_t alpha, std::int64_t beta);
 
 }  // namespace clew::kernels

@@ -122,7 +122,7 @@ std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs
 
 void elementwise(Loop loop, const View& out, std::span<const View> inputs) { iterate(out, inputs, loop); }
 
-void elementwise(ParamLoop loop, const double* params, const View& out, std::span<const View> inputs) {
+void elementwise(ParamLoop loop, const Number* params, const View& out, std::span<const View> inputs) {
     iterate(out, inputs, [loop, params](char* const* data, const std::int64_t* strides, std::int64_t count) {
         loop(data, strides, count, params);
     });

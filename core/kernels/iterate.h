@@ -13,12 +13,12 @@ inline constexpr int kMaxInputs = 5;
 // Calls `loop` on all elements of `out` and of the inputs, which have the sizes of `out` (stride 0 along broadcast
 // axes). An input may be `out` itself, element for element; other overlaps are for the caller to avoid.
 void elementwise(Loop loop, const View& out, std::span<const View> inputs);
-void elementwise(ParamLoop loop, const double* params, const View& out, std::span<const View> inputs);
+void elementwise(ParamLoop loop, const Number* params, const View& out, std::span<const View> inputs);
 
 inline void elementwise(Loop loop, const View& out, std::initializer_list<View> inputs) {
     elementwise(loop, out, std::span<const View>(inputs.begin(), inputs.size()));
 }
-inline void elementwise(ParamLoop loop, const double* params, const View& out, std::initializer_list<View> inputs) {
+inline void elementwise(ParamLoop loop, const Number* params, const View& out, std::initializer_list<View> inputs) {
     elementwise(loop, params, out, std::span<const View>(inputs.begin(), inputs.size()));
 }
 

@@ -124,7 +124,7 @@ void scatter(char* out, int64_t stride, const T* in, int64_t count) {
 // Runs `block(out, inputs, count, params)`, whose count is a multiple of kPadding, over any strides.
 template <class T, int kInputs, class Block>
 CLEW_INLINE void in_blocks(Block block, char* const* data, const int64_t* strides, int64_t count,
-                           const double* params) {
+                           const Number* params) {
     bool contiguous = true;
     for (int k = 0; k <= kInputs; ++k) contiguous &= strides[k] == sizeof(T);
     const int64_t whole = contiguous ? count & -kPadding : 0;
@@ -149,7 +149,7 @@ CLEW_INLINE void in_blocks(Block block, char* const* data, const int64_t* stride
 }
 
 template <class Op, class T>
-void unary_block(T* out, const T* const* inputs, int64_t count, const double*) {
+void unary_block(T* out, const T* const* inputs, int64_t count, const Number*) {
     const T* in = inputs[0];
     count &= -kPadding;
     CLEW_VECTORISE
@@ -161,7 +161,7 @@ void math_loop(char* const* data, const int64_t* strides, int64_t count) {
 }
 
 template <class Op, class T>
-void binary_block(T* out, const T* const* inputs, int64_t count, const double*) {
+void binary_block(T* out, const T* const* inputs, int64_t count, const Number*) {
     const T *a = inputs[0], *b = inputs[1];
     count &= -kPadding;
     CLEW_VECTORISE
@@ -174,7 +174,7 @@ void binary_math_loop(char* const* data, const int64_t* strides, int64_t count) 
 
 // Op<T> is made from params once for each call, and applied to one, two or three inputs.
 template <template <class> class Op, class T>
-void unary_param_block(T* out, const T* const* inputs, int64_t count, const double* params) {
+void unary_param_block(T* out, const T* const* inputs, int64_t count, const Number* params) {
     const T* in = inputs[0];
     const Op<T> op(params);
     count &= -kPadding;
@@ -182,11 +182,11 @@ void unary_param_block(T* out, const T* const* inputs, int64_t count, const doub
     for (int64_t i = 0; i < count; ++i) out[i] = op(in[i]);
 }
 template <template <class> class Op, class T>
-void unary_param_loop(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+void unary_param_loop(char* const* data, const int64_t* strides, int64_t count, const Number* params) {
     in_blocks<T, 1>(unary_param_block<Op, T>, data, strides, count, params);
 }
 template <template <class> class Op, class T>
-void binary_param_block(T* out, const T* const* inputs, int64_t count, const double* params) {
+void binary_param_block(T* out, const T* const* inputs, int64_t count, const Number* params) {
     const T *a = inputs[0], *b = inputs[1];
     const Op<T> op(params);
     count &= -kPadding;
@@ -194,11 +194,11 @@ void binary_param_block(T* out, const T* const* inputs, int64_t count, const dou
     for (int64_t i = 0; i < count; ++i) out[i] = op(a[i], b[i]);
 }
 template <template <class> class Op, class T>
-void binary_param_loop(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+void binary_param_loop(char* const* data, const int64_t* strides, int64_t count, const Number* params) {
     in_blocks<T, 2>(binary_param_block<Op, T>, data, strides, count, params);
 }
 template <template <class> class Op, class T>
-void ternary_param_block(T* out, const T* const* inputs, int64_t count, const double* params) {
+void ternary_param_block(T* out, const T* const* inputs, int64_t count, const Number* params) {
     const T *a = inputs[0], *b = inputs[1], *c = inputs[2];
     const Op<T> op(params);
     count &= -kPadding;
@@ -206,7 +206,7 @@ void ternary_param_block(T* out, const T* const* inputs, int64_t count, const do
     for (int64_t i = 0; i < count; ++i) out[i] = op(a[i], b[i], c[i]);
 }
 template <template <class> class Op, class T>
-void ternary_param_loop(char* const* data, const int64_t* strides, int64_t count, const double* params) {
+void ternary_param_loop(char* const* data, const int64_t* strides, int64_t count, const Number* params) {
     in_blocks<T, 3>(ternary_param_block<Op, T>, data, strides, count, params);
 }
 

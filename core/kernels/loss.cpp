@@ -146,7 +146,7 @@ void cross_entropy(const NllLoss& loss, const View& out, const View& grad, const
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int64_t label = targets[target_at(i)];
             T* row = static_cast<T*>(out.data) + i * classes;
-            const double factor = scale(i, label);
+            const Number factor{scale(i, label), 0};
             if (label == loss.ignore_index) {
                 for (std::int64_t j = 0; j < classes; ++j) row[j] = T(0);
                 continue;
@@ -154,7 +154,7 @@ void cross_entropy(const NllLoss& loss, const View& out, const View& grad, const
             char* const data[] = {reinterpret_cast<char*>(row),
                                   static_cast<char*>(log_probabilities.data) + i * classes * size};
             exp_scaled(data, strides, classes, &factor);
-            row[label] -= static_cast<T>(factor);
+            row[label] -= static_cast<T>(factor.real);
         }
     });
 }

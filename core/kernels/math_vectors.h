@@ -178,7 +178,7 @@ CLEW_INLINE void in_two_halves(float* out, const float* in, int64_t count, const
 
 // Op::apply(Floats), or its two halves.
 template <class Op>
-void vector_block(float* out, const float* const* inputs, int64_t count, const double*) {
+void vector_block(float* out, const float* const* inputs, int64_t count, const Number*) {
     const float* const in = inputs[0];
     if constexpr (requires(avx512::Floats x) { Op::first(x); })
         in_two_halves<1>(

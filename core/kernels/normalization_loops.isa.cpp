@@ -43,6 +43,18 @@ CLEW_INLINE double deviations_row(const T* x, int64_t count, T center) {
 }
 
 template <class T>
+constexpr T largest() {
+    return sizeof(T) == 4 ? T(3.4028234663852886e38) : T(1.7976931348623157e308);
+}
+// For rows whose squares are out of float32's range.
+template <class T>
+double wide_variance(const T* x, int64_t count, double mean) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; ++i) sum += (double(x[i]) - mean) * (double(x[i]) - mean);
+    return sum / double(count);
+}
+
+template <class T>
 void forward(char* out_data, char* mean_data, char* rstd_data, const char* x_data, const char* weight_data,
              const char* bias_data, int64_t count, double epsilon) {
     T* out = reinterpret_cast<T*>(out_data);
@@ -52,7 +64,8 @@ void forward(char* out_data, char* mean_data, char* rstd_data, const char* x_dat
     const double mean = sum_row(x, count) / double(count);
     const T center = T(mean);
     const double off = mean - double(center);
-    const double variance = deviations_row(x, count, center) / double(count) - off * off;
+    double variance = deviations_row(x, count, center) / double(count) - off * off;
+    if (!(variance <= double(largest<T>()))) variance = wide_variance(x, count, mean);
     const T scale = T(1.0 / __builtin_sqrt(variance + epsilon));
     store<T>(mean_data, center);
     store<T>(rstd_data, scale);

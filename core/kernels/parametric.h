@@ -1,5 +1,4 @@
-// Operations with up to two numbers in `params`, which are converted to the dtype of the data first (whole numbers for
-// integers).
+// Operations with up to two numbers in `params`. Those for integers fit their dtype.
 #pragma once
 #include "core/kernels/isa.h"
 #include "core/kernels/view.h"
@@ -9,7 +8,7 @@ namespace clew::kernels {
 struct ParametricTable {
     ParamLoop add_scaled[kDTypes];   // a + params[0] * b
     ParamLoop sub_scaled[kDTypes];   // a - params[0] * b
-    ParamLoop clamp[kDTypes];        // params: low, high (infinite for none); NaN stays NaN; high wins where low > high
+    ParamLoop clamp[kDTypes];        // params: low, high; NaN stays NaN; high wins where low > high
     ParamLoop threshold[kDTypes];    // x <= params[0] ? params[1] : x
     ParamLoop pow[kDTypes];          // x ** params[0]; fast at -2, -1, -0.5, 0.5, 1, 2, 3
     ParamLoop power_slope[kDTypes];  // a * (n * b ** (n - 1)) for n = params[0] of 2, 3 or 4; floating alone

@@ -5,16 +5,10 @@
 namespace clew::kernels {
 namespace {
 
-// A number of the dtype, as near to `x` as it has one.
 template <class T>
-CLEW_INLINE T converted(double x) {
-    if (T(0.5) != T(0)) return T(x);
-    if (x != x) return T(0);
-    constexpr bool kSigned = T(-1) < T(0);
-    constexpr int kBits = 8 * sizeof(T) - (kSigned ? 1 : 0);
-    constexpr T kMost = T(~uint64_t(0) >> (64 - kBits)), kLeast = kSigned ? T(-kMost - 1) : T(0);
-    const double bound = static_cast<double>(uint64_t(1) << kBits);
-    return x >= bound ? kMost : x <= (kSigned ? -bound : 0.0) ? kLeast : T(x);
+CLEW_INLINE T converted(const Number& number) {
+    if (T(0.5) != T(0)) return T(number.real);
+    return T(number.integer);
 }
 // Integers wrap.
 template <class T>
@@ -33,19 +27,19 @@ CLEW_INLINE double sum(double a, double b) { return a + b; }
 template <class T>
 struct AddScaled {
     T scale;
-    CLEW_INLINE explicit AddScaled(const double* params) : scale(converted<T>(params[0])) {}
+    CLEW_INLINE explicit AddScaled(const Number* params) : scale(converted<T>(params[0])) {}
     CLEW_INLINE T operator()(T a, T b) const { return sum(a, product(scale, b)); }
 };
 template <class T>
 struct SubtractScaled {
     T scale;
-    CLEW_INLINE explicit SubtractScaled(const double* params) : scale(product(T(-1), converted<T>(params[0]))) {}
+    CLEW_INLINE explicit SubtractScaled(const Number* params) : scale(product(T(-1), converted<T>(params[0]))) {}
     CLEW_INLINE T operator()(T a, T b) const { return sum(a, product(scale, b)); }
 };
 template <class T>
 struct Clamp {
     T low, high;
-    CLEW_INLINE explicit Clamp(const double* params) : low(converted<T>(params[0])), high(converted<T>(params[1])) {}
+    CLEW_INLINE explicit Clamp(const Number* params) : low(converted<T>(params[0])), high(converted<T>(params[1])) {}
     CLEW_INLINE T operator()(T x) const {
         const T raised = x < low ? low : x;
         return raised > high ? high : raised;
@@ -54,14 +48,14 @@ struct Clamp {
 template <class T>
 struct Threshold {
     T bound, other;
-    CLEW_INLINE explicit Threshold(const double* params)
+    CLEW_INLINE explicit Threshold(const Number* params)
         : bound(converted<T>(params[0])), other(converted<T>(params[1])) {}
     CLEW_INLINE T operator()(T x) const { return x <= bound ? other : x; }
 };
 template <class T>
 struct Lerp {
     T weight;
-    CLEW_INLINE explicit Lerp(const double* params) : weight(T(params[0])) {}
+    CLEW_INLINE explicit Lerp(const Number* params) : weight(T(params[0].real)) {}
     CLEW_INLINE T operator()(T a, T b) const {
         const T difference = b - a;
         return weight < T(0.5) && weight > T(-0.5) ? a + weight * difference : b - difference * (T(1) - weight);
@@ -70,13 +64,13 @@ struct Lerp {
 template <class T>
 struct AddProduct {
     T scale;
-    CLEW_INLINE explicit AddProduct(const double* params) : scale(T(params[0])) {}
+    CLEW_INLINE explicit AddProduct(const Number* params) : scale(T(params[0].real)) {}
     CLEW_INLINE T operator()(T x, T a, T b) const { return x + scale * a * b; }
 };
 template <class T>
 struct AddQuotient {
     T scale;
-    CLEW_INLINE explicit AddQuotient(const double* params) : scale(T(params[0])) {}
+    CLEW_INLINE explicit AddQuotient(const Number* params) : scale(T(params[0].real)) {}
     CLEW_INLINE T operator()(T x, T a, T b) const { return x + scale * a / b; }
 };
 
@@ -86,7 +80,7 @@ CLEW_INLINE double root(double x) { return __builtin_sqrt(x); }
 #define CLEW_OPERATION(Name, ...)                                   \
     template <class T>                                              \
     struct Name {                                                   \
-        CLEW_INLINE explicit Name(const double*) {}                 \
+        CLEW_INLINE explicit Name(const Number*) {}                 \
         CLEW_INLINE T operator()(T x) const { return __VA_ARGS__; } \
     }
 CLEW_OPERATION(Same, x);
@@ -99,8 +93,8 @@ CLEW_OPERATION(InverseRoot, T(1) / root(x));
 #undef CLEW_OPERATION
 
 // One exponent many times over: where g++ sees that it is always the same it makes branches of what hangs on it.
-inline void power_by_float(float* out, const float* const* inputs, int64_t count, const double* params) {
-    const float exponent = static_cast<float>(params[0]);
+inline void power_by_float(float* out, const float* const* inputs, int64_t count, const Number* params) {
+    const float exponent = static_cast<float>(params[0].real);
 #ifdef __AVX512F__
     if (exponent > -kSmallExponent && exponent < kSmallExponent)
         return vector_powers_by_small_number(out, inputs[0], count, exponent);
@@ -117,8 +111,8 @@ inline void power_by_float(float* out, const float* const* inputs, int64_t count
 }
 
 template <class T>
-void power_by_number(char* const* data, const int64_t* strides, int64_t count, const double* params) {
-    const double exponent = params[0];
+void power_by_number(char* const* data, const int64_t* strides, int64_t count, const Number* params) {
+    const double exponent = params[0].real;
     if (exponent == 1.0) return unary_param_loop<Same, T>(data, strides, count, params);
     if (exponent == 2.0) return unary_param_loop<Square, T>(data, strides, count, params);
     if (exponent == 3.0) return unary_param_loop<Cube, T>(data, strides, count, params);
@@ -130,7 +124,7 @@ void power_by_number(char* const* data, const int64_t* strides, int64_t count, c
     }
     if constexpr (sizeof(T) == 4 && T(0.5) != T(0))
         return in_blocks<float, 1>(power_by_float, data, strides, count, params);
-    T number = converted<T>(exponent);
+    T number = converted<T>(params[0]);
     char* const with_number[] = {data[0], data[1], reinterpret_cast<char*>(&number)};
     const int64_t with_zero[] = {strides[0], strides[1], 0};
     power_loop<T>(with_number, with_zero, count);
@@ -139,7 +133,7 @@ void power_by_number(char* const* data, const int64_t* strides, int64_t count, c
 #define CLEW_SLOPE(Name, power)                                             \
     template <class T>                                                      \
     struct Name {                                                           \
-        CLEW_INLINE explicit Name(const double*) {}                         \
+        CLEW_INLINE explicit Name(const Number*) {}                         \
         CLEW_INLINE T operator()(T g, T x) const { return g * (T(power)); } \
     }
 CLEW_SLOPE(SlopeOfSquare, 2 * x);
@@ -148,9 +142,9 @@ CLEW_SLOPE(SlopeOfFourth, 4 * (x * x * x));
 #undef CLEW_SLOPE
 
 template <class T>
-void power_slope(char* const* data, const int64_t* strides, int64_t count, const double* params) {
-    if (params[0] == 2.0) return binary_param_loop<SlopeOfSquare, T>(data, strides, count, params);
-    if (params[0] == 3.0) return binary_param_loop<SlopeOfCube, T>(data, strides, count, params);
+void power_slope(char* const* data, const int64_t* strides, int64_t count, const Number* params) {
+    if (params[0].real == 2.0) return binary_param_loop<SlopeOfSquare, T>(data, strides, count, params);
+    if (params[0].real == 3.0) return binary_param_loop<SlopeOfCube, T>(data, strides, count, params);
     binary_param_loop<SlopeOfFourth, T>(data, strides, count, params);
 }
 

@@ -110,6 +110,7 @@ void max_of_planes(const Pool& p, T* out, std::int64_t* places, const T* in) {
     using Place = typename Of<T>::Place;
     const auto& loops = Of<T>::loops();
     const Index columns = p.axes[2].results(), width = p.axes[2].size;
+    if (out_plane(p) == 0) return;
     for_each_plane(p, [&](Index plane) {
         const Scratch memory(static_cast<std::size_t>(columns) * sizeof(Place));
         Place* found = memory.as<Place>();
@@ -125,8 +126,13 @@ void max_of_planes(const Pool& p, T* out, std::int64_t* places, const T* in) {
                     best, to, from + first, static_cast<Place>(first), width, columns);
             }
             std::fill_n(best, columns, -std::numeric_limits<T>::infinity());
-            for (Index i = 0; i < columns; ++i)
-                found[i] = static_cast<Place>(start + p.axes[2].first[static_cast<std::size_t>(i)]);
+            const bool nothing = p.axes[0].count[static_cast<std::size_t>(depth)] == 0 ||
+                                 p.axes[1].count[static_cast<std::size_t>(row)] == 0;
+            for (Index i = 0; i < columns; ++i) {
+                const auto column = static_cast<std::size_t>(i);
+                const bool none = nothing || p.axes[2].count[column] == 0;
+                found[i] = none ? Place{-1} : static_cast<Place>(start + p.axes[2].first[column]);
+            }
             for_each_source_row(p, depth, row, [&](Index line) {
                 for_each_run(p.axes[2], [&](Index first, Index offset, Index stride, Index count) {
                     loops.best_of(best + first, found + first, from + line + offset, static_cast<Place>(line + offset),
@@ -163,6 +169,7 @@ template <class T>
 void means_of_planes(const Pool& p, T* out, const T* in) {
     const auto& loops = Of<T>::loops();
     const Index columns = p.axes[2].results();
+    if (out_plane(p) == 0) return;
     const Divisors<T> divisors(p);
     for_each_plane(p, [&](Index plane) {
         const T* from = in + plane * in_plane(p);
@@ -189,6 +196,10 @@ void means_of_planes(const Pool& p, T* out, const T* in) {
 template <class T>
 void spread_over_planes(const Pool& p, T* in, const T* grad) {
     const Index columns = p.axes[2].results();
+    if (out_plane(p) == 0) {
+        std::fill_n(in, p.planes * in_plane(p), T(0));
+        return;
+    }
     const Divisors<T> divisors(p);
     for_each_plane(p, [&](Index plane) {
         const Scratch memory(static_cast<std::size_t>(columns) * sizeof(T));
@@ -221,7 +232,8 @@ void max_pool_gradient(const Pool& pool, void* in, const void* grad, const std::
             T* to = static_cast<T*>(in) + plane * in_plane(pool);
             std::fill_n(to, in_plane(pool), T(0));
             const Index first = plane * out_plane(pool);
-            for (Index i = first; i < first + out_plane(pool); ++i) to[places[i]] += static_cast<const T*>(grad)[i];
+            for (Index i = first; i < first + out_plane(pool); ++i)
+                if (places[i] >= 0) to[places[i]] += static_cast<const T*>(grad)[i];
         });
     });
 }

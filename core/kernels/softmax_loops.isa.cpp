@@ -231,7 +231,7 @@ void backward_columns(char* const* data, const int64_t* steps, int64_t count, in
 template <class T>
 struct ExpScaled {
     T scale;
-    CLEW_INLINE explicit ExpScaled(const double* params) : scale(T(params[0])) {}
+    CLEW_INLINE explicit ExpScaled(const Number* params) : scale(T(params[0].real)) {}
     CLEW_INLINE T operator()(T x) const { return scale * math::exp(x); }
 };
 

@@ -195,7 +195,8 @@ void searchsorted(const View& out, const View& boundaries, const View& values, b
             Index low = 0, high = sorted.length;
             while (low < high) {
                 const Index middle = low + (high - low) / 2;
-                if (right ? !Less<T>{}(value, sorted[middle]) : Less<T>{}(sorted[middle], value))
+                // NaN, among the boundaries or looked for, is above all: its comparisons are false.
+                if (right ? !(sorted[middle] > value) : !(sorted[middle] >= value))
                     low = middle + 1;
                 else
                     high = middle;

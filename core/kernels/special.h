@@ -10,6 +10,7 @@ struct SpecialTable {
     Loop erfc[kDTypes];
     Loop lgamma[kDTypes];
     Loop digamma[kDTypes];
+    Loop erfinv[kDTypes];
 };
 
 CLEW_DECLARE_TABLE(SpecialTable, special)

@@ -1,6 +1,7 @@
 #include "core/kernels/special.h"
 
 #include "core/kernels/math_float32.h"
+#include "core/kernels/math_gamma.h"
 
 namespace clew::kernels {
 namespace {
@@ -18,28 +19,19 @@ struct Erfc {
     }
 };
 
-double log_gamma(double x) {
-    int sign;
-    return __builtin_lgamma_r(x, &sign);  // lgamma would write a global
-}
-
-// Reflection for negatives, recurrence up to 10, then the asymptotic series with Bernoulli numbers (Abramowitz and
-// Stegun 6.3).
-double digamma(double x) {
-    if (x == 0.0) return __builtin_copysign(math::kInfinity, -x);
-    double result = 0.0;
-    if (x < 0.0) {
-        const double fraction = x - __builtin_rint(x);  // the tangent has a period of 1 in it
-        if (fraction == 0.0) return math::kNaN;
-        constexpr double kPi = 3.141592653589793;
-        result = -kPi / __builtin_tan(kPi * fraction);
-        x = 1.0 - x;
+// The inverse of erf: a rational guess by logarithms (Winitzki 2008), then steps of Halley's method. Near 1 the
+// complement is compared, which is exact where erf has no digits left.
+double erf_inverse(double x) {
+    const double rest = 1.0 - math::magnitude(x);
+    if (!(rest > 0.0)) return rest == 0.0 ? __builtin_copysign(math::kInfinity, x) : math::kNaN;
+    const double log_rest = __builtin_log1p(-x * x), part = 4.330746750799873 + 0.5 * log_rest;  // 2 / (pi 0.147)
+    double y = __builtin_sqrt(__builtin_sqrt(part * part - log_rest / 0.147) - part);
+    for (int step = 0; step < 3; ++step) {
+        const double error = rest < 0.5 ? rest - __builtin_erfc(y) : __builtin_erf(y) - math::magnitude(x);
+        const double change = error * 0.886226925452758 * __builtin_exp(y * y);  // error / erf'(y)
+        y -= change / (1.0 + y * change);
     }
-    for (; x < 10.0; x += 1.0) result -= 1.0 / x;
-    const double z = 1.0 / (x * x);
-    const double series =
-        z * math::polynomial(z, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
-    return result + (__builtin_log(x) - 0.5 / x - series);
+    return __builtin_copysign(y, x);
 }
 
 template <double (*function)(double), class T>
@@ -55,8 +47,9 @@ CLEW_EXPORT_TABLE(SpecialTable, special,
                   {
                       .erf = CLEW_FLOATING(math_loop, Erf),
                       .erfc = CLEW_FLOATING(math_loop, Erfc),
-                      .lgamma = CLEW_FLOATING(scalar_loop, log_gamma),
-                      .digamma = CLEW_FLOATING(scalar_loop, digamma),
+                      .lgamma = CLEW_FLOATING(scalar_loop, math::log_gamma),
+                      .digamma = CLEW_FLOATING(scalar_loop, math::digamma),
+                      .erfinv = CLEW_FLOATING(scalar_loop, erf_inverse),
                   });
 
 }  // namespace clew::kernels

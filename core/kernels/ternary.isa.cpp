@@ -47,7 +47,7 @@ void where_loop(char* const* data, const int64_t* strides, int64_t count) {
 }
 
 template <class Op, class T>
-void ternary_block(T* out, const T* const* inputs, int64_t count, const double*) {
+void ternary_block(T* out, const T* const* inputs, int64_t count, const Number*) {
     const T *a = inputs[0], *b = inputs[1], *c = inputs[2];
     count &= -kPadding;
     CLEW_VECTORISE

@@ -36,6 +36,8 @@ void triangle(const View& out, const View& in, Index diagonal, bool lower) {
     const int last = out.ndim - 1;
     const Index to_step = walk.stride(last, 0), step = walk.stride(last, 1);
     const Index rows = out.sizes[last - 1], columns = walk.take_last_axis();
+    // Beyond the corners all diagonals are alike.
+    diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
     parallel_for(walk.count(), std::max<Index>(1, 32768 / std::max<Index>(columns, 1)), [&](Index begin, Index end) {
         Index row = begin % rows;
         const Index to_row = walk.stride(last - 1, 0), from_row = walk.stride(last - 1, 1);

@@ -7,7 +7,7 @@ namespace {
 
 // Angles too large for our reduction are asked of libm, one by one, after the others.
 template <class Op, class T>
-void angle_block(T* out, const T* const* inputs, int64_t count, const double*) {
+void angle_block(T* out, const T* const* inputs, int64_t count, const Number*) {
     constexpr int64_t kPiece = 64;
     for (int64_t start = 0; start < count; start += kPiece) {
         const int64_t length = (count - start < kPiece ? count - start : kPiece) & -kPadding;

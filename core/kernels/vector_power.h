@@ -127,7 +127,7 @@ struct VectorExponential {
 }
 
 // An exponent for each base.
-[[maybe_unused]] void vector_power_block(float* out, const float* const* inputs, int64_t count, const double*) {
+[[maybe_unused]] void vector_power_block(float* out, const float* const* inputs, int64_t count, const Number*) {
     const VectorLogarithm logarithm;
     const VectorExponential exp2_of;
     for (int64_t i = 0; i < count; i += 16) {

@@ -18,8 +18,13 @@ struct View {
 
 // One inner loop: pointers (output first), strides in bytes, count.
 using Loop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count);
-// The same with up to two numbers (slope, bounds, alpha ...).
-using ParamLoop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count, const double* params);
+// A number beside arrays: loops over floating dtypes read `real`, those over integers `integer`, which is exact.
+struct Number {
+    double real;
+    std::int64_t integer;
+};
+// The same with up to three numbers (slope, bounds, alpha ...).
+using ParamLoop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count, const Number* params);
 
 // Below this many elements a loop is not worth handing to another thread; above it, arrays are cut in pieces of about
 // this size, or somewhat smaller ones. Only of an array that no cache holds do pieces have twice as many: such a piece

@@ -18,13 +18,14 @@ struct ThresholdBackward {
     static constexpr OpText text{.schema = "_threshold_backward(Tensor grad_output, Tensor self, float threshold)",
                                  .node = "ThresholdBackwardBackward0",
                                  .flags = kHidden,
-                                 .domain = "nonzero"};
+                                 .domain = "nonzero, threshold=0.0"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("threshold_backward", kernels::activation().threshold_backward, {attrs.threshold}, std::array{g, x},
                    out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& gg, In<1> x, const Attrs& attrs) { return run<ThresholdBackward>(attrs, gg, x); },
+        [](const Tensor& gg, Shape<1> x) { return zeros(x, gg.dtype()); },
     };
 };
 
@@ -41,6 +42,25 @@ struct Relu {
                                  .doc = "self where it is positive, else 0; its derivative at 0 is 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("relu", kernels::unary().relu, x, out); }
     static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) { return zero_below(std::move(g), y); }};
+};
+
+struct Threshold {
+    struct Attrs {
+        Scalar threshold, value;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::threshold, &Attrs::value};
+    static constexpr OpText text{.schema = "threshold(Tensor self, Scalar threshold, Scalar value)",
+                                 .node = "ThresholdBackward0",
+                                 .in_place_node = "ThresholdBackward1",
+                                 .flags = kFunction | kInPlace,
+                                 .domain = "nonzero, threshold=0.1, value=2.0",
+                                 .doc = "self where it is above the threshold, else value."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        parametric("threshold", kernels::parametric().threshold, {attrs.threshold, attrs.value}, Tensors(&x, 1), out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {
+        return run<ThresholdBackward>(ThresholdBackward::Attrs{attrs.threshold.real}, g, x);
+    }};
 };
 
 // The second derivative of x * s with s = sigmoid(x): s (1 - s) (2 + x (1 - 2 s)).
@@ -127,7 +147,7 @@ struct Gelu {
     static constexpr OpText text{.schema = "gelu(Tensor self, *, str approximate='none')",
                                  .node = "GeluBackward0",
                                  .flags = kFunction | kInPlace | kElementwise,
-                                 .domain = "real",
+                                 .domain = "real; real, approximate='tanh'",
                                  .doc = "self times the normal distribution function of self; 'tanh' approximates it."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const auto& table = kernels::activation();
@@ -160,7 +180,10 @@ struct LogSigmoid {
                                  .flags = kFunction | kElementwise,
                                  .domain = "real",
                                  .doc = "log(sigmoid(self)), exact where sigmoid(self) would be 0."};
-    static void forward(const Tensor& x, Tensor& out) { unary("logsigmoid", kernels::activation().logsigmoid, x, out); }
+    static void forward(const Tensor& x, Tensor& out) {
+        if (!out && !x.contiguous()) out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
+        unary("logsigmoid", kernels::activation().logsigmoid, x, out);
+    }
     static constexpr auto rules =
         std::tuple{[](Tensor&& g, In<0> x) { return run_over<LogSigmoidBackward>(std::move(g), x); }};
 };
@@ -170,7 +193,8 @@ struct LogSigmoid {
 Tensor relu(const Tensor& x) { return run<Relu>(x); }
 Tensor logsigmoid(const Tensor& x) { return run<LogSigmoid>(x); }
 
-static const Register<ThresholdBackward, Relu, SiluBackward, Silu, GeluBackward, Gelu, LogSigmoidBackward, LogSigmoid>
+static const Register<ThresholdBackward, Relu, Threshold, SiluBackward, Silu, GeluBackward, Gelu, LogSigmoidBackward,
+                      LogSigmoid>
     activation_operations;
 
 }  // namespace clew

@@ -1,6 +1,7 @@
 #include "core/ops/apply.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "core/autograd/leaf.h"
@@ -9,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
 #include "core/ops/functions.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
@@ -31,14 +33,19 @@ Saves what_to_save(const OpDef& op, Tensors inputs, std::uint64_t needs, const v
     return saves;
 }
 
+// Of the inputs that require grad, those whose gradient has somewhere to go: Note [Views that lead nowhere]. The engine
+// counts on a node being younger than those that it leads to: a view whose base was written gets its new node here
+// first.
+std::uint64_t inputs_that_lead_on(Tensors inputs, std::uint64_t needs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (inputs[i] && inputs[i]->base && !gradient_edge(inputs[i]) && i < 63) needs &= ~(std::uint64_t{1} << i);
+    return needs;
+}
+
 // Edges come from `inputs`; `kept` are the values to save, which differ where input 0 is about to be written over.
 NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* attributes, std::size_t output_count,
                   Saves saves) {
     const auto slots = static_cast<std::uint16_t>(__builtin_popcount(saves.inputs) + __builtin_popcount(saves.outputs));
-    // The engine counts on a node being younger than those that it leads to: a view whose base was written gets its new
-    // node first.
-    for (const Tensor& input : inputs)
-        if (input && input->base) gradient_edge(input);
     NodeRef node =
         new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
     if (op.attribute_bytes) std::memcpy(node->attributes(), attributes, op.attribute_bytes);
@@ -63,21 +70,21 @@ void save_outputs(Node& node, Saves saves, std::span<Tensor> outputs) {
 }
 
 // What max(dim), sort and the like give besides values.
-[[gnu::noinline, gnu::cold]] void set_indices(Node& node, int i, const Tensor& indices, const char* op) {
-    set_output_shape(node, i, indices.layout_ref(), indices.dtype());
-    if (!mode(kInBackward | kNoProvenance)) indices->lost = Lost::make(op);
+[[gnu::noinline, gnu::cold]] void set_without_derivative(Node& node, int i, const Tensor& output, const char* op) {
+    set_output_shape(node, i, output.layout_ref(), output.dtype());
+    if (!mode(kInBackward | kNoProvenance)) output->lost = Lost::make(op);
 }
 
 void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs, std::uint64_t needs) {
-    const Saves saves = what_to_save(op, inputs, needs, attributes);
+    const Saves saves = what_to_save(op, inputs, inputs_that_lead_on(inputs, needs), attributes);
     const NodeRef node = make_node(op, inputs, inputs, attributes, outputs.size(), saves);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const Tensor& output = outputs[i];
         if (!output) continue;
-        if (is_floating(output.dtype()))
+        if (is_floating(output.dtype()) && (op.differentiable_outputs >> std::min<std::size_t>(i, 63) & 1))
             set_history(output, node, static_cast<int>(i));
         else
-            set_indices(*node, static_cast<int>(i), output, op.name);
+            set_without_derivative(*node, static_cast<int>(i), output, op.name);
     }
     save_outputs(*node, saves, outputs);
 }
@@ -140,7 +147,7 @@ inline void finish(const OpDef& op, Tensors inputs, const void* attributes, std:
 
 // The modes that few use: timing and inference.
 void apply_slow(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
-    ForwardCall call{inputs, attributes, outputs};
+    ForwardCall call{op, inputs, attributes, outputs};
     const std::int64_t start = mode(kTiming) ? now_ns() : 0;
     {
         const ModeGuard guard(kTiming, false);
@@ -161,7 +168,7 @@ void apply_slow(const OpDef& op, Tensors inputs, const void* attributes, std::sp
 }  // namespace
 
 void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
-    ForwardCall call{inputs, attributes, outputs};
+    ForwardCall call{op, inputs, attributes, outputs};
     if (op.is(kComposite)) return op.forward(call);
     if (mode(kSlowApply)) return apply_slow(op, inputs, attributes, outputs);
     op.forward(call);
@@ -177,6 +184,12 @@ bool gives_its_like(const Tensor& dying, Tensors others) {
                       !(other.dtype() == dying.dtype() || other->has(TensorObject::kWrappedNumber))))
             return false;
     return true;
+}
+
+bool would_lie_alike(const Tensor& dying, Tensors inputs) {
+    std::vector<Tensor> operands;
+    std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(operands), [](const Tensor& t) { return bool(t); });
+    return lie_alike(*result_layout(dying.sizes(), operands), dying.layout());
 }
 
 // Nobody but the caller and `inputs` knows the input or its memory, and no node has saved it or will.
@@ -202,8 +215,9 @@ Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, cons
     if (!op.elementwise || !op.is(kInPlace) || !op.differentiable) return {};
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Tensor& input = inputs[i];
-        if (input.get() != dying || !is_floating(input.dtype()) || !input.contiguous()) continue;
+        if (input.get() != dying || !is_floating(input.dtype()) || !is_packed(input.layout())) continue;
         if (!gives_its_like(input, inputs) || !leaves_nothing(op, inputs, attributes, i)) continue;
+        if (!would_lie_alike(input, inputs)) continue;
         Tensor output = alias(input, input->layout, input->offset);
         output->storage->owner = output.get();
         return output;
@@ -221,12 +235,21 @@ void pass_on_lost(const Tensor& result, Tensors inputs) {
 
 void escape(const Tensor&, const char*) {}
 
+namespace {
+
+const OpDef& recorded_in_place(const OpDef& op, Tensors inputs) {
+    if (op.number_form && inputs[1]->has(TensorObject::kWrappedNumber)) return *op.number_form;
+    return op.in_place_form ? *op.in_place_form : op;
+}
+
+}  // namespace
+
 void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     const Tensor& self = inputs[0];
     const char* name = op.in_place_name.c_str();
     const std::uint64_t needs = inputs_that_need(inputs);
-    const bool records = grad_enabled() && needs != 0 && op.differentiable && is_floating(self.dtype());
-    check_in_place(self, name, needs != 0);
+    const bool records = grad_enabled() && needs != 0 && op.backward && is_floating(self.dtype());
+    check_in_place(self, name, needs != 0, !op.is(kAxesInPlace));
     NodeRef node;
     Saves saves;
     std::vector<Tensor> sources(inputs.begin(), inputs.end());
@@ -238,17 +261,17 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
             sources[i] = clone(sources[i]);
         }
     if (records) {
-        saves = what_to_save(op, inputs, needs, attributes);
+        saves = what_to_save(op, inputs, inputs_that_lead_on(inputs, needs), attributes);
         std::vector<Tensor> kept(inputs.begin(), inputs.end());
         if (saves.inputs & 1) {
             // The rule reads what self was before it is written over.
             const ModeGuard guard(kNoGrad | kInBackward, true);
             kept[0] = clone(self);
         }
-        node = make_node(op, inputs, kept, attributes, 1, saves);
+        node = make_node(recorded_in_place(op, inputs), inputs, kept, attributes, 1, saves);
     }
     Tensor output = self;
-    ForwardCall call{sources, attributes, std::span<Tensor>(&output, 1)};
+    ForwardCall call{op, sources, attributes, std::span<Tensor>(&output, 1)};
     op.forward(call);
     bump_version(self, name);
     if (!records) {
@@ -259,11 +282,52 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     save_outputs(*node, saves, std::span<Tensor>(&output, 1));
 }
 
+namespace {
+
+// Floats don't become integers, nor numbers truth values.
+bool can_cast(DType from, DType to) {
+    return from == to || is_floating(to) || from == DType::Bool || (!is_floating(from) && to != DType::Bool);
+}
+
+void check_out_dtype(const OpDef& op, DType result, DType out) {
+    const char* name = op.name;
+    if (op.is(kOutTruth) && out != DType::Bool && out != DType::UInt8)
+        fail(ErrorKind::Runtime, "%s: expected out of dtype bool (or uint8), got %s", name, dtype_name(out));
+    if (op.is(kOutTruth)) return;
+    if (op.is(kOutAlike) && out != result)
+        fail(ErrorKind::Runtime, "%s: expected out of dtype %s, which the result has, got %s", name, dtype_name(result),
+             dtype_name(out));
+    if (!can_cast(result, out))
+        fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s", name,
+             dtype_name(result), dtype_name(out));
+}
+
+// The attributes with `dtype` as `out` has it, if nothing else is asked for; in `room`.
+const void* with_dtype_of(const Tensor& out, const OpDef& op, const void* attributes, std::vector<char>& room) {
+    std::size_t field = 0;
+    for (const Argument& argument : op.schema.arguments) {
+        if (argument.type == ArgType::Tensor || argument.type == ArgType::Operand) continue;
+        if (argument.type == ArgType::DType) break;
+        ++field;
+    }
+    Value value;
+    op.fields[field].get(attributes, value);
+    if (value.tag != Value::None) return attributes;
+    const char* const bytes = static_cast<const char*>(attributes);
+    room.assign(bytes, bytes + op.attribute_bytes);
+    value.tag = Value::DType;
+    value.integer = static_cast<std::int64_t>(out.dtype());
+    op.fields[field].set(room.data(), value);
+    return room.data();
+}
+
+}  // namespace
+
 void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> destinations) {
     const char* name = op.name;
     if (grad_enabled()) {
         for (const Tensor& input : inputs)
-            if (input && input.requires_grad())
+            if (input && input.requires_grad() && !op.is(kNonDifferentiable))
                 fail(ErrorKind::Runtime,
                      "%s: functions with out=... arguments don't support automatic differentiation, but one of the "
                      "arguments requires "
@@ -277,13 +341,12 @@ void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::spa
                      name);
     }
     std::vector<Tensor> fresh(destinations.size());
+    std::vector<char> room;
+    if (op.is(kOutSetsDType)) attributes = with_dtype_of(destinations[0], op, attributes, room);
     apply(op, inputs, attributes, fresh);
     for (std::size_t i = 0; i < fresh.size(); ++i) {
         const Tensor& to = destinations[i];
-        if (promote(fresh[i].dtype(), to.dtype()) != to.dtype() &&
-            is_floating(fresh[i].dtype()) != is_floating(to.dtype()))
-            fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s", name,
-                 dtype_name(fresh[i].dtype()), dtype_name(to.dtype()));
+        check_out_dtype(op, fresh[i].dtype(), to.dtype());
         if (!same_sizes(to.sizes(), fresh[i].sizes()) && to.numel() != 0)
             fail(ErrorKind::Runtime,
                  "%s: expected out of shape %s, got %s; give one of the right shape, or an empty one", name,

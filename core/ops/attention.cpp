@@ -138,7 +138,8 @@ struct FlashAttention {
             "_flash_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float scale)",
         .node = "ScaledDotProductFlashAttentionForCpuBackward0",
         .flags = kHidden,
-        .outputs = "output logsumexp"};
+        .outputs = "output logsumexp",
+        .domain = "unsampled, 'its later results are for its backward alone; scaled_dot_product_attention runs it'"};
     static void forward(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                         const Attrs& attrs, Tensor& out, Tensor& log_sum) {
         const int last = query.ndim() - 1;
@@ -150,6 +151,7 @@ struct FlashAttention {
         kernels::attention(call.attention);
     }
 
+    static constexpr std::uint64_t constants = 0b1000;
     static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 0b1111, .outputs = 0b11}; }
     static void backward(BackwardCall& call) {
         if (!call.incoming[0]) return;
@@ -244,6 +246,9 @@ struct Attention {
             "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
             "dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False)",
         .flags = kHidden | kComposite,
+        .domain =
+            "query=real(a, b, c), key=real(a, b, c), value=real(a, b, c); query=real(1, a, b, c), key=real(1, a, b, "
+            "c), value=real(1, a, b, c), is_causal=True",
         .doc =
             "softmax(query @ key.T * scale + attn_mask) @ value in tiles: memory linear in the lengths. A second "
             "derivative is made of plain operations, and its memory is not."};

@@ -15,7 +15,7 @@ struct SwapAxes {
     static constexpr auto fields = std::tuple{&Attrs::axis0, &Attrs::axis1};
     static constexpr OpText text{.schema = "swapaxes(Tensor self, int axis0, int axis1)",
                                  .flags = kBoth | kComposite,
-                                 .domain = "real",
+                                 .domain = "real, axis0=0, axis1=1",
                                  .doc = "transpose, by NumPy's name."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int a = wrap_axis(attrs.axis0, x.ndim(), "swapaxes"), b = wrap_axis(attrs.axis1, x.ndim(), "swapaxes");
@@ -26,7 +26,7 @@ struct SwapAxes {
 struct SwapDims : SwapAxes {
     static constexpr OpText text{.schema = "swapdims(Tensor self, int dim0, int dim1)",
                                  .flags = kBoth | kComposite,
-                                 .domain = "real",
+                                 .domain = "real, dim0=0, dim1=1",
                                  .doc = "transpose, by another name."};
 };
 
@@ -37,7 +37,7 @@ struct MoveDim {
     static constexpr auto fields = std::tuple{&Attrs::source, &Attrs::destination};
     static constexpr OpText text{.schema = "movedim(Tensor self, int[] source, int[] destination)",
                                  .flags = kBoth | kComposite,
-                                 .domain = "real",
+                                 .domain = "self=real(a, b, c), source=(0, 1), destination=(2, 0)",
                                  .doc = "A view with some axes moved to other places; the others keep their order."};
     static Dims wrapped(const Dims& axes, int ndim, const char* which) {
         Dims result;
@@ -78,11 +78,12 @@ struct MoveDim {
 struct MoveAxis : MoveDim {
     static constexpr OpText text{.schema = "moveaxis(Tensor self, int[] source, int[] destination)",
                                  .flags = kBoth | kComposite,
-                                 .domain = "real",
+                                 .domain = "self=real(a, b, c), source=(0, 1), destination=(2, 0)",
                                  .doc = "movedim, by NumPy's name."};
 };
 
 Tensor transposed_matrices(const Tensor& x, const char* name) {
+    if (x.ndim() == 0) return x;
     if (x.ndim() < 2)
         fail(ErrorKind::Runtime, "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
              name, x.ndim());
@@ -111,7 +112,7 @@ struct MatrixAdjoint {
                                  .domain = "real",
                                  .doc = "The conjugate transpose of a matrix; of a real one the transpose."};
     static void forward(const Tensor& x, Tensor& out) {
-        if (x.ndim() != 2)
+        if (x.ndim() != 2 && x.ndim() != 0)
             fail(ErrorKind::Runtime,
                  "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor. For batches of matrices, use "
                  "mH",

@@ -32,7 +32,8 @@ struct TransposeInPlace {
     static constexpr auto fields = std::tuple{&Attrs::dim0, &Attrs::dim1};
     static constexpr OpText text{.schema = "transpose_(Tensor self, int dim0, int dim1)",
                                  .node = "TransposeBackward1",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kAxesInPlace,
+                                 .domain = "real, dim0=0, dim1=1",
                                  .doc = "Exchanges two axes of self itself."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor&) {
         const int a = wrap_axis(attrs.dim0, self.ndim(), "transpose_"),
@@ -47,20 +48,23 @@ struct TransposeInPlace {
 struct SwapAxesInPlace : TransposeInPlace {
     static constexpr OpText text{.schema = "swapaxes_(Tensor self, int axis0, int axis1)",
                                  .node = "TransposeBackward1",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kAxesInPlace,
+                                 .domain = "real, axis0=0, axis1=1",
                                  .doc = "Exchanges two axes of self itself."};
 };
 struct SwapDimsInPlace : TransposeInPlace {
     static constexpr OpText text{.schema = "swapdims_(Tensor self, int dim0, int dim1)",
                                  .node = "TransposeBackward1",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kAxesInPlace,
+                                 .domain = "real, dim0=0, dim1=1",
                                  .doc = "Exchanges two axes of self itself."};
 };
 
 struct TInPlace {
     static constexpr OpText text{.schema = "t_(Tensor self)",
                                  .node = "TBackward1",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kAxesInPlace,
+                                 .domain = "real",
                                  .doc = "Exchanges the axes of a matrix itself."};
     static void forward(const Tensor& self, Tensor&) { give_geometry("t_", self, t(plain(self))); }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return t(g); }};
@@ -75,7 +79,8 @@ struct UnsqueezeInPlace {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "unsqueeze_(Tensor self, int dim)",
                                  .node = "UnsqueezeBackward1",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kAxesInPlace,
+                                 .domain = "real, dim=1",
                                  .doc = "Gives self itself a new axis of size 1."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor&) {
         give_geometry("unsqueeze_", self, unsqueeze(plain(self), wrap_axis(attrs.dim, self.ndim() + 1, "unsqueeze_")));
@@ -86,7 +91,8 @@ struct UnsqueezeInPlace {
 struct SqueezeInPlace {
     static constexpr OpText text{.schema = "squeeze_(Tensor self)",
                                  .node = "SqueezeBackward3",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kAxesInPlace,
+                                 .domain = "self=real(a, e, b)",
                                  .doc = "Takes the axes of size 1 from self itself."};
     static void forward(const Tensor& self, Tensor&) {
         Tensor result = plain(self);
@@ -101,7 +107,8 @@ struct SqueezeAxisInPlace {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "squeeze_.dim(Tensor self, int dim)",
                                  .node = "SqueezeBackward4",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kAxesInPlace,
+                                 .domain = "self=real(a, e, b), dim=1",
                                  .doc = "Takes this axis from self itself if it has size 1."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor&) {
         give_geometry("squeeze_", self, squeeze(plain(self), wrap_axis(attrs.dim, self.ndim(), "squeeze_")));

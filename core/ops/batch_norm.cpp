@@ -74,7 +74,8 @@ struct NativeBatchNorm {
             "bool training, float momentum, float eps)",
         .node = "NativeBatchNormBackward0",
         .flags = kHidden,
-        .outputs = "result0 result1 result2"};
+        .outputs = "result0 result1 result2",
+        .domain = "unsampled, 'its later results are for its backward alone; batch_norm runs it'"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                         const Tensor& running_var, const Attrs& attrs, Tensor& out, Tensor& mean_of_x, Tensor& rstd) {
         const Tensor x = as_contiguous(input);
@@ -108,6 +109,7 @@ struct NativeBatchNorm {
         for (double& value : variance) value /= static_cast<double>(count);
     }
 
+    static constexpr std::uint64_t constants = 1u << kRunningMean | 1u << kRunningVar;
     static Saves saves(std::uint64_t needs, const Attrs& attrs) {
         Saves saves;
         if ((needs & 0b11) == 0) return saves;
@@ -213,6 +215,10 @@ struct BatchNorm {
             "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
             "training, float momentum, float eps, bool cudnn_enabled=True)",
         .flags = kFunction | kComposite,
+        .domain =
+            "input=real(c, b), weight=real(b), bias=real(b), training=True, momentum=0.1, eps=1e-05; input=real(c, b), "
+            "running_mean=constant(real(b)), running_var=constant(positive(b)), training=False, momentum=0.1, "
+            "eps=1e-05",
         .doc =
             "(x - mean) / sqrt(variance + eps) * weight + bias for each channel of input (N, C, ...): with the moments "
             "of the batch in training, which move the running ones, else with these."};
@@ -224,6 +230,10 @@ struct BatchNorm {
         if (x.ndim() < 2)
             fail(ErrorKind::Runtime, "batch_norm: expected an input of shape (N, C, ...), got %s",
                  shape_text(x.sizes()).c_str());
+        if (attrs.training && bool(running_mean) != bool(running_var))
+            fail(ErrorKind::Value,
+                 "batch_norm: running_mean and running_var must either both be None or neither be None; got %s only",
+                 running_mean ? "running_mean" : "running_var");
         if (!attrs.training && (!running_mean || !running_var))
             fail(ErrorKind::Runtime, "batch_norm: %s must be defined in evaluation mode",
                  running_mean ? "running_var" : "running_mean");

@@ -1,9 +1,9 @@
 // Coins, dice with weights, and dropout.
 #include <cmath>
 
-#include "core/base/distributions.h"
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
+#include "core/kernels/distributions.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
@@ -52,9 +52,10 @@ struct Bernoulli {
         .schema = "bernoulli(Tensor self)",
         .node = "BernoulliBackward0",
         .flags = kBoth | kOutArgument,
+        .domain = "fraction",
         .doc = "1 with the probability that self says, else 0, for each element; p= gives one for all."};
     static void forward(const Tensor& x, Tensor& out) {
-        out = empty_like(x, x.dtype());
+        out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
         draw_for_each(out, x);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
@@ -62,12 +63,17 @@ struct Bernoulli {
 struct BernoulliChance {
     using Attrs = Chance;
     static constexpr auto fields = std::tuple{&Attrs::p};
-    static constexpr OpText text{.schema = "bernoulli.p(Tensor self, float p)", .flags = kBoth | kNonDifferentiable};
+    static constexpr OpText text{.schema = "bernoulli.p(Tensor self, float p)",
+                                 .node = "torch::autograd::NotImplemented",
+                                 .domain = "real, p=0.5"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         check_probability("bernoulli", attrs.p);
-        out = empty_like(x, x.dtype());
+        out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
         draw_bernoulli(out, attrs.p);
     }
+    static constexpr auto rules = std::tuple{[](const Tensor&) -> Tensor {
+        fail(ErrorKind::Runtime, "derivative for aten::bernoulli is not implemented; detach() the result");
+    }};
 };
 
 struct BernoulliInPlace {
@@ -77,6 +83,7 @@ struct BernoulliInPlace {
         .schema = "bernoulli_(Tensor self, float p=0.5)",
         .node = "BernoulliBackward2",
         .flags = kMethod | kWritesInput,
+        .domain = "real",
         .doc = "Fills self with 0 and 1; p is the probability of 1, a number or a tensor with one for each element."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
@@ -88,7 +95,8 @@ struct BernoulliInPlace {
 struct BernoulliEachInPlace {
     static constexpr OpText text{.schema = "bernoulli_.Tensor(Tensor self, Tensor p)",
                                  .node = "BernoulliBackward1",
-                                 .flags = kMethod | kWritesInput};
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "self=real(a, b), p=fraction(a, b)"};
     static void forward(const Tensor& self, const Tensor& p, Tensor& out) {
         out = self;
         draw_for_each(self, p);
@@ -105,7 +113,8 @@ struct Multinomial {
     static constexpr auto fields = std::tuple{&Attrs::num_samples, &Attrs::replacement};
     static constexpr OpText text{
         .schema = "multinomial(Tensor self, int num_samples, bool replacement=False)",
-        .flags = kBoth | kNonDifferentiable | kOutArgument,
+        .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
+        .domain = "fraction, num_samples=2; self=fraction(b), num_samples=5, replacement=True",
         .doc = "num_samples indices for each row of weights (which need not add up to 1), drawn by weight."};
     static void forward(const Tensor& given, const Attrs& attrs, Tensor& out) {
         if (!is_floating(given.dtype()))
@@ -161,11 +170,11 @@ Tensor dropout_noise(const Tensor& x, const DropoutAttrs& attrs) {
     if (!(attrs.p >= 0 && attrs.p <= 1))
         fail(ErrorKind::Runtime, "dropout probability has to be between 0 and 1, but got %g", attrs.p);
     if (!attrs.train || attrs.p == 0 || x.numel() == 0) return {};
+    if (attrs.p == 1) return zeros({}, x.dtype());
     if (!is_floating(x.dtype()))
         fail(ErrorKind::Runtime,
              "dropout: result type Float can't be cast to the desired output type %s; cast the input first",
              dtype_name(x.dtype()));
-    if (attrs.p == 1) return zeros({}, x.dtype());
     const Tensor noise = empty_like(x, x.dtype());
     draw_bernoulli(noise, 1 - attrs.p);
     scale_in_place(noise, 1 - attrs.p);
@@ -178,6 +187,7 @@ struct Dropout {
     static constexpr OpText text{
         .schema = "dropout(Tensor input, float p, bool train)",
         .flags = kFunction | kComposite,
+        .domain = "input=real(a, b), p=0.5, train=True; input=real(a, b), p=0.5, train=False",
         .doc = "Each element is 0 with probability p, else multiplied by 1 / (1 - p); the input itself if not train."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Tensor noise = dropout_noise(x, attrs);
@@ -189,6 +199,7 @@ struct DropoutInPlace {
     static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::train};
     static constexpr OpText text{.schema = "dropout_(Tensor input, float p, bool train)",
                                  .flags = kFunction | kComposite,
+                                 .domain = "input=real(a, b), p=0.5, train=True",
                                  .doc = "The same, in place."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = x;
@@ -200,7 +211,7 @@ struct DropoutInPlace {
 
 Tensor dropout(const Tensor& x, double p) { return run<Dropout>({p, true}, x); }
 
-static const Register<Bernoulli, BernoulliChance, BernoulliInPlace, BernoulliEachInPlace, Multinomial, Dropout,
+static const Register<Bernoulli, BernoulliChance, BernoulliEachInPlace, BernoulliInPlace, Multinomial, Dropout,
                       DropoutInPlace>
     bernoulli_operations;
 

@@ -1,4 +1,5 @@
 // Limits.
+#include <cmath>
 #include <limits>
 
 #include "core/base/error.h"
@@ -29,7 +30,9 @@ struct Clamp {
     static constexpr OpText text{.schema = "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
                                  .node = "ClampBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
-                                 .domain = "real",
+                                 .domain =
+                                     "self=distinct(a, b), min=distinct(a, b) - 1.05, max=distinct(a, b) + 0.95; "
+                                     "self=distinct(a, b), min=distinct(a, b) - 0.05",
                                  .doc = "self limited to [min, max], element by element."};
     static void forward(const Tensor& x, const Tensor& low, const Tensor& high, Tensor& out) {
         need_a_limit(low || high);
@@ -59,23 +62,34 @@ struct ClampNumbers {
     static constexpr auto fields = std::tuple{&Attrs::min, &Attrs::max};
     static constexpr OpText text{.schema = "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
                                  .node = "ClampBackward1",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .domain = "real",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .domain = "distinct, min=-0.75, max=0.75; distinct, max=0.75",
                                  .doc = "self limited to [min, max]; None means no limit."};
+    static void clamp(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const bool floating = is_floating(x.dtype());
+        const Scalar low = floating ? Scalar::of(-kInfinity) : lowest(x.dtype());
+        const Scalar high = floating ? Scalar::of(kInfinity) : highest(x.dtype());
+        parametric("clamp", kernels::parametric().clamp, {attrs.min.value_or(low), attrs.max.value_or(high)},
+                   Tensors(&x, 1), out);
+    }
+    // Then nothing is between the limits.
+    static bool is_nan(const Attrs& attrs) {
+        return (attrs.min && std::isnan(attrs.min->real)) || (attrs.max && std::isnan(attrs.max->real));
+    }
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_a_limit(attrs.min || attrs.max);
         const Scalar& some = attrs.min ? *attrs.min : *attrs.max;
         const Tensor wide = converted_beside(x, {some, attrs.max ? *attrs.max : some});
-        const double low = attrs.min ? attrs.min->real : -kInfinity, high = attrs.max ? attrs.max->real : kInfinity;
-        parametric("clamp", kernels::parametric().clamp, {low, high}, Tensors(&wide, 1), out);
+        clamp(wide, attrs, out);
+        if (is_nan(attrs)) kernels::fill(out.view(), std::numeric_limits<double>::quiet_NaN());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {
         if (!attrs.max) return where(compare("ge", x, attrs.min->real), g, zero());
         if (!attrs.min) return where(compare("le", x, attrs.max->real), g, zero());
-        if (attrs.min->real > attrs.max->real) return zeros_like(g);
+        if (attrs.min->real > attrs.max->real || is_nan(attrs)) return zeros_like(g);
         // What the limits leave as it is lies between them: one comparison in place of two.
         Tensor limited;
-        parametric("clamp", kernels::parametric().clamp, {attrs.min->real, attrs.max->real}, Tensors(&*x, 1), limited);
+        clamp(*x, attrs, limited);
         return where(compare("eq", x, limited), g, zero());
     }};
 };
@@ -85,7 +99,7 @@ struct ClampNumbers {
         static constexpr OpText text{.schema = #name ".Tensor(Tensor self, Tensor " #limit ")",                  \
                                      .node = Node "1",                                                           \
                                      .flags = kBoth | kInPlace | kOutArgument,                                   \
-                                     .domain = "real",                                                           \
+                                     .domain = "self=distinct(a, b), " #limit "=distinct(a, b) - 0.05",          \
                                      .doc = "self, but " what ", element by element."};                          \
         static void forward(const Tensor& x, const Tensor& limit, Tensor& out) {                                 \
             binary(#name, kernels::arithmetic().loop, x, limit, out);                                            \
@@ -102,10 +116,11 @@ struct ClampNumbers {
         static constexpr auto fields = std::tuple{&Attrs::limit};                                                \
         static constexpr OpText text{.schema = #name "(Tensor self, Scalar " #limit ")",                         \
                                      .node = Node "0",                                                           \
-                                     .flags = kBoth | kInPlace | kOutArgument,                                   \
-                                     .domain = "real",                                                           \
+                                     .flags = kBoth | kInPlace | kOutArgument | kOutAlike,                       \
+                                     .domain = "distinct, " #limit "=0.75",                                      \
                                      .doc = "self, but " what "."};                                              \
         static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {                                  \
+            check_fits(#name, attrs.limit, dtype_beside(x, {attrs.limit}));                                      \
             binary(#name, kernels::arithmetic().loop, x, number(attrs.limit), out);                              \
         }                                                                                                        \
         static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {              \

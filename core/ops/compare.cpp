@@ -1,26 +1,38 @@
-// Comparisons and tests of single values: the results are bool and have no history.
+// Comparisons and tests of single values: the results are bool and have no history. Written in place over floating
+// values they are step functions: their rules give zeros.
 #include <string_view>
 
 #include "core/base/error.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/scalar.h"
 
 namespace clew {
 namespace {
 
 constexpr std::uint32_t kComparisonFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable;
 
-#define CLEW_COMPARISON(Name, name, symbol)                                                         \
-    struct Name {                                                                                   \
-        static constexpr OpText text{.schema = #name "(Operand self, Operand other)",               \
-                                     .operators = "__" #name "__",                                  \
-                                     .flags = kComparisonFlags,                                     \
-                                     .domain = "real",                                              \
-                                     .doc = "self " symbol " other, element by element, as bool."}; \
-        static void forward(const Tensor& a, const Tensor& b, Tensor& out) {                        \
-            binary(#name, kernels::compare().name, a, b, out, Result::Bool);                        \
-        }                                                                                           \
+// A whole number that the tensor's dtype cannot hold is no less a number: it is compared in 64 bits, not wrapped.
+Tensor wide_beside(const Tensor& x, const Tensor& other) {
+    const bool beyond = other->has(TensorObject::kWrappedNumber) && other.dtype() == DType::Int64 &&
+                        is_integral(x.dtype()) && !fits(number_in(other), x.dtype());
+    return beyond ? converted(x, DType::Int64) : x;
+}
+
+#define CLEW_COMPARISON(Name, name, symbol)                                                                  \
+    struct Name {                                                                                            \
+        static constexpr OpText text{.schema = #name "(Operand self, Operand other)",                        \
+                                     .node = #Name "Backward1",                                              \
+                                     .number_node = #Name "Backward0",                                       \
+                                     .operators = "__" #name "__",                                           \
+                                     .flags = kComparisonFlags,                                              \
+                                     .domain = "real",                                                       \
+                                     .doc = "self " symbol " other, element by element, as bool."};          \
+        static void forward(const Tensor& a, const Tensor& b, Tensor& out) {                                 \
+            binary(#name, kernels::compare().name, wide_beside(a, b), wide_beside(b, a), out, Result::Bool); \
+        }                                                                                                    \
+        static constexpr auto rules = std::tuple{&zeros_like, &zeros_like};                                  \
     }
 CLEW_COMPARISON(Eq, eq, "==");
 CLEW_COMPARISON(Ne, ne, "!=");

@@ -6,26 +6,31 @@
 #include "core/kernels/copy.h"
 #include "core/ops/apply.h"
 #include "core/ops/functions.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
 
 struct Clone {
+    struct Attrs {
+        std::optional<bool> contiguous;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::contiguous};
     static constexpr OpText text{
-        .schema = "clone(Tensor self)", .node = "CloneBackward0", .doc = "A copy with memory of its own."};
-    static void forward(const Tensor& x, Tensor& out) {
-        // Dense but transposed memory keeps its strides, as in PyTorch.
-        const Extent reach = extent(x.layout());
-        bool dense = x.numel() > 0 && reach.low == 0 && reach.high + 1 == x.numel();
-        for (int i = 0; i < x.ndim(); ++i) dense = dense && (x.size(i) == 1 || x.stride(i) != 0);
-        out = empty(dense ? x.layout_ref() : Layout::make(x.sizes()), x.dtype());
+        .schema = "clone(Tensor self, *, memory_format? memory_format=None)",
+        .node = "CloneBackward0",
+        .domain = "real",
+        .doc = "A copy with memory of its own; its axes lie as those of self, unless memory_format says otherwise."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = empty(attrs.contiguous.value_or(false) ? Layout::make(x.sizes()) : like_layout(x), x.dtype());
         kernels::copy(out.view(), x.view());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};
 };
 
 struct Contiguous {
-    static constexpr OpText text{.schema = "_contiguous(Tensor self)", .node = "CloneBackward0", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_contiguous(Tensor self)", .node = "CloneBackward0", .flags = kHidden, .domain = "real"};
     static void forward(const Tensor& x, Tensor& out) {
         out = empty(Layout::make(x.sizes()), x.dtype());
         kernels::copy(out.view(), x.view());
@@ -38,10 +43,12 @@ struct Cast {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{
-        .schema = "_cast(Tensor self, dtype dtype)", .node = "ToCopyBackward0", .flags = kHidden};
+    static constexpr OpText text{.schema = "_cast(Tensor self, dtype dtype)",
+                                 .node = "ToCopyBackward0",
+                                 .flags = kHidden,
+                                 .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        out = empty(x.contiguous() ? x.layout_ref() : Layout::make(x.sizes()), attrs.dtype);
+        out = empty(like_layout(x), attrs.dtype);
         kernels::copy(out.view(), x.view());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};  // the engine casts back
@@ -49,8 +56,9 @@ struct Cast {
 
 struct Copy {
     static constexpr OpText text{.schema = "copy_(Tensor self, Operand src)",
-                                 .node = "CopyBackwards",
+                                 .node = "torch::autograd::CopyBackwards",
                                  .flags = kMethod | kWritesInput,
+                                 .domain = "real",
                                  .doc = "Writes src into self, with broadcasting and a cast to self's dtype."};
     static void forward(const Tensor& self, const Tensor& source, Tensor& out) {
         out = self;
@@ -69,7 +77,7 @@ struct Copy {
 
 }  // namespace
 
-Tensor clone(const Tensor& x) { return run<Clone>(x); }
+Tensor clone(const Tensor& x) { return run<Clone>({}, x); }
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : run<Contiguous>(x); }
 
 Tensor cast(const Tensor& x, DType dtype) {

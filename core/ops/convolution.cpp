@@ -26,9 +26,10 @@ kernels::Conv shape_of(DType dtype, Sizes in, Sizes out, Sizes weight, const Con
         shape.in[to] = in[axis];
         shape.out[to] = out[axis];
         shape.kernel[to] = weight[axis];
-        shape.stride[to] = attrs.stride[i];
+        // Between results, or taps, of which there is one only, any step is as good.
+        shape.stride[to] = out[axis] > 1 ? attrs.stride[i] : 1;
         shape.padding[to] = attrs.padding[i];
-        shape.dilation[to] = attrs.dilation[i];
+        shape.dilation[to] = weight[axis] > 1 ? attrs.dilation[i] : 1;
     }
     return shape;
 }
@@ -78,6 +79,10 @@ struct Convolution {
             "transposed, int[] output_padding, int groups)",
         .node = "ConvolutionBackward0",
         .flags = kFunction,
+        .domain =
+            "input=real(a, 2, 5), weight=real(2, 2, 3), bias=real(2), stride=(2,), padding=(1,), dilation=(1,), "
+            "transposed=False, output_padding=(0,), groups=1; input=real(a, 2, 3), weight=real(2, 2, 3), stride=(2,), "
+            "padding=(1,), dilation=(1,), transposed=True, output_padding=(1,), groups=1",
         .doc = "The convolution of input (N, groups * C, ...) with weight (K, C, ...), or the transpose of one."};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& attrs,
                         Tensor& out) {
@@ -119,7 +124,10 @@ struct ConvolutionWeight {
             "_convolution_weight(Tensor grad_output, Tensor input, int[] weight, int[] stride, int[] padding, int[] "
             "dilation, int groups)",
         .node = "ConvolutionBackwardBackward0",
-        .flags = kHidden};
+        .flags = kHidden,
+        .domain =
+            "grad_output=real(a, 4, 4, 3), input=real(a, 2, 5, 5), weight=(4, 2, 2, 3), stride=(1, 1), padding=(0, 0), "
+            "dilation=(1, 1), groups=1"};
     static ConvolutionAttrs forwards(const Attrs& attrs) {
         Dims none(attrs.stride);
         for (std::int64_t& size : none) size = 0;

@@ -4,6 +4,13 @@
 namespace clew {
 namespace {
 
+constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // of what is added up to a size
+
+// From the first tap of a kernel to its last.
+std::int64_t reach_of(std::int64_t dilation, std::int64_t kernel) {
+    return clipped_sum(clipped_product(dilation, kernel - 1), 1);
+}
+
 void at_least(const char* op, const char* what, const Dims& values, std::int64_t least) {
     for (const std::int64_t value : values)
         if (value < least)
@@ -24,7 +31,7 @@ void check_channels(const char* op, const Tensor& input, const Tensor& weight, c
              "%s: Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size %s "
              "instead",
              op, static_cast<long long>(groups), static_cast<long long>(groups), of_weight.c_str());
-    const std::int64_t expected = attrs.transposed ? weight.size(0) : weight.size(1) * groups;
+    const std::int64_t expected = attrs.transposed ? weight.size(0) : clipped_product(weight.size(1), groups);
     if (input.size(1) != expected)
         fail(ErrorKind::Runtime,
              "%s: Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels "
@@ -37,7 +44,7 @@ void check_channels(const char* op, const Tensor& input, const Tensor& weight, c
 void check_bias(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
                 const ConvolutionAttrs& attrs) {
     if (!bias) return;
-    const std::int64_t channels = attrs.transposed ? weight.size(1) * attrs.groups : weight.size(0);
+    const std::int64_t channels = attrs.transposed ? clipped_product(weight.size(1), attrs.groups) : weight.size(0);
     if (bias.ndim() != 1 || bias.size(0) != channels)
         fail(ErrorKind::Runtime,
              "%s: Given weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size "
@@ -50,6 +57,15 @@ void check_bias(const char* op, const Tensor& input, const Tensor& weight, const
 }
 
 void check_space(const char* op, const Tensor& input, const Tensor& weight, const ConvolutionAttrs& attrs) {
+    for (int i = 0; i < attrs.stride.size(); ++i) {
+        const std::int64_t reach = reach_of(attrs.dilation[i], weight.size(i + 2));
+        const std::int64_t result = clipped_product(input.size(i + 2) - 1, attrs.transposed ? attrs.stride[i] : 1);
+        if (attrs.padding[i] > kFarthest || (attrs.transposed && (reach > kFarthest || result > kFarthest)))
+            fail(ErrorKind::Runtime,
+                 "%s: the result of stride %s, padding %s and dilation %s cannot be counted; make them smaller", op,
+                 shape_text(attrs.stride).c_str(), shape_text(attrs.padding).c_str(),
+                 shape_text(attrs.dilation).c_str());
+    }
     if (attrs.transposed) {
         for (int i = 0; i < attrs.stride.size(); ++i)
             if (attrs.output_padding[i] >= attrs.stride[i] && attrs.output_padding[i] >= attrs.dilation[i])
@@ -62,8 +78,8 @@ void check_space(const char* op, const Tensor& input, const Tensor& weight, cons
         Dims padded, kernel;
         bool fits = true;
         for (int i = 0; i < attrs.stride.size(); ++i) {
-            padded.push_back(input.size(i + 2) + 2 * attrs.padding[i]);
-            kernel.push_back(attrs.dilation[i] * (weight.size(i + 2) - 1) + 1);
+            padded.push_back(clipped_sum(input.size(i + 2), clipped_product(2, attrs.padding[i])));
+            kernel.push_back(reach_of(attrs.dilation[i], weight.size(i + 2)));
             fits = fits && kernel[i] <= padded[i];
         }
         if (!fits)
@@ -93,13 +109,17 @@ Dims for_each_axis(const char* op, const char* argument, const Dims& given, int 
 }
 
 Dims convolution_sizes(Sizes input, Sizes weight, const ConvolutionAttrs& attrs) {
-    Dims sizes{input[0], attrs.transposed ? weight[1] * attrs.groups : weight[0]};
+    Dims sizes{input[0], attrs.transposed ? clipped_product(weight[1], attrs.groups) : weight[0]};
     for (int i = 0; i < attrs.stride.size(); ++i) {
         const auto axis = static_cast<std::size_t>(i) + 2;
-        const std::int64_t reach = attrs.dilation[i] * (weight[axis] - 1) + 1, room = input[axis];
-        sizes.push_back(attrs.transposed
-                            ? (room - 1) * attrs.stride[i] - 2 * attrs.padding[i] + reach + attrs.output_padding[i]
-                            : (room + 2 * attrs.padding[i] - reach) / attrs.stride[i] + 1);
+        const std::int64_t reach = reach_of(attrs.dilation[i], weight[axis]), room = input[axis];
+        const std::int64_t padding = clipped_product(2, attrs.padding[i]);
+        if (attrs.transposed) {
+            const std::int64_t full = clipped_sum(clipped_product(room - 1, attrs.stride[i]), reach);
+            sizes.push_back(clipped_sum(clipped_difference(full, padding), attrs.output_padding[i]));
+        } else {
+            sizes.push_back(clipped_difference(clipped_sum(room, padding), reach) / attrs.stride[i] + 1);
+        }
     }
     return sizes;
 }

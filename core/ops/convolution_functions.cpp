@@ -34,24 +34,24 @@ Dims zeros_for(int axes) {
     return zeros;
 }
 
-// Padding that keeps the size. Where it is odd, PyTorch puts the larger half behind: here the larger half goes to both
-// sides, and the result that it makes in front goes away.
+// Padding that keeps the size. Where it is odd, the larger half goes behind: the input is padded by what it has more.
 Tensor same_convolution(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias,
                         ConvolutionAttrs attrs) {
-    Dims excess;
+    Dims before, excess;
+    bool is_odd = false;
     for (int i = 0; i < attrs.stride.size(); ++i) {
         if (attrs.stride[i] != 1)
             fail(ErrorKind::Runtime, "%s: padding='same' is not supported for strided convolutions, got stride %s", op,
                  shape_text(attrs.stride).c_str());
         const std::int64_t total = attrs.dilation[i] * (weight.size(i + 2) - 1);
-        attrs.padding[i] = (total + 1) / 2;
-        excess.push_back(total % 2);
+        attrs.padding[i] = total / 2;
+        before.push_back(0);
+        excess.insert(0, total % 2);  // the last axis first
+        is_odd = is_odd || total % 2 != 0;
     }
-    check_convolution(op, x, weight, bias, attrs);
-    Tensor result = convolution(x, weight, bias, attrs);
-    for (int i = 0; i < excess.size(); ++i)
-        if (excess[i] != 0) result = narrow(result, i + 2, 1, x.size(i + 2));
-    return result;
+    const Tensor padded = is_odd ? constant_pad(x, before, excess, 0) : x;
+    check_convolution(op, padded, weight, bias, attrs);
+    return convolution(padded, weight, bias, attrs);
 }
 
 template <int N>
@@ -75,6 +75,11 @@ struct Conv {
         .schema = CLEW_CONV_SCHEMA("(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
                                    "int[] dilation=1, int groups=1)"),
         .flags = kFunction | kComposite,
+        .domain = N == 1 ? "input=real(a, 4, 5), weight=real(2, 4, 3), bias=real(2); input=real(4, 5), weight=real(4, "
+                           "2, 2), stride=2, padding=1, dilation=2, groups=2"
+                  : N == 2 ? "input=real(1, 2, 4, 3), weight=real(2, 2, 2, 2), bias=real(2); input=real(2, 4, 3), "
+                             "weight=real(2, 1, 2, 2), stride=(2, 1), padding=(1, 0), groups=2"
+                           : "input=real(1, 1, 3, 3, 2), weight=real(2, 1, 2, 2, 2), bias=real(2)",
         .doc = kConvDoc};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {
@@ -105,6 +110,9 @@ struct ConvWithNamedPadding {
         .schema = CLEW_CONV_SCHEMA(".padding(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, str "
                                    "padding='valid', int[] dilation=1, int groups=1)"),
         .flags = kFunction | kComposite,
+        .domain = N == 1   ? "input=real(a, 2, 5), weight=real(2, 2, 2), padding='same'"
+                  : N == 2 ? "input=real(1, 2, 4, 3), weight=real(2, 2, 2, 2), padding='same'"
+                           : "input=real(1, 1, 3, 3, 2), weight=real(1, 1, 2, 2, 2), padding='valid'",
         .doc = kConvDoc};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {
@@ -143,6 +151,10 @@ struct ConvTransposed {
         .schema = CLEW_TRANSPOSED_SCHEMA("(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] "
                                          "padding=0, int[] output_padding=0, int groups=1, int[] dilation=1)"),
         .flags = kFunction | kComposite,
+        .domain = N == 1 ? "input=real(a, 2, 4), weight=real(2, 3, 2), bias=real(3); input=real(2, 4), weight=real(2, "
+                           "1, 3), stride=2, padding=1, output_padding=1, groups=2"
+                  : N == 2 ? "input=real(1, 2, 2, 3), weight=real(2, 2, 2, 2), bias=real(2)"
+                           : "input=real(1, 1, 2, 2, 2), weight=real(1, 2, 2, 2, 2), bias=real(2)",
         .doc = kTransposedDoc};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {

@@ -2,32 +2,18 @@
 // theirs begin with an underscore.
 #include <cmath>
 
-#include "core/base/distributions.h"
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
+#include "core/kernels/distributions.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/random.h"
 #include "core/ops/scalar.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
-
-Tensor new_tensor(Sizes sizes, DType dtype) {
-    auto bytes = static_cast<std::int64_t>(item_size(dtype));
-    bool any = true;
-    for (const std::int64_t size : sizes) {
-        if (size < 0)
-            fail(ErrorKind::Runtime, "Trying to create tensor with negative dimension %lld: %s",
-                 static_cast<long long>(size), shape_text(sizes).c_str());
-        any = any && size != 0;
-    }
-    for (const std::int64_t size : sizes)
-        if (any && __builtin_mul_overflow(bytes, size, &bytes))
-            fail(ErrorKind::Runtime, "Storage size calculation overflowed with sizes=%s", shape_text(sizes).c_str());
-    return empty(sizes, dtype);
-}
 
 struct SizeAttrs {
     Dims size;
@@ -38,8 +24,9 @@ constexpr auto kSizeFields = std::tuple{&SizeAttrs::size, &SizeAttrs::dtype};
 struct Empty {
     using Attrs = SizeAttrs;
     static constexpr auto fields = kSizeFields;
-    static constexpr OpText text{.schema = "_empty(int[] size, dtype dtype)", .flags = kHidden};
-    static void forward(const Attrs& attrs, Tensor& out) { out = new_tensor(attrs.size, attrs.dtype); }
+    static constexpr OpText text{
+        .schema = "_empty(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
+    static void forward(const Attrs& attrs, Tensor& out) { out = empty(attrs.size, attrs.dtype); }
 };
 
 struct Full {
@@ -49,10 +36,13 @@ struct Full {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::fill_value, &Attrs::dtype};
-    static constexpr OpText text{.schema = "_full(int[] size, Scalar fill_value, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{.schema = "_full(int[] size, Scalar fill_value, dtype dtype)",
+                                 .flags = kHidden,
+                                 .domain = "size=(a, b), fill_value=1.5, dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) {
-        out = new_tensor(attrs.size, attrs.dtype);
-        fill_with(out, attrs.fill_value);
+        check_fits("full", attrs.fill_value, attrs.dtype);
+        out = empty(attrs.size, attrs.dtype);
+        fill_with("full", out, attrs.fill_value);
     }
 };
 
@@ -62,7 +52,9 @@ struct EmptyStrided {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::dtype};
-    static constexpr OpText text{.schema = "_empty_strided(int[] size, int[] stride, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{.schema = "_empty_strided(int[] size, int[] stride, dtype dtype)",
+                                 .flags = kHidden,
+                                 .domain = "size=(a, b), stride=(1, a), dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) {
         if (attrs.size.size() != attrs.stride.size())
             fail(ErrorKind::Runtime,
@@ -73,8 +65,8 @@ struct EmptyStrided {
                 fail(ErrorKind::Runtime, "empty_strided: strides must be non-negative, got %s",
                      shape_text(attrs.stride).c_str());
         LayoutRef layout = Layout::make(attrs.size, attrs.stride);
-        const std::int64_t reach = layout->numel ? extent(*layout).high + 1 : 0;
-        out = new_tensor(Dims{reach}, attrs.dtype);
+        const std::int64_t reach = layout->numel ? clipped_sum(extent(*layout).high, 1) : 0;
+        out = empty({reach}, attrs.dtype);
         out->layout = std::move(layout);
     }
 };
@@ -85,12 +77,14 @@ struct EmptyLike {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "_empty_like(Tensor self, dtype dtype)", .flags = kHidden | kComposite};
+    static constexpr OpText text{.schema = "_empty_like(Tensor self, dtype dtype)",
+                                 .flags = kHidden | kComposite,
+                                 .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.contiguous()) {
             out = run<Empty>({Dims(x.sizes()), attrs.dtype});
         } else {
-            const LayoutRef like = empty_like(x, DType::Bool)->layout;
+            const LayoutRef like = like_layout(x);
             out = run<EmptyStrided>({Dims(like->shape()), Dims(like->steps()), attrs.dtype});
         }
     }
@@ -102,10 +96,11 @@ struct FullLike {
     };
     static constexpr auto fields = std::tuple{&Attrs::fill_value, &Attrs::dtype};
     static constexpr OpText text{.schema = "_full_like(Tensor self, Scalar fill_value, dtype dtype)",
-                                 .flags = kHidden | kComposite};
+                                 .flags = kHidden | kComposite,
+                                 .domain = "real, fill_value=1.5, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         EmptyLike::forward(x, {attrs.dtype}, out);
-        fill_with(out, attrs.fill_value);
+        fill_with("full_like", out, attrs.fill_value);
     }
 };
 
@@ -116,7 +111,8 @@ struct Arange {
     };
     static constexpr auto fields = std::tuple{&Attrs::start, &Attrs::end, &Attrs::step, &Attrs::dtype};
     static constexpr OpText text{.schema = "_arange(Scalar start, Scalar end, Scalar step, dtype dtype)",
-                                 .flags = kHidden};
+                                 .flags = kHidden,
+                                 .domain = "start=0, end=5, step=2, dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) {
         for (const Scalar* bound : {&attrs.start, &attrs.end, &attrs.step})
             if (!std::isfinite(bound->real))
@@ -126,7 +122,7 @@ struct Arange {
             const double count = std::ceil((attrs.end.real - attrs.start.real) / attrs.step.real);
             if (count >= 0x1p62)
                 fail(ErrorKind::Runtime, "arange: invalid size, possible overflow: %g elements", count);
-            out = new_tensor(Dims{static_cast<std::int64_t>(count)}, attrs.dtype);
+            out = empty(Dims{static_cast<std::int64_t>(count)}, attrs.dtype);
             kernels::arange(out.view(), attrs.start.real, attrs.step.real);
             return;
         }
@@ -134,12 +130,13 @@ struct Arange {
         check(start, end, step);
         using Wide = __int128;
         const Wide distance = Wide{end} - start, count = (distance + step - (step > 0 ? 1 : -1)) / step;
-        const Tensor whole = new_tensor(Dims{static_cast<std::int64_t>(count)}, DType::Int64);
+        const Tensor whole = empty(Dims{static_cast<std::int64_t>(count)}, DType::Int64);
         kernels::arange(whole.view(), start, step);
         out = converted(whole, attrs.dtype);
     }
     static std::int64_t integer(const Scalar& value) {
-        return value.kind == Scalar::Float ? static_cast<std::int64_t>(value.real) : value.integer;
+        check_fits("arange", value, DType::Int64);
+        return value.integer;
     }
     template <class T>
     static void check(T start, T end, T step) {
@@ -157,12 +154,15 @@ struct Linspace {
     };
     static constexpr auto fields = std::tuple{&Attrs::start, &Attrs::end, &Attrs::steps, &Attrs::dtype};
     static constexpr OpText text{.schema = "_linspace(Scalar start, Scalar end, int steps, dtype dtype)",
-                                 .flags = kHidden};
+                                 .flags = kHidden,
+                                 .domain = "start=0.0, end=1.0, steps=5, dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) {
         if (attrs.steps < 0)
             fail(ErrorKind::Runtime, "linspace: number of steps must be non-negative, got %lld",
                  static_cast<long long>(attrs.steps));
-        const Tensor numbers = new_tensor(Dims{attrs.steps}, is_floating(attrs.dtype) ? attrs.dtype : DType::Float64);
+        check_fits("linspace", attrs.start, attrs.dtype);
+        check_fits("linspace", attrs.end, attrs.dtype);
+        const Tensor numbers = empty(Dims{attrs.steps}, is_floating(attrs.dtype) ? attrs.dtype : DType::Float64);
         kernels::linspace(numbers.view(), attrs.start.real, attrs.end.real);
         out = converted(numbers, attrs.dtype);
     }
@@ -174,13 +174,14 @@ struct Eye {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::n, &Attrs::m, &Attrs::dtype};
-    static constexpr OpText text{.schema = "_eye(int n, int m, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_eye(int n, int m, dtype dtype)", .flags = kHidden, .domain = "n=b, m=c, dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) {
         if (attrs.n < 0)
             fail(ErrorKind::Runtime, "eye: n must be greater or equal to 0, got %lld", static_cast<long long>(attrs.n));
         if (attrs.m < 0)
             fail(ErrorKind::Runtime, "eye: m must be greater or equal to 0, got %lld", static_cast<long long>(attrs.m));
-        out = new_tensor(Dims{attrs.n, attrs.m}, attrs.dtype);
+        out = empty(Dims{attrs.n, attrs.m}, attrs.dtype);
         kernels::fill(out.view(), std::int64_t{0});
         const std::int64_t length = std::min(attrs.n, attrs.m), step = attrs.m + 1;
         kernels::fill({out.data(), out.dtype(), 1, &length, &step}, std::int64_t{1});
@@ -190,9 +191,10 @@ struct Eye {
 struct Rand {
     using Attrs = SizeAttrs;
     static constexpr auto fields = kSizeFields;
-    static constexpr OpText text{.schema = "_rand(int[] size, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_rand(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) {
-        out = new_tensor(attrs.size, attrs.dtype);
+        out = empty(attrs.size, attrs.dtype);
         draw_uniform("rand", out, 0, 1);
     }
 };
@@ -200,9 +202,10 @@ struct Rand {
 struct Randn {
     using Attrs = SizeAttrs;
     static constexpr auto fields = kSizeFields;
-    static constexpr OpText text{.schema = "_randn(int[] size, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_randn(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) {
-        out = new_tensor(attrs.size, attrs.dtype);
+        out = empty(attrs.size, attrs.dtype);
         draw_normal("randn", out, 0, 1);
     }
 };
@@ -214,9 +217,11 @@ struct Randint {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::low, &Attrs::high, &Attrs::size, &Attrs::dtype};
-    static constexpr OpText text{.schema = "_randint(int low, int high, int[] size, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{.schema = "_randint(int low, int high, int[] size, dtype dtype)",
+                                 .flags = kHidden,
+                                 .domain = "low=0, high=5, size=(a, b), dtype=int64"};
     static void forward(const Attrs& attrs, Tensor& out) {
-        out = new_tensor(attrs.size, attrs.dtype);
+        out = empty(attrs.size, attrs.dtype);
         draw_integers("randint", out, attrs.low, attrs.high);
     }
 };
@@ -228,7 +233,9 @@ struct LikeAttrs {
 struct RandLike {
     using Attrs = LikeAttrs;
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "_rand_like(Tensor self, dtype dtype)", .flags = kHidden | kComposite};
+    static constexpr OpText text{.schema = "_rand_like(Tensor self, dtype dtype)",
+                                 .flags = kHidden | kComposite,
+                                 .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         EmptyLike::forward(x, {attrs.dtype}, out);
         draw_uniform("rand_like", out, 0, 1);
@@ -237,7 +244,9 @@ struct RandLike {
 struct RandnLike {
     using Attrs = LikeAttrs;
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "_randn_like(Tensor self, dtype dtype)", .flags = kHidden | kComposite};
+    static constexpr OpText text{.schema = "_randn_like(Tensor self, dtype dtype)",
+                                 .flags = kHidden | kComposite,
+                                 .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         EmptyLike::forward(x, {attrs.dtype}, out);
         draw_normal("randn_like", out, 0, 1);
@@ -250,7 +259,8 @@ struct Randperm {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::n, &Attrs::dtype};
-    static constexpr OpText text{.schema = "_randperm(int n, dtype dtype)", .flags = kHidden};
+    static constexpr OpText text{
+        .schema = "_randperm(int n, dtype dtype)", .flags = kHidden, .domain = "n=d, dtype=int64"};
     static void forward(const Attrs& attrs, Tensor& out) {
         constexpr std::int64_t limits[kDTypes] = {
             2, 256, std::int64_t{1} << 31, INT64_MAX, (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 53) + 1};
@@ -259,7 +269,7 @@ struct Randperm {
         if (attrs.n > limits[static_cast<int>(attrs.dtype)])
             fail(ErrorKind::Runtime, "randperm: n=%lld is too large for dtype %s", static_cast<long long>(attrs.n),
                  dtype_name(attrs.dtype));
-        const Tensor order = new_tensor(Dims{attrs.n}, DType::Int64);
+        const Tensor order = empty(Dims{attrs.n}, DType::Int64);
         fill_permutation(current_generator(), order.data_as<std::int64_t>(), attrs.n);
         out = converted(order, attrs.dtype);
     }

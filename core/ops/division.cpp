@@ -28,39 +28,22 @@ void divide(const char* op, Table loops, const Tensor& a, const Tensor& b, Tenso
 
 struct FloorDivide {
     static constexpr OpText text{.schema = "floor_divide(Operand self, Operand other)",
+                                 .node = "torch::autograd::NotImplemented",
                                  .operators = "__floordiv__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kNonDifferentiable,
+                                 .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "nonzero",
-                                 .doc = "self / other, rounded down; without history."};
+                                 .doc = "self / other, rounded down. Its derivative is not defined: backward raises."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         divide("floor_divide", kernels::division().floor_divide, a, b, out);
     }
-};
-
-// div(rounding_mode=...) where it rounds: a step function, so its derivative is 0.
-struct RoundedDivide {
-    struct Attrs {
-        Text rounding_mode;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::rounding_mode};
-    static constexpr OpText text{.schema = "_rounded_divide(Operand self, Operand other, str rounding_mode)",
-                                 .node = "DivBackward2",
-                                 .flags = kHidden,
-                                 .domain = "nonzero"};
-    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
-        if (attrs.rounding_mode == "floor")
-            divide("div", kernels::division().floor_divide, a, b, out);
-        else if (attrs.rounding_mode == "trunc")
-            divide("div", kernels::division().trunc_divide, a, b, out);
-        else
-            fail(ErrorKind::Runtime,
-                 "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
-                 attrs.rounding_mode.data);
+    static Tensor refuse(const Tensor&) {
+        fail(ErrorKind::Runtime,
+             "derivative for aten::floor_divide is not implemented; use div(rounding_mode=\"floor\"), whose gradient "
+             "is 0, "
+             "or detach() the result");
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g) { return zeros_like(g); },
-        [](const Tensor& g) { return zeros_like(g); },
-    };
+    static constexpr auto rules = std::tuple{&refuse, &refuse};
+    static constexpr std::uint64_t constants = 0b11;  // edges that lead nowhere are not shown
 };
 
 // self = quotient * other + rest, and the quotient is constant between jumps.
@@ -106,7 +89,7 @@ struct Fmod {
                                      .node = Node,                                         \
                                      .operators = symbols,                                 \
                                      .flags = kBoth | kInPlace | kOutArgument,             \
-                                     .domain = "real",                                     \
+                                     .domain = "nonzero, other=1.9",                       \
                                      .doc = what};                                         \
         static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {            \
             divide(#name, kernels::division().name, x, number(attrs.other), out);          \
@@ -120,10 +103,16 @@ CLEW_BY_NUMBER(FmodNumber, fmod, "FmodBackward0", "", "What division by a number
 
 }  // namespace
 
-Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode) {
-    return run<RoundedDivide>({rounding_mode}, a, b);
+void rounded_quotient(const Tensor& a, const Tensor& b, const Text& mode, Tensor& out) {
+    if (mode == "floor")
+        divide("div", kernels::division().floor_divide, a, b, out);
+    else if (mode == "trunc")
+        divide("div", kernels::division().trunc_divide, a, b, out);
+    else
+        fail(ErrorKind::Runtime, "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
+             mode.data);
 }
 
-static const Register<FloorDivide, RoundedDivide, Remainder, RemainderNumber, Fmod, FmodNumber> division_operations;
+static const Register<FloorDivide, Remainder, RemainderNumber, Fmod, FmodNumber> division_operations;
 
 }  // namespace clew

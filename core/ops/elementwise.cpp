@@ -3,6 +3,8 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/ops/functions.h"
+#include "core/ops/scalar.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 
@@ -14,7 +16,7 @@ DType promote(DType a, DType b) {
 
 Tensor converted(const Tensor& x, DType dtype) {
     if (x.dtype() == dtype) return x;
-    Tensor copy = empty(Layout::make(x.sizes()), dtype);
+    Tensor copy = empty(like_layout(x), dtype);
     kernels::copy(copy.view(), x.view());
     return copy;
 }
@@ -102,10 +104,7 @@ void run_general(const char* op, Tensors inputs, std::size_t first, DType comput
         broadcast_view(views, static_cast<int>(i), held[i], sizes);
     }
     const bool direct = !out || out.dtype() == result;
-    Tensor target = out && direct ? out : empty(Layout::make(sizes), result);
-    if (!out && same_sizes(inputs[0].sizes(), sizes) && inputs[0]->layout->contiguous) {
-        target->layout = inputs[0].layout_ref();
-    }
+    Tensor target = out && direct ? out : empty(result_layout(sizes, {held, inputs.size()}), result);
     {
         const WithoutGil released(target.numel());
         call(target.view(), std::span<const kernels::View>(views.views, inputs.size()));
@@ -121,12 +120,8 @@ DType compute_dtype(Tensors inputs, Result result) {
     return result == Result::Float && !is_floating(dtype) ? DType::Float32 : dtype;
 }
 
-// Contiguous, one piece: no iterator needed.
-inline bool small(std::int64_t count) { return count <= kernels::kChunk; }
-// Elements in the same order in memory, when `b` is contiguous.
-inline bool alike(const Tensor& a, const Tensor& b) {
-    return a->layout == b->layout || (a.contiguous() && same_sizes(a.sizes(), b.sizes()));
-}
+// Without gaps, one piece: no iterator needed.
+inline bool is_small(std::int64_t count) { return count <= kernels::kChunk; }
 
 // Small arrays that lie alike in memory, and single elements beside them: one call of the loop. False if this is not
 // that case.
@@ -134,11 +129,11 @@ template <class Call>
 bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Tensor& out, const Call& call) {
     const Tensor* whole = &inputs[0];
     for (std::size_t i = 1; i < inputs.size() && whole->ndim() == 0; ++i) whole = &inputs[i];
-    if (!whole->contiguous() || !small(whole->numel())) return false;
-    if (out && !(out.dtype() == result && alike(out, *whole))) return false;
+    if (!is_packed(whole->layout()) || !is_small(whole->numel())) return false;
+    if (out && !(out.dtype() == result && lie_alike(out, *whole))) return false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (inputs[i].ndim() == 0) continue;
-        if (!alike(inputs[i], *whole) || (i >= first && inputs[i].dtype() != compute)) return false;
+        if (!lie_alike(inputs[i], *whole) || (i >= first && inputs[i].dtype() != compute)) return false;
     }
     alignas(8) char numbers[kMaxInputs][8];
     char* data[kMaxInputs + 1];
@@ -174,7 +169,7 @@ bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Te
 
 void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result) {
     const DType dtype = x.dtype();
-    if (!out && x.contiguous() && small(x.numel()) && !(result == Result::Float && !is_floating(dtype))) {
+    if (!out && is_packed(x.layout()) && is_small(x.numel()) && !(result == Result::Float && !is_floating(dtype))) {
         const kernels::Loop loop = loops[static_cast<int>(dtype)];
         if (loop == nullptr) no_kernel(op, dtype);
         out = empty(x.layout_ref(), out_dtype(dtype, result));
@@ -189,7 +184,7 @@ void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result res
 
 void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result) {
     const DType dtype = a.dtype();
-    if (dtype == b.dtype() && a.contiguous() && alike(b, a) && small(a.numel()) &&
+    if (dtype == b.dtype() && is_packed(a.layout()) && lie_alike(b, a) && is_small(a.numel()) &&
         !(result == Result::Float && !is_floating(dtype))) {
         const kernels::Loop loop = loops[static_cast<int>(dtype)];
         const DType result_type = out_dtype(dtype, result);
@@ -206,19 +201,25 @@ void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tenso
     any_dtypes(op, loops, inputs, out, result);
 }
 
-void parametric(const char* op, ParamTable loops, std::initializer_list<double> params, Tensors inputs, Tensor& out,
+void parametric(const char* op, ParamTable loops, std::initializer_list<Parameter> params, Tensors inputs, Tensor& out,
                 Result result) {
     const DType compute = compute_dtype(inputs, result);
     const kernels::ParamLoop loop = loops[static_cast<int>(compute)];
     if (loop == nullptr) no_kernel(op, compute);
     const DType result_type = out_dtype(compute, result);
+    kernels::Number numbers[3];
+    std::size_t count_of_numbers = 0;
+    for (const Parameter& param : params) {
+        check_fits(op, param.value, compute);
+        numbers[count_of_numbers++] = {param.value.real, param.value.integer};
+    }
     const auto with_params = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
-        loop(data, strides, count, params.begin());
+        loop(data, strides, count, numbers);
     };
     if (run_flat(inputs, 0, compute, result_type, out, with_params)) return;
     run_general(op, inputs, 0, compute, result_type, out,
                 [&](const kernels::View& to, std::span<const kernels::View> from) {
-                    kernels::elementwise(loop, params.begin(), to, from);
+                    kernels::elementwise(loop, numbers, to, from);
                 });
 }
 

@@ -17,9 +17,17 @@ using ParamTable = const kernels::ParamLoop (&)[kDTypes];
 
 void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result = Result::Same);
 void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result = Result::Same);
-// All inputs promoted to one dtype; params as the loop documents them.
-void parametric(const char* op, ParamTable loops, std::initializer_list<double> params, Tensors inputs, Tensor& out,
+// A number that goes with arrays; it must fit the dtype that they are computed in.
+struct Parameter {
+    Scalar value;
+    Parameter(double number) : value(Scalar::of(number)) {}
+    Parameter(const Scalar& number) : value(number) {}
+};
+// All inputs promoted to one dtype; up to three params, as the loop documents them.
+void parametric(const char* op, ParamTable loops, std::initializer_list<Parameter> params, Tensors inputs, Tensor& out,
                 Result result = Result::Same);
+// div(rounding_mode=): "floor" or "trunc".
+void rounded_quotient(const Tensor& a, const Tensor& b, const Text& mode, Tensor& out);
 void ternary(const char* op, Table loops, Tensors inputs, Tensor& out);  // inputs[0] may be bool (where)
 
 // The dtype of an operation on these tensors, by PyTorch's rules: dimensioned tensors before 0-dim ones before numbers,

@@ -50,7 +50,8 @@ struct EmbeddingBackward {
     static constexpr OpText text{
         .schema = "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx)",
         .node = "EmbeddingDenseBackwardBackward0",
-        .flags = kHidden};
+        .flags = kHidden,
+        .domain = "grad_output=real(a, b), indices=index(c, a), num_weights=c, padding_idx=-1"};
     static void forward(const Tensor& g, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         const std::int64_t width = g.size(g.ndim() - 1);
         const Tensor grad = as_contiguous(g), rows = flat_indices(indices);
@@ -77,14 +78,16 @@ struct EmbeddingBackward {
 struct Embedding {
     using Attrs = EmbeddingAttrs;
     static constexpr auto fields = std::tuple{&Attrs::padding_idx, &Attrs::scale_grad_by_freq, &Attrs::sparse};
-    static constexpr OpText text{.schema =
-                                     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
-                                     "scale_grad_by_freq=False, bool sparse=False)",
-                                 .node = "EmbeddingBackward0",
-                                 .flags = kFunction,
-                                 .doc =
-                                     "Rows of a table (V, D) picked by indices of any shape (*): a result of shape (*, "
-                                     "D). The row padding_idx gets no gradient."};
+    static constexpr OpText text{
+        .schema =
+            "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
+            "scale_grad_by_freq=False, bool sparse=False)",
+        .node = "EmbeddingBackward0",
+        .flags = kFunction,
+        .domain = "weight=real(c, b), indices=index(c, a, 3); weight=real(c, b), indices=index(b, 4), padding_idx=3",
+        .doc =
+            "Rows of a table (V, D) picked by indices of any shape (*): a result of shape (*, "
+            "D). The row padding_idx gets no gradient."};
     static void forward(const Tensor& table, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         if (attrs.scale_grad_by_freq || attrs.sparse)
             fail(ErrorKind::NotImplemented, "embedding: %s=True is not supported; leave it off",

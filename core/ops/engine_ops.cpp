@@ -1,9 +1,11 @@
 // Lends the engine the operations that it needs (see autograd/leaf.h).
 #include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
 #include "core/kernels/arithmetic.h"
 #include "core/kernels/copy.h"
 #include "core/kernels/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
@@ -12,7 +14,7 @@ void add_in_place(const Tensor& into, const Tensor& value) {
     const kernels::Loop loop = kernels::arithmetic().add[static_cast<int>(into.dtype())];
     const bool plain = into.dtype() == value.dtype() && same_sizes(into.sizes(), value.sizes());
     const Tensor fitted = plain ? value : expand(cast(value, into.dtype()), into.sizes());
-    if (into.contiguous() && fitted.contiguous() && into.numel() <= kernels::kChunk) {
+    if (is_dense(into.layout()) && lie_alike(into, fitted) && into.numel() <= kernels::kChunk) {
         const auto size = static_cast<std::int64_t>(item_size(into.dtype()));
         char* const data[] = {into.data(), into.data(), fitted.data()};
         const std::int64_t strides[] = {size, size, size};
@@ -20,6 +22,16 @@ void add_in_place(const Tensor& into, const Tensor& value) {
     } else {
         kernels::elementwise(loop, into.view(), {into.view(), fitted.view()});
     }
+}
+
+Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
+    if (!is_dense(leaf.layout())) return gradient.contiguous() ? clone(gradient) : contiguous(gradient);
+    const Tensor copy = empty(leaf.layout_ref(), gradient.dtype());
+    if (grad_enabled())
+        copy_in_place(copy, gradient);
+    else
+        kernels::copy(copy.view(), gradient.view());
+    return copy;
 }
 
 struct Lend {
@@ -41,6 +53,7 @@ struct Lend {
                 },
             .zeros = zeros,
             .contiguous = contiguous,
+            .copy_for_leaf = copy_for_leaf,
         };
     }
 };

@@ -179,6 +179,7 @@ struct Sigmoid {
 
 Tensor exp(const Tensor& x) { return run<Exp>(x); }
 Tensor log(const Tensor& x) { return run<Log>(x); }
+Tensor log1p(const Tensor& x) { return run<Log1p>(x); }
 Tensor sinh(const Tensor& x) { return run<Sinh>(x); }
 Tensor cosh(const Tensor& x) { return run<Cosh>(x); }
 Tensor tanh(const Tensor& x) { return run<Tanh>(x); }

@@ -17,7 +17,7 @@ struct Maximum {
     static constexpr OpText text{.schema = "maximum(Tensor self, Tensor other)",
                                  .node = "MaximumBackward0",
                                  .flags = kBoth | kOutArgument,
-                                 .domain = "real",
+                                 .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
                                  .doc = "The larger of two, element by element; NaN wins. Equals share the gradient."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("maximum", kernels::arithmetic().maximum, a, b, out);
@@ -32,7 +32,7 @@ struct Minimum {
     static constexpr OpText text{.schema = "minimum(Tensor self, Tensor other)",
                                  .node = "MinimumBackward0",
                                  .flags = kBoth | kOutArgument,
-                                 .domain = "real",
+                                 .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
                                  .doc = "The smaller of two, element by element; NaN wins. Equals share the gradient."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("minimum", kernels::arithmetic().minimum, a, b, out);

@@ -42,9 +42,12 @@ Tensor square(const Tensor& x);
 // exponential.cpp, trigonometry.cpp, rounding.cpp, special.cpp
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
+Tensor log1p(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
+Tensor lgamma(const Tensor& x);
 Tensor digamma(const Tensor& x);
+Tensor polygamma(std::int64_t n, const Tensor& x);  // the n-th derivative of digamma
 Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
 Tensor sinh(const Tensor& x);
@@ -63,8 +66,9 @@ Tensor is_finite(const Tensor& x);
 // division.cpp
 Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode);  // "floor" or "trunc"
 
-// activation.cpp
+// activation.cpp, activation_hard.cpp
 Tensor relu(const Tensor& x);
+Tensor hardtanh(const Tensor& x, double low, double high);
 Tensor logsigmoid(const Tensor& x);
 
 // extremum.cpp, ternary.cpp
@@ -79,6 +83,7 @@ Tensor dropout(const Tensor& x, double p);  // as in training
 Tensor zeros(Sizes sizes, DType dtype);
 Tensor ones(Sizes sizes, DType dtype);
 Tensor full(Sizes sizes, double value, DType dtype);
+Tensor full_like(const Tensor& x, double value);  // lies in memory as x does
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor number(double value, DType dtype);  // a wrapped number: yields to tensors in type promotion
@@ -89,12 +94,16 @@ Tensor clone(const Tensor& x);
 Tensor contiguous(const Tensor& x);                            // x itself if it is
 Tensor detach(const Tensor& x);                                // no node; records where history was lost
 void copy_in_place(const Tensor& self, const Tensor& source);  // self.copy_(source)
+void fill_in_place(const Tensor& self, const Tensor& value);   // self.fill_(value), which has no axes
 bool all_finite(const Tensor& x);
 
 // shape.cpp
-Tensor reshape(const Tensor& x, Sizes sizes);  // x itself if it has these sizes
-Tensor view(const Tensor& x, Sizes sizes);     // a new view always
-Tensor expand(const Tensor& x, Sizes sizes);
+Tensor reshape(const Tensor& x, Sizes sizes);            // x itself if it has these sizes
+Tensor reshape_anew(const Tensor& x, Sizes sizes);       // a new tensor always
+Tensor view(const Tensor& x, Sizes sizes);               // a new view always
+Tensor unsafe_view(const Tensor& x, Sizes sizes);        // of a fresh contiguous result: no view
+Tensor expand(const Tensor& x, Sizes sizes);             // x itself if it has the sizes
+Tensor expand_view(const Tensor& x, const Dims& sizes);  // a new view always; -1 keeps a size
 Tensor transpose(const Tensor& x, int a, int b);
 Tensor permute(const Tensor& x, const Dims& axes);
 Tensor unsqueeze(const Tensor& x, int axis);
@@ -105,6 +114,9 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end,
              std::int64_t step);                                                      // bounds as in Python
 Tensor as_strided(const Tensor& x, Sizes sizes, Sizes strides, std::int64_t offset);  // offset relative to x
 Tensor as_strided_scatter(const Tensor& base, const Tensor& value, Sizes sizes, Sizes strides, std::int64_t offset);
+
+// pad.cpp
+Tensor constant_pad(const Tensor& x, const Dims& before, const Dims& after, double value);  // from the last axis on
 
 // views.cpp, join.cpp, rearrange.cpp
 Tensor view_alias(const Tensor& x);  // another view of all of x

@@ -20,7 +20,7 @@ Dims infer_sizes(const Tensor& x, const Dims& wanted, const char* op) {
             fail(ErrorKind::Runtime, "%s: invalid shape dimension %lld in %s; sizes are 0 or more, or one -1", op,
                  static_cast<long long>(sizes[i]), shape_text(wanted).c_str());
         } else {
-            known *= sizes[i];
+            known = count_elements(Dims{known, sizes[i]});
         }
     }
     if (unknown >= 0) {
@@ -107,9 +107,16 @@ Dims contiguous_strides(Sizes sizes) {
     std::int64_t stride = 1;
     for (int i = strides.size() - 1; i >= 0; --i) {
         strides[i] = stride;
-        stride *= std::max<std::int64_t>(sizes[static_cast<std::size_t>(i)], 1);
+        stride = count_elements(Dims{stride, std::max<std::int64_t>(sizes[static_cast<std::size_t>(i)], 1)});
     }
     return strides;
+}
+
+std::int64_t stepped_stride(std::int64_t stride, std::int64_t step) {
+    // A step that reaches so far is never taken, and its bytes could not be counted.
+    constexpr std::int64_t kFar = INT64_MAX / 16;
+    const std::int64_t stepped = clipped_product(stride, step);
+    return stepped > kFar || stepped < -kFar ? stride : stepped;
 }
 
 Tensor view_part(const Tensor& x, const Part& part) {

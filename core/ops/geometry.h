@@ -16,6 +16,7 @@ LayoutRef view_layout(const Layout& from, Sizes sizes);                 // null 
 LayoutRef expanded_layout(const Tensor& x, const Dims& wanted);
 LayoutRef swapped_layout(const Tensor& x, int a, int b);
 Dims contiguous_strides(Sizes sizes);
+std::int64_t stepped_stride(std::int64_t stride, std::int64_t step);  // of every step-th element
 
 // A diagonal of two axes, which becomes the last axis (views.cpp).
 Part diagonal_part(Sizes sizes, Sizes strides, std::int64_t offset, std::int64_t dim1, std::int64_t dim2);

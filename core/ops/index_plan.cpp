@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 
@@ -95,6 +96,8 @@ Dims IndexPlan::broadcast_shape() const {
 void IndexPlan::lay_out(const Tensor& x, const Dims& shape) {
     const bool neighbours = axes_.back() - axes_.front() + 1 == count();
     const int front = neighbours ? axes_.front() : 0;  // where the broadcast shape goes
+    front_ = front;
+    rank_ = shape.size();
     const auto indexed = [&](int axis) { return std::find(axes_.begin(), axes_.end(), axis) != axes_.end(); };
     for (int axis = 0; axis < x.ndim(); ++axis) {
         if (indexed(axis)) continue;
@@ -116,6 +119,30 @@ void IndexPlan::lay_out(const Tensor& x, const Dims& shape) {
                        x.size(axis),
                        x.stride(axis)};
     }
+}
+
+// An index is seen with axes of size 1 before and behind its own, which continue its strides.
+Dims IndexPlan::strides_in_result(const Tensor& index) const {
+    Dims strides;
+    const int lead = front_ + rank_ - index.ndim();
+    for (int axis = 0; axis < sizes_.size(); ++axis) {
+        const int own = axis - lead;
+        const bool inside = own >= 0 && own < index.ndim();
+        const bool repeats = sizes_[axis] != 1 && (!inside || index.size(own) == 1);
+        if (repeats || index.ndim() == 0)
+            strides.push_back(0);
+        else if (inside)
+            strides.push_back(index.stride(own));
+        else
+            strides.push_back(own < 0 ? index.size(0) * index.stride(0) : index.stride(index.ndim() - 1));
+    }
+    return strides;
+}
+
+LayoutRef IndexPlan::result_layout() const {
+    std::vector<Dims> strides{strides_};
+    for (const Tensor& index : held_) strides.push_back(strides_in_result(index));
+    return dense_layout(sizes_, strides);
 }
 
 }  // namespace clew

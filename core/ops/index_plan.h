@@ -19,6 +19,7 @@ public:
     IndexPlan(const IndexPlan&) = delete;
 
     const Dims& sizes() const { return sizes_; }  // of the result
+    LayoutRef result_layout() const;              // x decides, then the indices: Note [The layout of results]
     kernels::View moved() const {
         return {data_, dtype_, sizes_.size(), sizes_.values, strides_.values};
     }  // x, in that shape
@@ -31,10 +32,12 @@ private:
     void add_index(const Tensor& x, int axis, const Tensor& index);
     Dims broadcast_shape() const;
     void lay_out(const Tensor& x, const Dims& shape);
+    Dims strides_in_result(const Tensor& index) const;
 
     void* data_;
     DType dtype_;
     Dims sizes_, strides_;
+    int front_ = 0, rank_ = 0;  // of the axes that the indices have together
     std::vector<Tensor> held_;  // int64, one for each indexed axis
     std::vector<int> axes_;     // which axis that is
     kernels::AxisIndex indices_[kMaxDims];

@@ -1,4 +1,5 @@
 // Advanced indexing: reading and writing at the places that index tensors name together. See Note [Advanced indexing].
+#include <algorithm>
 #include <vector>
 
 #include "core/base/error.h"
@@ -32,7 +33,10 @@ bool takes_elements(const Tensor& x, Tensors given) {
 
 struct Index {
     static constexpr OpText text{
-        .schema = "_index(Tensor self, Tensor[] indices)", .node = "IndexBackward0", .flags = kHidden};
+        .schema = "_index(Tensor self, Tensor[] indices)",
+        .node = "IndexBackward0",
+        .flags = kHidden,
+        .domain = "self=real(b, c), indices=[index(b, 4)]; self=real(b, c), indices=[index(b, 4), index(c, 4)]"};
     static void forward(const Tensor& x, Tensors indices, Tensor& out) {
         if (is_whole_mask(x, indices)) {
             out = empty({kernels::count_nonzero(indices[0].view())}, x.dtype());
@@ -46,9 +50,10 @@ struct Index {
             return fail_out_of_bounds(indices[0], bad, x.numel(), 0, "", ErrorKind::Index);
         }
         const IndexPlan plan(x, indices);
-        out = empty(plan.sizes(), x.dtype());
+        out = empty(plan.result_layout(), x.dtype());
         if (out.numel()) kernels::index_get(out.view(), plan.moved(), plan.indices(), plan.count());
     }
+    static constexpr std::uint64_t constants = 0b10;
     static Saves saves(Tensors inputs, std::uint64_t, const NoAttrs&) {
         return {.inputs = bits_of_present(inputs, 1, inputs.size())};
     }
@@ -61,6 +66,13 @@ struct Index {
     }
 };
 
+// One number where a mask is true: masked_fill, which casts it.
+bool is_one_mask(Tensors indices) {
+    const auto given = std::ranges::count_if(indices, [](const Tensor& index) { return bool(index); });
+    return given == 1 &&
+           std::ranges::any_of(indices, [](const Tensor& index) { return index && index.dtype() == DType::Bool; });
+}
+
 struct IndexPut {
     struct Attrs {
         bool accumulate;
@@ -70,19 +82,24 @@ struct IndexPut {
         .schema = "index_put(Tensor self, Tensor[]? indices, Tensor values, bool accumulate=False)",
         .node = "IndexPutBackward0",
         .flags = kBoth | kInPlace,
-        .domain = "real",
+        .domain =
+            "self=real(b, c), indices=[order(b, a)], values=real(a, c); self=real(b, c), indices=[index(b, 4), "
+            "index(c, 4)], values=real(4), accumulate=True",
         .doc =
             "self with values written (or added) at self[indices], where None stands for a whole axis; values are "
             "broadcast."};
     static void forward(const Tensor& self, Tensors indices, const Tensor& given_values, const Attrs& attrs,
                         Tensor& out) {
-        if (given_values.dtype() != self.dtype())
+        const bool fills = !attrs.accumulate && given_values.numel() == 1 && is_one_mask(indices);
+        if (given_values.dtype() != self.dtype() && !fills) {
+            const IndexPlan checks(self, indices);  // says what is wrong with the indices first
             fail(ErrorKind::Runtime,
                  "index_put: Index put requires the source and destination dtypes match, got %s for the destination "
                  "and %s for the source.",
                  dtype_name(self.dtype()), dtype_name(given_values.dtype()));
-        start_from(self, out);
-        const Tensor values = apart_from(out, given_values);
+        }
+        start_from(self, out, Lies::AsSelf);
+        const Tensor values = converted(apart_from(out, given_values), self.dtype());
         if (is_whole_mask(out, indices) && !attrs.accumulate && values.numel() == 1 && values.ndim() <= 1) {
             kernels::masked_fill(out.view(), indices[0].view(), values.data());
             return;
@@ -96,6 +113,7 @@ struct IndexPut {
         if (count_elements(plan.sizes()))
             kernels::index_put(plan.moved(), plan.indices(), plan.count(), from, attrs.accumulate);
     }
+    static constexpr std::uint64_t constants = 0b010;
     static Saves saves(Tensors inputs, std::uint64_t needs, const Attrs& attrs) {
         const std::size_t last = inputs.size() - 1;
         const bool unused = attrs.accumulate && !(needs >> last & 1);  // then the gradient of self is all, as it comes
@@ -117,8 +135,8 @@ struct Take {
     static constexpr OpText text{
         .schema = "take(Tensor self, Tensor index)",
         .node = "TakeBackward0",
-        .flags = kBoth | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .domain = "self=real(a, b), index=index(a * b, c)",
         .doc = "The elements at these places of self seen as one vector, in the shape of index."};
     static void forward(const Tensor& x, const Tensor& given, Tensor& out) {
         const Tensor index = as_contiguous(checked_index(given, "take")), dense = as_contiguous(x);

@@ -1,6 +1,7 @@
 #include "core/ops/index_support.h"
 
 #include "core/kernels/copy.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 
@@ -29,9 +30,9 @@ void fail_out_of_bounds(const Tensor& index, std::int64_t position, std::int64_t
          static_cast<long long>(*place), axis, static_cast<long long>(size));
 }
 
-void start_from(const Tensor& self, Tensor& out) {
+void start_from(const Tensor& self, Tensor& out, Lies how) {
     if (out) return;
-    out = empty(Layout::make(self.sizes()), self.dtype());
+    out = empty(how == Lies::AsSelf ? like_layout(self) : Layout::make(self.sizes()), self.dtype());
     kernels::copy(out.view(), self.view());
 }
 
@@ -40,10 +41,6 @@ Tensor apart_from(const Tensor& out, const Tensor& source) {
     Tensor copy;
     start_from(source, copy);
     return copy;
-}
-
-Tensor element(const Scalar& value, DType dtype) {
-    return value.kind == Scalar::Float ? scalar(value.real, dtype) : scalar_int(value.integer, dtype);
 }
 
 void check_mask(const Tensor& mask, const char* op) {

@@ -17,11 +17,10 @@ void fail_out_of_bounds(const Tensor& index, std::int64_t position, std::int64_t
                         ErrorKind kind);
 // What an operation that changes some places of self writes to: its destination, or a copy of self that becomes its
 // result.
-void start_from(const Tensor& self, Tensor& out);
+enum class Lies { RowMajor, AsSelf };
+void start_from(const Tensor& self, Tensor& out, Lies how = Lies::RowMajor);
 // `source`, or a copy of it if it shares memory with what is about to be written.
 Tensor apart_from(const Tensor& out, const Tensor& source);
-// One element of a dtype.
-Tensor element(const Scalar& value, DType dtype);
 void check_mask(const Tensor& mask, const char* op);
 
 // A tensor as a view with at least one axis.

@@ -4,6 +4,7 @@
 #include "core/ops/apply.h"
 #include "core/ops/functions.h"
 #include "core/ops/index_support.h"
+#include "core/ops/scalar.h"
 
 namespace clew {
 namespace {
@@ -18,23 +19,39 @@ Tensor positions(const Tensor& given, const Tensor& self, int axis, const char* 
     return index;
 }
 
-// source has self's shape, but along the axis the index's length.
-void check_source(const Tensor& self, int axis, const Tensor& index, const Tensor& source, const char* op,
-                  ErrorKind kind) {
+// source has self's shape, but along the axis the index's length. Numbers count as vectors of one element: any of the
+// two in index_copy, both in index_add. Returns the index checked.
+Tensor check_source(const Tensor& self, int axis, const Tensor& given, const Tensor& source, const char* op,
+                    ErrorKind kind) {
+    if (given.ndim() > 1)
+        fail(ErrorKind::Index, "%s: Index is supposed to be a vector, got shape %s", op,
+             shape_text(given.sizes()).c_str());
+    const bool copies = kind == ErrorKind::Index;
+    if (source.ndim() == 0 && given.numel() != 1)
+        fail(copies || self.ndim() <= 1 ? ErrorKind::Index : ErrorKind::Runtime,
+             "%s: When source is scalar, index should have one element (got %lld)", op,
+             static_cast<long long>(given.numel()));
+    if (copies && source.ndim() && self.ndim() && source.ndim() != self.ndim())
+        fail(kind,
+             "%s: When source and destination are not scalars, their dimensionality must match. Source dimensionality "
+             "(%d), destination dimensionality (%d)",
+             op, source.ndim(), self.ndim());
     if (self.dtype() != source.dtype())
         fail(ErrorKind::Runtime, "%s: self (%s) and source (%s) must have the same scalar type; cast one of them", op,
              dtype_name(self.dtype()), dtype_name(source.dtype()));
-    Dims wanted(self.sizes());
-    if (self.ndim()) wanted[axis] = index.numel();
-    const bool scalars = self.ndim() == 0 && source.numel() == 1 && index.numel() == 1 && source.ndim() <= 1;
-    if (scalars || same_sizes(source.sizes(), wanted)) return;
-    if (source.ndim() == self.ndim() && source.size(axis) != index.numel())
+    const std::int64_t rows = source.ndim() == 0 ? 1 : axis < source.ndim() ? source.size(axis) : -1;
+    if (rows >= 0 && rows != given.numel())
         fail(kind, "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", op,
-             static_cast<long long>(index.numel()), static_cast<long long>(source.size(axis)), axis);
-    fail(source.ndim() == self.ndim() ? ErrorKind::Runtime : kind,
-         "%s: source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s "
-         "source.shape = %s",
-         op, shape_text(self.sizes()).c_str(), shape_text(source.sizes()).c_str());
+             static_cast<long long>(given.numel()), static_cast<long long>(rows), axis);
+    Dims wanted(self.sizes());
+    if (self.ndim()) wanted[axis] = rows;
+    const bool as_vectors = copies && self.ndim() <= 1 && source.ndim() <= 1;
+    if (!as_vectors && !same_sizes(source.sizes(), wanted))
+        fail(source.ndim() == self.ndim() ? ErrorKind::Runtime : kind,
+             "%s: source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+             "= %s source.shape = %s",
+             op, shape_text(self.sizes()).c_str(), shape_text(source.sizes()).c_str());
+    return positions(given, self, axis, op);
 }
 
 // The gradient of a source that was written at (or added to) the index's positions.
@@ -52,20 +69,21 @@ struct IndexAdd {
     static constexpr OpText text{
         .schema = "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
         .node = "IndexAddBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain =
+            "self=real(b, c), dim=1, index=index(c, a), source=real(b, a); self=real(b, c), dim=0, index=index(b, a), "
+            "source=real(a, c), alpha=2.5",
         .doc = "self with alpha * source added at the positions of an axis that index names; repeated ones add up."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source,
                         Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_add");
-        const Tensor index = positions(given, self, axis, "index_add");
-        check_source(self, axis, index, given_source, "index_add", ErrorKind::Runtime);
+        const Tensor index = check_source(self, axis, given, given_source, "index_add", ErrorKind::Runtime);
         start_from(self, out);
         if (given_source.numel() == 0) return;
         Tensor source = apart_from(out, given_source);
         if (attrs.alpha.real != 1) {
             const Tensor scaled = empty(Layout::make(source.sizes()), source.dtype()),
-                         factor = element(attrs.alpha, source.dtype());
+                         factor = element("index_add", attrs.alpha, source.dtype());
             const BroadcastView same(factor, source.sizes());
             kernels::elementwise(kernels::arithmetic().mul[static_cast<int>(source.dtype())], scaled.view(),
                                  {source.view(), same});
@@ -91,15 +109,14 @@ struct IndexCopy {
     static constexpr OpText text{
         .schema = "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
         .node = "IndexCopyBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain = "self=real(b, c), dim=1, index=order(c, a), source=real(b, a)",
         .doc =
             "self with source written at the positions of an axis that index names; of repeated ones the last stays."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source,
                         Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_copy");
-        const Tensor index = positions(given, self, axis, "index_copy");
-        check_source(self, axis, index, given_source, "index_copy", ErrorKind::Index);
+        const Tensor index = check_source(self, axis, given, given_source, "index_copy", ErrorKind::Index);
         start_from(self, out);
         if (given_source.numel() == 0) return;
         const Tensor source = apart_from(out, given_source);
@@ -122,7 +139,7 @@ void fill_positions(const Tensor& self, std::int64_t dim, const Tensor& given, c
         fail(ErrorKind::Runtime, "index_fill: Index has to be a vector/scalar, got shape %s",
              shape_text(given.sizes()).c_str());
     const Tensor index = positions(given, self, axis, "index_fill", kFromEnd);
-    start_from(self, out);
+    start_from(self, out, Lies::AsSelf);
     if (index.numel() && out.numel()) kernels::index_fill(*AtLeast1(out), axis, *AtLeast1(index), value.data());
 }
 
@@ -135,10 +152,10 @@ struct IndexFill {
     static constexpr OpText text{.schema = "index_fill(Tensor self, int dim, Tensor index, Scalar value)",
                                  .node = "IndexFillBackward0",
                                  .flags = kBoth | kInPlace,
-                                 .domain = "real",
+                                 .domain = "self=real(b, c), dim=1, index=order(c, a), value=2.5",
                                  .doc = "self with one number at the positions of an axis that index names."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, Tensor& out) {
-        fill_positions(self, attrs.dim, index, element(attrs.value, self.dtype()), out);
+        fill_positions(self, attrs.dim, index, element("index_fill", attrs.value, self.dtype()), out);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<1> index, const Attrs& attrs) {
         return index_fill(g, static_cast<int>(attrs.dim), index, 0.0);
@@ -154,7 +171,7 @@ struct IndexFillTensor {
         .schema = "index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value)",
         .node = "IndexFillBackward1",
         .flags = kBoth | kInPlace,
-        .domain = "real",
+        .domain = "self=real(b, c), dim=1, index=order(c, a), value=real()",
         .doc = "self with the number in a 0-dim tensor at the positions of an axis that index names."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& value, Tensor& out) {
         if (value.ndim() != 0)

@@ -4,6 +4,7 @@
 #include "core/ops/functions.h"
 #include "core/ops/geometry.h"
 #include "core/ops/index_support.h"
+#include "core/ops/scalar.h"
 
 namespace clew {
 namespace {
@@ -15,8 +16,8 @@ struct IndexSelect {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "index_select(Tensor self, int dim, Tensor index)",
                                  .node = "IndexSelectBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "self=real(b, c), dim=1, index=index(c, a)",
                                  .doc = "The positions of an axis that a one-dimensional index names, in its order."};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "index_select");
@@ -63,8 +64,8 @@ struct Gather {
     static constexpr OpText text{
         .schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
         .node = "GatherBackward0",
-        .flags = kBoth | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .domain = "self=real(b, c), dim=1, index=index(c, b, a)",
         .doc = "out[i][j] = self[index[i][j]][j] for dim 0: one position of an axis for each place of index."};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
         if (attrs.sparse_grad)
@@ -89,8 +90,8 @@ struct TakeAlongDim {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{
         .schema = "take_along_dim(Tensor self, Tensor indices, int? dim=None)",
-        .flags = kBoth | kComposite | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kComposite | kOutArgument | kOutAlike,
+        .domain = "self=real(b, c), indices=index(b, b, c), dim=0; self=real(b, c), indices=index(b * c, 4)",
         .doc = "gather, with self and indices broadcast against each other; without dim both are flattened."};
     static void forward(const Tensor& x, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         if (indices.dtype() != DType::Int64 && indices.dtype() != DType::Int32)
@@ -130,8 +131,8 @@ void check_writes(const Tensor& self, int axis, const Tensor& index, const Tenso
         fail(ErrorKind::Runtime,
              "%s: Index tensor must have the same number of dimensions as src tensor, got shapes %s and %s", op,
              shape_text(index.sizes()).c_str(), shape_text(source.sizes()).c_str());
-    for (int i = 0; i < index.ndim() && source.ndim(); ++i)
-        if (index.size(i) > source.size(i))
+    for (int i = 0; i < index.ndim(); ++i)
+        if (index.size(i) > (source.ndim() ? source.size(i) : 1))
             fail(ErrorKind::Runtime,
                  "%s: Expected index %s to be no larger than self %s apart from dimension %d and to be no larger size "
                  "than src %s",
@@ -180,8 +181,8 @@ struct Scatter {
     static constexpr OpText text{
         .schema = "scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None)",
         .node = "ScatterBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), src=real(a, 1)",
         .doc = "self with out[index[i][j]][j] = src[i][j] for dim 0; where places repeat, the last stays."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {
         no_reduce(attrs.reduce);
@@ -208,8 +209,8 @@ struct ScatterValue {
     static constexpr OpText text{
         .schema = "scatter.value(Tensor self, int dim, Tensor index, Scalar value, *, str? reduce=None)",
         .node = "ScatterBackward1",
-        .flags = kBoth | kInPlace | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), value=2.5",
         .doc = "self with one number at the places that index names along an axis."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, Tensor& out) {
         no_reduce(attrs.reduce);
@@ -221,7 +222,8 @@ struct ScatterValue {
         }
         start_from(self, out);
         if (index.numel() == 0) return;
-        kernels::scatter_fill(*AtLeast1(out), axis, *AtLeast1(index), element(attrs.value, out.dtype()).data());
+        kernels::scatter_fill(*AtLeast1(out), axis, *AtLeast1(index),
+                              element("scatter", attrs.value, out.dtype()).data());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<1> index, const Attrs& attrs) {
         return scatter(g, static_cast<int>(attrs.dim), index, 0.0);
@@ -236,8 +238,8 @@ struct ScatterAdd {
     static constexpr OpText text{
         .schema = "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
         .node = "ScatterAddBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain = "self=real(b, c), dim=0, index=index(b, a, c), src=real(a, c)",
         .doc = "self with src[i][j] added to out[index[i][j]][j] for dim 0; repeated places add up."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {
         scatter_into(Write::Add, "scatter_add", self, attrs.dim, index, src, out);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
 #include "core/ops/apply.h"
@@ -32,8 +34,10 @@ struct Cat {
         Dims constant;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::constant};
-    static constexpr OpText text{
-        .schema = "_cat(Tensor[] tensors, int dim, int[] constant)", .node = "CatBackward0", .flags = kHidden};
+    static constexpr OpText text{.schema = "_cat(Tensor[] tensors, int dim, int[] constant)",
+                                 .node = "CatBackward0",
+                                 .flags = kHidden,
+                                 .domain = "tensors=[real(a, b), real(a, c)], dim=1, constant=()"};
 
     static const Tensor& model(Tensors parts) {
         for (const Tensor& part : parts)
@@ -45,7 +49,7 @@ struct Cat {
         Dims sizes(model(parts).sizes());
         if (axis < sizes.size()) sizes[axis] = 0;
         for (const Tensor& part : parts)
-            if (!is_nothing(part.layout())) sizes[axis] += part.size(axis);
+            if (!is_nothing(part.layout())) sizes[axis] = clipped_sum(sizes[axis], part.size(axis));
         out = empty(sizes, result_dtype(parts));
         std::int64_t start = 0;
         for (const Tensor& part : parts) {
@@ -102,14 +106,17 @@ void check_parts(Tensors parts, std::int64_t dim) {
     }
 }
 
-// The sizes of the runs of parts that need no gradient; at most kMaxDims of them are given, but all are counted.
+// The sizes of the runs of parts that need no gradient, or whose gradient has nowhere to go; at most kMaxDims of them
+// are given, but all are counted.
 int constant_runs(Tensors parts, int axis, Dims& sizes) {
     int runs = 0;
     bool in_run = false;
+    const bool records = grad_enabled();
     for (const Tensor& part : parts) {
-        const bool constant = !part.requires_grad();
+        const bool constant = !records || !part.requires_grad() || !gradient_edge(part);
         if (constant && !in_run && ++runs <= kMaxDims) sizes.push_back(0);
-        if (constant && runs <= kMaxDims && !is_nothing(part.layout())) sizes[runs - 1] += part.size(axis);
+        if (constant && runs <= kMaxDims && !is_nothing(part.layout()))
+            sizes[runs - 1] = clipped_sum(sizes[runs - 1], part.size(axis));
         in_run = constant;
     }
     return runs;

@@ -35,7 +35,8 @@ struct NativeLayerNorm {
         .schema = "native_layer_norm(Tensor input, Tensor? weight, Tensor? bias, int axes, float eps)",
         .node = "NativeLayerNormBackward0",
         .flags = kHidden,
-        .outputs = "result0 result1 result2"};
+        .outputs = "result0 result1 result2",
+        .domain = "unsampled, 'its later results are for its backward alone; layer_norm runs it'"};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Attrs& attrs, Tensor& out,
                         Tensor& mean_of_x, Tensor& rstd) {
         const Split split = split_at(x.sizes(), attrs.axes);
@@ -126,6 +127,9 @@ struct LayerNorm {
             "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
             "eps=1e-05, bool cudnn_enable=True)",
         .flags = kFunction | kComposite,
+        .domain =
+            "input=real(a, c), normalized_shape=(c,), weight=real(c), bias=real(c); input=real(a, b, c), "
+            "normalized_shape=(b, c)",
         .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over the last axes, of the sizes normalized_shape."};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& weight, const Tensor& bias, Tensor& out) {
         const Dims& shape = attrs.normalized_shape;

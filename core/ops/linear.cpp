@@ -1,10 +1,14 @@
 // Products that are added to something: addmm, addmv, baddbmm, and linear, the layer of every network.
 #include "core/base/error.h"
+#include "core/kernels/arithmetic.h"
 #include "core/kernels/copy.h"
+#include "core/kernels/elementwise.h"
 #include "core/kernels/gemm.h"
 #include "core/ops/apply.h"
 #include "core/ops/functions.h"
+#include "core/ops/index_support.h"
 #include "core/ops/product.h"
+#include "core/ops/scalar.h"
 
 namespace clew {
 namespace {
@@ -19,6 +23,8 @@ Tensor start_from(const char* op, const Tensor& self, Sizes sizes, const Scales&
         fail(ErrorKind::Runtime,
              "%s: The expanded size of the tensor must match: expected self to broadcast to %s, got shape %s", op,
              shape_text(sizes).c_str(), shape_text(self.sizes()).c_str());
+    check_fits(op, scales.alpha, self.dtype());
+    check_fits(op, scales.beta, self.dtype());
     Tensor out = empty(Layout::make(sizes), self.dtype());
     if (scales.beta.real == 0) return out;
     std::int64_t strides[kMaxDims];
@@ -26,6 +32,21 @@ Tensor start_from(const char* op, const Tensor& self, Sizes sizes, const Scales&
     for (int i = 0; i < out.ndim(); ++i) strides[i] = i < lead || self.size(i - lead) == 1 ? 0 : self.stride(i - lead);
     kernels::copy(out.view(), {self.data(), self.dtype(), out.ndim(), out.sizes().data(), strides});
     return out;
+}
+
+kernels::Number scale_of(const Scalar& scale) { return {scale.real, scale.integer}; }
+
+// As in the BLAS, alpha = 0 means that there is no product: NaN in the factors does not count.
+bool without_product(const Tensor& result, const Scales& scales) {
+    if (scales.alpha.real != 0) return false;
+    if (scales.beta.real == 0) {
+        kernels::fill(result.view(), 0.0);
+    } else if (scales.beta.real != 1) {
+        const Tensor factor = element("addmm", scales.beta, result.dtype());
+        kernels::elementwise(kernels::arithmetic().mul[static_cast<int>(result.dtype())], result.view(),
+                             {result.view(), BroadcastView(factor, result.sizes())});
+    }
+    return true;
 }
 
 void deliver(const char* op, const Tensor& result, Tensor& out) {
@@ -48,7 +69,10 @@ struct Addmm {
     static constexpr OpText text{
         .schema = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
         .node = "AddmmBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain =
+            "self=real(a, c), mat1=real(a, b), mat2=real(b, c); self=real(c), mat1=real(a, b), mat2=real(b, c), "
+            "beta=2, alpha=0.5",
         .doc = "beta * self + alpha * mat1 @ mat2; self is broadcast to the shape of the product."};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         need_rank("addmm", "mat1", a, 2);
@@ -57,8 +81,9 @@ struct Addmm {
         need_same_dtype("addmm", "mat1 and mat2", a, b);
         need_same_dtype("addmm", "self and mat2", self, b);
         const Tensor result = start_from("addmm", self, Dims{a.size(0), b.size(1)}, attrs);
+        if (without_product(result, attrs)) return deliver("addmm", result, out);
         const WithoutGil released(a.size(0) * a.size(1) * b.size(1) / 16);
-        kernels::gemm(result.view(), a.view(), b.view(), attrs.alpha.real, attrs.beta.real);
+        kernels::gemm(result.view(), a.view(), b.view(), scale_of(attrs.alpha), scale_of(attrs.beta));
         deliver("addmm", result, out);
     }
     static constexpr auto rules = std::tuple{
@@ -78,7 +103,8 @@ struct Baddbmm {
     static constexpr OpText text{
         .schema = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
         .node = "BaddbmmBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain = "self=real(a, b, e), batch1=real(a, b, c), batch2=real(a, c, e), beta=2, alpha=0.5",
         .doc = "beta * self + alpha * bmm(batch1, batch2); self is broadcast to the shape of the products."};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         need_rank("baddbmm", "batch1", a, 3);
@@ -92,7 +118,8 @@ struct Baddbmm {
         need_same_dtype("baddbmm", "batch1 and batch2", a, b);
         need_same_dtype("baddbmm", "self and batch2", self, b);
         const Tensor result = start_from("baddbmm", self, Dims{a.size(0), a.size(1), b.size(2)}, attrs);
-        kernels::bgemm(result.view(), a.view(), b.view(), attrs.alpha.real, attrs.beta.real);
+        if (without_product(result, attrs)) return deliver("baddbmm", result, out);
+        kernels::bgemm(result.view(), a.view(), b.view(), scale_of(attrs.alpha), scale_of(attrs.beta));
         deliver("baddbmm", result, out);
     }
     static constexpr auto rules = std::tuple{
@@ -112,7 +139,9 @@ struct Addmv {
     static constexpr OpText text{
         .schema = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
         .node = "AddmvBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain =
+            "self=real(a), mat=real(a, b), vec=real(b); self=real(), mat=real(a, b), vec=real(b), beta=2, alpha=0.5",
         .doc = "beta * self + alpha * mat @ vec; self is broadcast to the shape of the product."};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_rank("addmv", "mat", a, 2);
@@ -124,7 +153,8 @@ struct Addmv {
         need_same_dtype("addmv", "mat and vec", a, x);
         need_same_dtype("addmv", "self and vec", self, x);
         const Tensor result = start_from("addmv", self, Dims{a.size(0)}, attrs);
-        kernels::gemv(result.view(), a.view(), x.view(), attrs.alpha.real, attrs.beta.real);
+        if (without_product(result, attrs)) return deliver("addmv", result, out);
+        kernels::gemv(result.view(), a.view(), x.view(), scale_of(attrs.alpha), scale_of(attrs.beta));
         deliver("addmv", result, out);
     }
     static constexpr auto rules = std::tuple{
@@ -143,8 +173,12 @@ struct Linear {
     static constexpr OpText text{
         .schema = "linear(Tensor self, Tensor weight, Tensor? bias=None)",
         .flags = kFunction | kComposite,
+        .domain = "self=real(a, b), weight=real(c, b), bias=real(c); self=real(e, a, b), weight=real(c, b)",
         .doc = "self @ weight.T + bias, for self of shape (..., in) and weight of shape (out, in)."};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor& out) {
+        if (bias && weight.ndim() == 1 && bias.ndim() > 0)
+            fail(ErrorKind::Runtime, "linear: expected a bias of no axes beside a weight of one, got shape %s",
+                 shape_text(bias.sizes()).c_str());
         const bool one_product = bias && weight.ndim() == 2 && x.ndim() > 0;
         if (one_product && x.ndim() == 2) {
             out = add_product(bias, x, t(weight));
@@ -157,7 +191,8 @@ struct Linear {
             out = reshape(add_product(bias, flat, t(weight)), sizes);
         } else {
             const Tensor product = matmul(x, t(weight));
-            out = bias ? add(product, bias) : product;
+            // As added in place: the bias does not promote the product.
+            out = bias ? add(product, is_floating(product.dtype()) ? cast(bias, product.dtype()) : bias) : product;
         }
     }
 };

@@ -1,4 +1,4 @@
-// Truth values and bits.
+// Truth values and bits. Written in place over floating values they are step functions: their rules give zeros.
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
@@ -11,11 +11,14 @@ constexpr std::uint32_t kLogicalFlags = kBoth | kInPlace | kOutArgument | kNonDi
 #define CLEW_LOGICAL(Name, name, what)                                              \
     struct Name {                                                                   \
         static constexpr OpText text{.schema = #name "(Tensor self, Tensor other)", \
+                                     .node = #Name "Backward0",                     \
                                      .flags = kLogicalFlags,                        \
+                                     .domain = "mask",                              \
                                      .doc = "Whether " what " nonzero, as bool."};  \
         static void forward(const Tensor& a, const Tensor& b, Tensor& out) {        \
             binary(#name, kernels::compare().name, a, b, out, Result::Bool);        \
         }                                                                           \
+        static constexpr auto rules = std::tuple{&zeros_like, &zeros_like};         \
     }
 CLEW_LOGICAL(LogicalAnd, logical_and, "both are");
 CLEW_LOGICAL(LogicalOr, logical_or, "at least one is");
@@ -23,11 +26,15 @@ CLEW_LOGICAL(LogicalXor, logical_xor, "exactly one is");
 #undef CLEW_LOGICAL
 
 struct LogicalNot {
-    static constexpr OpText text{
-        .schema = "logical_not(Tensor self)", .flags = kLogicalFlags, .doc = "Whether each element is zero, as bool."};
+    static constexpr OpText text{.schema = "logical_not(Tensor self)",
+                                 .node = "LogicalNotBackward0",
+                                 .flags = kLogicalFlags,
+                                 .domain = "mask",
+                                 .doc = "Whether each element is zero, as bool."};
     static void forward(const Tensor& x, Tensor& out) {
         unary("logical_not", kernels::compare().logical_not, x, out, Result::Bool);
     }
+    static constexpr auto rules = std::tuple{&zeros_like};
 };
 
 #define CLEW_BITWISE(Name, name, table, symbols, what)                                                          \
@@ -35,6 +42,7 @@ struct LogicalNot {
         static constexpr OpText text{.schema = #name "(Operand self, Operand other)",                           \
                                      .operators = symbols,                                                      \
                                      .flags = kLogicalFlags,                                                    \
+                                     .domain = "self=integer(a, b), other=index(4, a, b)",                      \
                                      .doc = what};                                                              \
         static void forward(const Tensor& a, const Tensor& b, Tensor& out) { binary(#name, table, a, b, out); } \
     }
@@ -53,7 +61,8 @@ CLEW_BITWISE(RightShift, bitwise_right_shift, kernels::division().shift_right, "
 struct BitwiseNot {
     static constexpr OpText text{.schema = "bitwise_not(Tensor self)",
                                  .operators = "__invert__",
-                                 .flags = kLogicalFlags,
+                                 .flags = kLogicalFlags | kOutAlike,
+                                 .domain = "integer",
                                  .doc = "All bits flipped; on bool, logical not."};
     static void forward(const Tensor& x, Tensor& out) { unary("bitwise_not", kernels::unary().bitwise_not, x, out); }
 };

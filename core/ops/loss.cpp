@@ -42,8 +42,13 @@ double divisor(std::int64_t reduction, std::int64_t count) {
     return reduction == kMean ? static_cast<double>(std::max<std::int64_t>(count, 1)) : 1;
 }
 
+// Rules subtract what the forward has converted.
+Tensor difference_of(const Tensor& input, const Tensor& target, DType dtype) {
+    return sub(cast(input, dtype), cast(target, dtype));
+}
+
 Tensor mse_gradient(const Tensor& g, const Tensor& input, const Tensor& target, std::int64_t reduction) {
-    const Tensor difference = sub(input, target);
+    const Tensor difference = difference_of(input, target, g.dtype());
     return mul(difference, mul(g, 2 / divisor(reduction, difference.numel())));
 }
 
@@ -53,7 +58,7 @@ struct MseLoss {
     static constexpr OpText text{.schema = "mse_loss(Tensor self, Tensor target, int reduction=1)",
                                  .node = "MseLossBackward0",
                                  .flags = kFunction | kOutArgument,
-                                 .domain = "real",
+                                 .domain = "real; real, reduction=0",
                                  .doc = "(self - target) ** 2, reduced: 0 leaves it, 1 takes the mean, 2 the sum."};
     static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
         check_reduction("mse_loss", attrs.reduction);
@@ -84,13 +89,92 @@ struct L1Loss {
     static constexpr auto fields = std::tuple{&Attrs::reduction};
     static constexpr OpText text{.schema = "l1_loss(Tensor self, Tensor target, int reduction=1)",
                                  .flags = kFunction | kComposite | kOutArgument,
-                                 .domain = "real",
+                                 .domain =
+                                     "self=distinct(a, b), target=distinct(a, b) + 0.05; self=distinct(a, b), "
+                                     "target=distinct(a, b) + 0.05, reduction=0",
                                  .doc = "|self - target|, reduced: 0 leaves it, 1 takes the mean, 2 the sum."};
     static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
         check_reduction("l1_loss", attrs.reduction);
         broadcast_sizes(input.sizes(), target.sizes(), "l1_loss");
         out = reduced(abs(sub(input, target)), attrs.reduction);
     }
+};
+
+// What both have in common: a loss of the difference whose derivative by it is limited on both sides.
+struct DifferenceAttrs {
+    std::int64_t reduction;
+    double corner;
+};
+void loss_of_difference(const char* op, ParamTable loops, const Tensor& input, const Tensor& target,
+                        const DifferenceAttrs& attrs, Tensor& out) {
+    check_reduction(op, attrs.reduction);
+    Tensor difference, loss;
+    binary(op, kernels::arithmetic().sub, input, target, difference);
+    if (attrs.reduction == kNone) return parametric(op, loops, {attrs.corner}, Tensors(&difference, 1), out);
+    parametric(op, loops, {attrs.corner}, Tensors(&difference, 1), loss);
+    out = reduce_axes(kernels::ReduceKind::Sum, loss, all_axes(loss), false);
+    if (attrs.reduction == kMean) scale_in_place(out, static_cast<double>(loss.numel()));
+}
+// The difference, limited: the derivative of Huber's loss, and `corner` times that of smooth_l1.
+Tensor limited_gradient(const Tensor& g, const Tensor& input, const Tensor& target, const DifferenceAttrs& attrs,
+                        double scale) {
+    const Tensor difference = difference_of(input, target, g.dtype());
+    return mul(hardtanh(difference, -attrs.corner, attrs.corner),
+               mul(g, scale / divisor(attrs.reduction, difference.numel())));
+}
+
+struct HuberLoss {
+    struct Attrs : DifferenceAttrs {};
+    static constexpr auto fields = std::tuple{&Attrs::reduction, &Attrs::corner};
+    static constexpr OpText text{.schema = "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
+                                 .node = "HuberLossBackward0",
+                                 .flags = kFunction | kOutArgument,
+                                 .domain = "real",
+                                 .doc =
+                                     "d * d / 2 for differences d below delta, else delta * (|d| - delta / 2), "
+                                     "reduced: 0 leaves it, 1 takes the mean, 2 the sum."};
+    static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
+        if (!(attrs.corner > 0))
+            fail(ErrorKind::Runtime, "huber_loss: huber_loss does not support non-positive values for delta, got %g",
+                 attrs.corner);
+        loss_of_difference("huber_loss", kernels::activation().huber, input, target, attrs, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {
+            return limited_gradient(g, input, target, attrs, 1);
+        },
+        [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {
+            return limited_gradient(g, target, input, attrs, 1);
+        },
+    };
+};
+
+struct SmoothL1Loss {
+    struct Attrs : DifferenceAttrs {};
+    static constexpr auto fields = std::tuple{&Attrs::reduction, &Attrs::corner};
+    static constexpr OpText text{
+        .schema = "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
+        .node = "SmoothL1LossBackward0",
+        .flags = kFunction | kOutArgument,
+        .domain = "real",
+        .doc =
+            "d * d / (2 * beta) for differences d below beta, else |d| - beta / 2, reduced: 0 leaves it, 1 takes "
+            "the mean, 2 the sum."};
+    static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
+        if (!(attrs.corner > 0))
+            fail(ErrorKind::Runtime,
+                 "smooth_l1_loss: smooth_l1_loss does not support negative values for beta, got %g; for 0 use l1_loss",
+                 attrs.corner);
+        loss_of_difference("smooth_l1_loss", kernels::activation().smooth_l1, input, target, attrs, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {
+            return limited_gradient(g, input, target, attrs, 1 / attrs.corner);
+        },
+        [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {
+            return limited_gradient(g, target, input, attrs, 1 / attrs.corner);
+        },
+    };
 };
 
 Tensor binary_without_history(Table loops, const Tensor& a, const Tensor& b) {
@@ -105,10 +189,12 @@ struct BinaryCrossEntropy {
     static constexpr OpText text{
         .schema =
             "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? "
-            "pos_weight=None, int reduction=1)",
+            "pos_weight=None, int reduction=0)",
         .node = "BinaryCrossEntropyWithLogitsBackward0",
         .flags = kFunction,
-        .domain = "real",
+        .domain =
+            "self=real(a, b), target=fraction(a, b); self=real(a, b), target=fraction(a, b), "
+            "weight=constant(positive(b)), pos_weight=constant(positive(b)), reduction=2",
         .doc =
             "-(pos_weight * t * log(p) + (1 - t) * log(1 - p)) * weight with p = sigmoid(self), exact for large self."};
     // (1 - t) x - (1 + (pos_weight - 1) t) log(sigmoid(x))
@@ -169,6 +255,6 @@ struct BinaryCrossEntropy {
 
 }  // namespace
 
-static const Register<MseLoss, L1Loss, BinaryCrossEntropy> loss_operations;
+static const Register<MseLoss, L1Loss, HuberLoss, SmoothL1Loss, BinaryCrossEntropy> loss_operations;
 
 }  // namespace clew

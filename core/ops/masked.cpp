@@ -5,6 +5,7 @@
 #include "core/ops/functions.h"
 #include "core/ops/geometry.h"
 #include "core/ops/index_support.h"
+#include "core/ops/scalar.h"
 
 namespace clew {
 namespace {
@@ -40,10 +41,10 @@ struct MaskedFill {
     static constexpr OpText text{.schema = "masked_fill(Tensor self, Tensor mask, Scalar value)",
                                  .node = "MaskedFillBackward0",
                                  .flags = kBoth | kInPlace,
-                                 .domain = "real",
+                                 .domain = "self=real(a, b), mask=mask(a, b), value=2.5",
                                  .doc = "self with one number where the mask is True; mask and self are broadcast."};
     static void forward(const Tensor& self, const Tensor& mask, const Attrs& attrs, Tensor& out) {
-        fill_where(self, mask, element(attrs.value, self.dtype()), out);
+        fill_where(self, mask, element("masked_fill", attrs.value, self.dtype()), out);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<1> mask) { return masked_fill(g, mask, 0.0); }};
 };
@@ -52,13 +53,14 @@ struct MaskedFillTensor {
     static constexpr OpText text{.schema = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value)",
                                  .node = "MaskedFillBackward1",
                                  .flags = kBoth | kInPlace,
-                                 .domain = "real",
+                                 .domain = "self=real(a, b), mask=mask(a, b), value=real()",
                                  .doc = "self with the number in a 0-dim tensor where the mask is True."};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& value, Tensor& out) {
         if (value.ndim() != 0)
             fail(ErrorKind::Runtime,
                  "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
                  value.ndim());
+        check_fits("masked_fill", number_in(value), self.dtype());
         fill_where(self, mask, converted(value, self.dtype()), out);
     }
     static constexpr auto rules = std::tuple{
@@ -72,8 +74,8 @@ struct MaskedSelect {
     static constexpr OpText text{
         .schema = "masked_select(Tensor self, Tensor mask)",
         .node = "MaskedSelectBackward0",
-        .flags = kBoth | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .domain = "self=real(a, b), mask=mask(a, b)",
         .doc = "The elements where the mask is True, in order, along one axis; mask and self are broadcast."};
     static void forward(const Tensor& self, const Tensor& mask, Tensor& out) {
         check_mask(mask, "masked_select");
@@ -92,7 +94,7 @@ struct MaskedScatter {
     static constexpr OpText text{.schema = "masked_scatter(Tensor self, Tensor mask, Tensor source)",
                                  .node = "MaskedScatterBackward0",
                                  .flags = kBoth | kInPlace,
-                                 .domain = "real",
+                                 .domain = "self=real(a, b), mask=mask(a, b), source=real(a, b)",
                                  .doc = "self with the elements of source, one after another, where the mask is True."};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& source, Tensor& out) {
         const char* name = out ? "masked_scatter_" : "masked_scatter";
@@ -131,24 +133,30 @@ struct MaskedScatter {
 
 struct Nonzero {
     static constexpr OpText text{.schema = "nonzero(Tensor self)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument,
+                                 .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
+                                 .domain = "real",
                                  .doc = "Where self is not zero: a row of indices for each such element, in order."};
     static void forward(const Tensor& x, Tensor& out) {
-        out = empty({kernels::count_nonzero(x.view()), x.ndim()}, DType::Int64);
+        // Written axis by axis, as PyTorch's lie.
+        const std::int64_t count = kernels::count_nonzero(x.view());
+        out = empty(Layout::make(Dims{count, x.ndim()}, Dims{1, count}), DType::Int64);
         escape(x, "nonzero");
         if (out.numel()) kernels::nonzero(out.view(), x.view());
     }
 };
 
 struct Argwhere : Nonzero {
-    static constexpr OpText text{
-        .schema = "argwhere(Tensor self)", .flags = kBoth | kNonDifferentiable, .doc = "nonzero, by NumPy's name."};
+    static constexpr OpText text{.schema = "argwhere(Tensor self)",
+                                 .flags = kBoth | kNonDifferentiable,
+                                 .domain = "real",
+                                 .doc = "nonzero, by NumPy's name."};
 };
 
 struct WhereNonzero {
     static constexpr OpText text{
         .schema = "where.condition(Tensor condition)",
         .flags = kFunction | kNonDifferentiable,
+        .domain = "condition=mask(a, b)",
         .doc = "Where condition is not zero: a tuple with one vector of indices for each axis."};
     static std::size_t outputs(Tensors inputs, const NoAttrs&) {
         return static_cast<std::size_t>(std::max(inputs[0].ndim(), 1));

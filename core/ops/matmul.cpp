@@ -11,7 +11,8 @@ namespace {
 struct Mm {
     static constexpr OpText text{.schema = "mm(Tensor self, Tensor mat2)",
                                  .node = "MmBackward0",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "self=real(a, b), mat2=real(b, c)",
                                  .doc = "The product of an (n, k) and a (k, m) matrix."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         if (a.ndim() != 2 || b.ndim() != 2)
@@ -32,7 +33,8 @@ struct Mm {
 struct Bmm {
     static constexpr OpText text{.schema = "bmm(Tensor self, Tensor mat2)",
                                  .node = "BmmBackward0",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "self=real(a, b, c), mat2=real(a, c, b)",
                                  .doc = "The products of b pairs of matrices: (b, n, k) and (b, k, m) give (b, n, m)."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         need_rank("bmm", "batch1", a, 3);
@@ -56,7 +58,8 @@ struct Bmm {
 struct Mv {
     static constexpr OpText text{.schema = "mv(Tensor self, Tensor vec)",
                                  .node = "MvBackward0",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "self=real(a, b), vec=real(b)",
                                  .doc = "The product of an (n, k) matrix and a vector of k elements."};
     static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
         need_rank("mv", "self", a, 2);
@@ -78,7 +81,8 @@ struct Mv {
 struct Dot {
     static constexpr OpText text{.schema = "dot(Tensor self, Tensor tensor)",
                                  .node = "DotBackward0",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "self=real(b), tensor=real(b)",
                                  .doc = "The sum of the products of the elements of two vectors."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         if (a.ndim() != 1 || b.ndim() != 1)
@@ -101,26 +105,13 @@ struct Dot {
 struct Outer {
     static constexpr OpText text{.schema = "outer(Tensor self, Tensor vec2)",
                                  .flags = kBoth | kOutArgument | kComposite,
+                                 .domain = "self=real(a), vec2=real(b)",
                                  .doc = "All products of an element of self and an element of vec2, as a matrix."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         need_rank("outer", "self", a, 1);
         need_rank("outer", "vec2", b, 1);
         out = mul(reshape(a, Dims{a.size(0), 1}), b);
     }
-};
-
-// Other sizes for a fresh result, which nobody else sees: not a view.
-struct UnsafeView {
-    struct Attrs {
-        Dims size;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{
-        .schema = "_unsafe_view(Tensor self, int[] size)", .node = "UnsafeViewBackward0", .flags = kHidden};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        out = alias(x, Layout::make(attrs.size), x->offset);
-    }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 // (..., k) @ (k, m) or @ (k): the leading axes are rows of one product.
@@ -131,7 +122,7 @@ Tensor folded(const Tensor& a, const Tensor& b) {
     const std::int64_t rows = count_elements(sizes);
     if (b.ndim() == 2) sizes.push_back(b.size(1));
     const Tensor flat = reshape(a, Dims{rows, inner});
-    return run<UnsafeView>({sizes}, b.ndim() == 2 ? mm(flat, b) : mv(flat, b));
+    return unsafe_view(b.ndim() == 2 ? mm(flat, b) : mv(flat, b), sizes);
 }
 
 Tensor as_batch(const Tensor& x, const Dims& batch, std::int64_t count) {
@@ -141,8 +132,8 @@ Tensor as_batch(const Tensor& x, const Dims& batch, std::int64_t count) {
     return reshape(expand(x, sizes), Dims{count, x.size(x.ndim() - 2), x.size(x.ndim() - 1)});
 }
 
-// The general case: leading axes are broadcast.
-Tensor batched(const Tensor& a, const Tensor& b) {
+// The general case: leading axes are broadcast. The one row of a vector's matrix is no axis of the result.
+Tensor batched(const Tensor& a, const Tensor& b, bool is_vector = false) {
     if (a.size(a.ndim() - 1) != b.size(b.ndim() - 2))
         fail(ErrorKind::Runtime,
              "matmul: Expected size for first two dimensions of batch2 tensor to fit, got shapes %s and %s; the last "
@@ -153,16 +144,18 @@ Tensor batched(const Tensor& a, const Tensor& b) {
     const Dims batch = broadcast_sizes(leading(a), leading(b), "matmul");
     const std::int64_t count = count_elements(batch);
     Dims sizes = batch;
-    sizes.push_back(a.size(a.ndim() - 2));
+    if (!is_vector) sizes.push_back(a.size(a.ndim() - 2));
     sizes.push_back(b.size(b.ndim() - 1));
-    return run<UnsafeView>({sizes}, bmm(as_batch(a, batch, count), as_batch(b, batch, count)));
+    return unsafe_view(bmm(as_batch(a, batch, count), as_batch(b, batch, count)), sizes);
 }
 
 struct Matmul {
     static constexpr OpText text{
         .schema = "matmul(Tensor self, Tensor other)",
         .operators = "__matmul__",
-        .flags = kBoth | kOutArgument | kComposite,
+        .flags = kBoth | kOutArgument | kOutAlike | kComposite,
+        .domain =
+            "self=real(a, b), other=real(b, c); self=real(b), other=real(b); self=real(a, e, b, c), other=real(c, b)",
         .doc = "The product of two vectors, matrices or batches of matrices (leading axes are broadcast)."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) { out = matmul(a, b); }
 };
@@ -182,12 +175,12 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     if (m == 2 && n == 2) return mm(a, b);
     if (m == 1 && n == 1) return dot(a, b);
     if (m == 2 && n == 1) return mv(a, b);
-    if (m == 1 && n == 2) return squeeze(mm(unsqueeze(a, 0), b), 0);
+    if (m == 1 && n == 2) return unsafe_view(mm(unsqueeze(a, 0), b), Dims{b.size(1)});
     if (n <= 2) return folded(a, b);
-    if (m == 1) return squeeze(batched(unsqueeze(a, 0), b), n - 2);
+    if (m == 1) return batched(unsqueeze(a, 0), b, true);
     return batched(a, b);
 }
 
-static const Register<Mm, Bmm, Mv, Dot, Outer, UnsafeView, Matmul> matmul_operations;
+static const Register<Mm, Bmm, Mv, Dot, Outer, Matmul> matmul_operations;
 
 }  // namespace clew

@@ -43,7 +43,7 @@ Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& result
 struct Median {
     static constexpr OpText text{.schema = "median(Tensor self)",
                                  .node = "MedianBackward0",
-                                 .domain = "distinct",
+                                 .domain = "self=distinct(a, c)",
                                  .doc = "The median of all elements, the lower one of two; NaN if there is a NaN."};
     static void forward(const Tensor& x, Tensor& out) { out = median_of_all(x, "median", false); }
     static constexpr auto rules =
@@ -93,9 +93,9 @@ struct MedianAxis {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
     static constexpr OpText text{.schema = "median.dim(Tensor self, int dim, bool keepdim=False)",
                                  .node = "MedianBackward1",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike,
                                  .outputs = "values indices",
-                                 .domain = "distinct",
+                                 .domain = "distinct, dim=1",
                                  .doc = "The medians along an axis, and where they are."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         median_along("median", x, attrs, false, values, indices);
@@ -110,9 +110,9 @@ struct NanmedianAxis {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
     static constexpr OpText text{.schema = "nanmedian.dim(Tensor self, int dim, bool keepdim=False)",
                                  .node = "NanmedianBackward1",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike,
                                  .outputs = "values indices",
-                                 .domain = "distinct",
+                                 .domain = "distinct, dim=1",
                                  .doc = "The medians along an axis without regard to NaN, and where they are."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         median_along("nanmedian", x, attrs, true, values, indices);
@@ -172,6 +172,7 @@ struct Searchsorted {
                                      "searchsorted(Tensor sorted_sequence, Operand self, *, bool out_int32=False, bool "
                                      "right=False, str? side=None)",
                                  .flags = kFunction | kNonDifferentiable,
+                                 .domain = "sorted_sequence=ascending(d), self=real(a, b)",
                                  .doc =
                                      "Where each value would be inserted into a sorted sequence to keep it sorted: "
                                      "before its equals, or after them with right."};
@@ -194,6 +195,7 @@ struct Bucketize {
     static constexpr OpText text{
         .schema = "bucketize(Operand self, Tensor boundaries, *, bool out_int32=False, bool right=False)",
         .flags = kFunction | kNonDifferentiable,
+        .domain = "self=real(a, b), boundaries=ascending(c)",
         .doc = "Which bucket between ascending boundaries each value falls into."};
     static void forward(const Tensor& values, const Tensor& boundaries, const Attrs& attrs, Tensor& out) {
         if (boundaries.ndim() != 1)

@@ -13,20 +13,28 @@ struct NllAttrs {
     std::int64_t reduction, ignore_index;
 };
 
+void need_classes(const Tensor& target) {
+    if (target.dtype() != DType::Int64 && target.dtype() != DType::UInt8)
+        fail(ErrorKind::Runtime,
+             "nll_loss: expected target dtype to be Long or Byte (int64 or uint8), but got %s; give class indices",
+             dtype_name(target.dtype()));
+}
+
 void check_shapes(const Tensor& input, const Tensor& target, const Tensor& weight) {
     const int ndim = input.ndim();
     if (ndim == 0) fail(ErrorKind::Value, "nll_loss: Expected 1 or more dimensions (got 0)");
     if (!is_floating(input.dtype()))
         fail(ErrorKind::NotImplemented, "nll_loss: not implemented for dtype %s; cast the input first",
              dtype_name(input.dtype()));
-    if (target.dtype() != DType::Int64 && target.dtype() != DType::UInt8)
-        fail(ErrorKind::Runtime,
-             "nll_loss: expected target dtype to be Long or Byte (int64 or uint8), but got %s; give class indices",
-             dtype_name(target.dtype()));
+    if (ndim == 1 && target.ndim() <= 1) need_classes(target);
+    if (ndim <= 2 && target.ndim() > 1 && (ndim == 1 || input.size(0) == target.size(0)))
+        fail(ErrorKind::Runtime, "nll_loss: 0D or 1D target tensor expected, multi-target not supported; got shape %s",
+             shape_text(target.sizes()).c_str());
     if (ndim == 1 ? target.ndim() > 1 || target.numel() != 1 : target.ndim() == 0 || input.size(0) != target.size(0))
         fail(ErrorKind::Value, "nll_loss: Expected input batch_size (%lld) to match target batch_size (%lld).",
              static_cast<long long>(ndim == 1 ? 1 : input.size(0)),
              static_cast<long long>(target.ndim() ? target.size(0) : 1));
+    need_classes(target);
     bool fits = ndim == 1 || target.ndim() == ndim - 1;
     for (int i = 1; fits && i < target.ndim(); ++i) fits = target.size(i) == input.size(i + 1);
     if (!fits) {
@@ -86,7 +94,8 @@ struct NllForward {
                     : "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index)",
         .node = spatial ? "NllLoss2DBackward0" : "NllLossBackward0",
         .flags = kHidden,
-        .outputs = "output total_weight"};
+        .outputs = "output total_weight",
+        .domain = "unsampled, 'its later results are for its backward alone; nll_loss runs it'"};
     static void forward(const Tensor& input, const Tensor& target, const Tensor& weight, const Attrs& attrs,
                         Tensor& out, Tensor& total_weight) {
         const bool single = input.ndim() == 1, each = attrs.reduction == kNone;
@@ -121,7 +130,10 @@ struct NllBackward {
                                      "total_weight, int[] sizes, int reduction, int "
                                      "ignore_index)",
                                  .node = "NllLossBackwardBackward0",
-                                 .flags = kHidden};
+                                 .flags = kHidden,
+                                 .domain =
+                                     "grad_output=real(a), target=index(b, a), total_weight=constant(real()), "
+                                     "sizes=(a, b), reduction=0, ignore_index=-100"};
     static void forward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total_weight,
                         const Attrs& attrs, Tensor& out) {
         const bool single = attrs.sizes.size() == 1;
@@ -148,6 +160,9 @@ struct NllLoss {
     static constexpr OpText text{
         .schema = "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)",
         .flags = kFunction | kComposite,
+        .domain =
+            "self=real(a, b), target=index(b, a); self=real(a, b), target=index(b, a), weight=constant(positive(b)), "
+            "reduction=2; self=real(1, b, a, c), target=index(b, 1, a, c)",
         .doc =
             "-weight[target] * self[target] over the class axis of (classes), (batch, classes) or (batch, classes, d1, "
             "...), reduced: 0 leaves "

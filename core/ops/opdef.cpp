@@ -1,5 +1,7 @@
 #include "core/ops/opdef.h"
 
+#include <algorithm>
+
 #include "core/autograd/strips.h"
 
 #include "core/base/error.h"
@@ -35,6 +37,22 @@ Tensor saved_output(BackwardCall& call, int output) {
     return slot ? in_strip(unpack(call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
+bool OpDef::has_derivative(int input, int count) const {
+    const auto is_tensors = [](const Argument& argument) {
+        return argument.type == ArgType::Tensor || argument.type == ArgType::Operand ||
+               argument.type == ArgType::TensorList;
+    };
+    const int in_list = count + 1 - static_cast<int>(std::ranges::count_if(schema.arguments, is_tensors));
+    int place = 0, end = 0;
+    for (const Argument& argument : schema.arguments) {
+        if (!is_tensors(argument)) continue;
+        end += argument.type == ArgType::TensorList ? in_list : 1;
+        if (input < end) return !(constants >> place & 1);
+        ++place;
+    }
+    return true;
+}
+
 namespace opdef_detail {
 
 void assign(bool& field, const Value& value) { field = value.integer != 0; }
@@ -44,7 +62,7 @@ void assign(double& field, const Value& value) {
 }
 void assign(Scalar& field, const Value& value) {
     field.kind = value.tag == Value::Float ? Scalar::Float : value.tag == Value::Bool ? Scalar::Bool : Scalar::Int;
-    field.integer = value.integer;
+    field.integer = value.tag == Value::Float ? whole(value.real) : value.integer;
     field.real = value.tag == Value::Float ? value.real : static_cast<double>(value.integer);
 }
 void assign(Dims& field, const Value& value) {
@@ -77,10 +95,72 @@ void read(const DType& field, Value& value) {
     value = {.tag = Value::DType, .integer = static_cast<std::int64_t>(field), .real = 0, .dims = {}, .text = {}};
 }
 
+namespace {
+
+template <class T>
+void add_field(OpDef& def) {
+    def.fields.push_back({[](void* place, const Value& value) { assign(*static_cast<T*>(place), value); },
+                          [](const void* place, Value& value) { read(*static_cast<const T*>(place), value); },
+                          def.attribute_bytes});
+    def.attribute_bytes += static_cast<std::uint32_t>((sizeof(T) + 7) / 8 * 8);
+}
+
+template <class T>
+void add_field(OpDef& def, const Argument& argument) {
+    argument.optional ? add_field<std::optional<T>>(def) : add_field<T>(def);
+}
+
+void name_nodes(OpDef& def, const char* name) {
+    def.full_name = name;
+    const std::size_t name_space = std::string_view(name).rfind(':');
+    def.node_name = name + (name_space == std::string_view::npos ? 0 : name_space + 1);
+}
+
+// For writes in place whose nodes have a name of their own.
+OpDef* renamed(const OpDef& def, const char* name) {
+    if (*name == 0) return nullptr;
+    auto* form = new OpDef(def);
+    name_nodes(*form, name);
+    return form;
+}
+
+}  // namespace
+
+void lay_out_attributes(OpDef& def) {
+    for (const Argument& argument : parse_schema(def.text.schema).arguments) switch (argument.type) {
+            case ArgType::Bool:
+            case ArgType::Format:
+                add_field<bool>(def, argument);
+                break;
+            case ArgType::Int:
+                add_field<std::int64_t>(def, argument);
+                break;
+            case ArgType::Float:
+                add_field<double>(def, argument);
+                break;
+            case ArgType::Scalar:
+                add_field<Scalar>(def, argument);
+                break;
+            case ArgType::IntList:
+                add_field<Dims>(def, argument);
+                break;
+            case ArgType::Text:
+                add_field<Text>(def, argument);
+                break;
+            case ArgType::DType:
+                add_field<DType>(def, argument);
+                break;
+            case ArgType::Tensor:
+            case ArgType::TensorList:
+            case ArgType::Operand:
+                break;
+        }
+}
+
 void finish(OpDef& def) {
     def.schema = parse_schema(def.text.schema);
     def.name = def.schema.name.c_str();
-    def.node_name = def.text.node;
+    name_nodes(def, def.text.node);
     def.elementwise = def.is(kElementwise);
     def.in_place_name = def.schema.name + (def.is(kWritesInput) ? "" : "_");
     std::size_t tensors = 0, others = 0;
@@ -114,6 +194,11 @@ void finish(OpDef& def) {
         const auto& names_of = static_cast<const OpDef&>(kind).output_names;
         return index < static_cast<int>(names_of.size()) ? names_of[static_cast<std::size_t>(index)].c_str() : "result";
     };
+    def.in_place_form = renamed(def, def.text.in_place_node);
+    if (OpDef* form = renamed(def, def.text.number_node)) {
+        form->constants |= 0b10;
+        def.number_form = form;
+    }
     registry().push_back(&def);
 }
 

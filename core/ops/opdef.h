@@ -16,7 +16,16 @@
 // promotion: the engine sums and casts what it returns to what the input was. A rule that uses the gradient once may
 // take it as `Tensor&&`: Note [Writing over a dying gradient]. Where inputs share work, a struct has
 // `static void backward(BackwardCall&)` and `static Saves saves(needs, attrs)` instead; where what to save depends on
-// how many inputs there are, `saves(Tensors inputs, needs, attrs)`.
+// how many inputs there are, `saves(Tensors inputs, needs, attrs)`. An input without derivative (an index, a mask) has
+// nullptr for a rule, or none at the end; a struct without rules tells of it by `constants`: bit i is the i-th tensor
+// or list of tensors in the schema.
+//
+// Note [Domains]
+// `domain` describes arguments of calls, in Python's notation: "positive" (all tensors have positive values), "real,
+// dim=1; real, dim=0, keepdim=True" (two calls), "self=real(a, b), mat2=real(b, c)" (tensors of given shapes; letters
+// are sizes). Tests are made from it (tests/sampling.py has the words; tests/ops/test_registry.py): derivatives of
+// first and second order, and a comparison with PyTorch. So an operation without one fails, unless it says why:
+// "unsampled, 'reason'".
 //
 // forward's parameters are the inputs (`const Tensor&`; `Tensors` takes as many as the list has), `const Attrs&`, and
 // the outputs
@@ -39,7 +48,10 @@ namespace clew {
 
 using Tensors = std::span<const Tensor>;
 
+struct OpDef;
+
 struct ForwardCall {
+    const OpDef& op;
     Tensors inputs;
     const void* attributes;
     std::span<Tensor> outputs;
@@ -63,17 +75,24 @@ enum OpFlag : std::uint32_t {
     kManyViews = 512,     // a view with any number of outputs: split, unbind
     kElementwise = 2048,  // rules too go element by element: Note [Strips]
     kComposite = 1024,    // forward calls operations that record themselves; apply() only passes it on
+    kNamespace = 4096,    // linalg_qr is clew.linalg.qr: no function of clew itself
+    kOutAlike = 8192,     // out= must have the result's dtype; without these three, one that the result can be cast to
+    kOutTruth = 16384,    // out= must be bool or uint8
+    kOutSetsDType = 32768,  // out= says what `dtype` is, if that isn't given
+    kAxesInPlace = 65536,   // with kWritesInput: only the geometry of input 0 changes, which may overlap itself
     kBoth = kMethod | kFunction,
 };
 
 struct OpText {
     const char* schema;
-    const char* node = "";  // PyTorch's name of the node
+    const char* node = "";           // PyTorch's name of the node
+    const char* in_place_node = "";  // of op_(), where that is another
+    const char* number_node = "";    // of op_() with a number for the second operand, which then has no edge
     const char* operators =
         "";  // "__mul__ __rmul__": Python's operators that mean this; __r...__ with operands exchanged
     std::uint32_t flags = kBoth;
     const char* outputs = "result";  // names, for _saved_<name>
-    const char* domain = "";         // where tests may sample: "real", "positive", "unit" ... (tests/ops)
+    const char* domain = "";         // arguments that tests may call it with: Note [Domains]
     const char* doc = "";
 };
 
@@ -83,8 +102,11 @@ struct NoAttrs {
 
 // How one attribute is read from Python, shown and compared; made from a pointer to the member.
 struct Field {
-    void (*set)(void* attributes, const Value& value);
-    void (*get)(const void* attributes, Value& value);
+    void (*assign)(void* place, const Value& value);
+    void (*read)(const void* place, Value& value);
+    std::size_t offset = 0;  // of the place in the attributes; 0 where it is all of them
+    void set(void* attributes, const Value& value) const { assign(static_cast<char*>(attributes) + offset, value); }
+    void get(const void* attributes, Value& value) const { read(static_cast<const char*>(attributes) + offset, value); }
 };
 
 struct OpDef : NodeKind {
@@ -97,11 +119,18 @@ struct OpDef : NodeKind {
     std::size_t (*count_outputs)(Tensors inputs,
                                  const void* attributes) = nullptr;  // where arguments decide; else output_count
     bool differentiable = false;
-    bool variadic = false;      // a Tensor[] among the inputs
+    bool variadic = false;        // a Tensor[] among the inputs
+    std::uint64_t constants = 0;  // bit i: the i-th argument of tensors has no derivative
+    // Bit i: output i has a derivative. Rules, one for each input, know of the first; the others are means to it.
+    std::uint64_t differentiable_outputs = ~std::uint64_t{0};
     std::vector<Field> fields;  // in the order of the schema's arguments that are no tensors
     std::vector<std::string> output_names;
-    std::string in_place_name;  // "mul_": what errors and the write log say
+    std::string in_place_name;             // "mul_": what errors and the write log say
+    const OpDef* in_place_form = nullptr;  // the same with another name for its nodes
+    const OpDef* number_form = nullptr;
     bool is(OpFlag flag) const { return (text.flags & flag) != 0; }
+    // Whether some call could give this one of `count` inputs a gradient: not an index, a mask, a weight of a loss.
+    bool has_derivative(int input, int count) const;
 };
 
 // ------------------------------------------------------------------------------------------------- parameters of rules
@@ -315,6 +344,8 @@ std::vector<Field> make_fields(std::index_sequence<I...>) {
     return {make_field<typename Op::Attrs, std::get<I>(Op::fields)>()...};
 }
 
+// Fields for the attributes that the schema names, laid out one after the other; for definitions without a struct.
+void lay_out_attributes(OpDef& def);
 void finish(OpDef& def);  // parses texts, checks that schema and struct agree, adds to the registry
 
 }  // namespace opdef_detail
@@ -340,24 +371,29 @@ OpDef& definition() {
         made->output_count = count_outputs(static_cast<ForwardArgs*>(nullptr));
         if constexpr (requires { Op::rules; }) {
             made->differentiable = true;
+            if constexpr (rule_count<Op> != 0) made->differentiable_outputs = 1;
             made->backward = [](BackwardCall& call) {
                 backward_by_rules<Op>(call, std::make_index_sequence<rule_count<Op>>{});
             };
             std::apply(
                 [&](auto... rule) {
                     const auto add = [&]<class Rule>(Rule) {
-                        if constexpr (std::is_same_v<Rule, std::nullptr_t>)
+                        if constexpr (std::is_same_v<Rule, std::nullptr_t>) {
+                            made->constants |= std::uint64_t{1} << made->saved_by_rule.size();
                             made->saved_by_rule.push_back({});
-                        else
+                        } else
                             made->saved_by_rule.push_back(
                                 saves_of(static_cast<typename Signature<Rule>::Args*>(nullptr)));
                     };
                     (add(rule), ...);
                 },
                 Op::rules);
+            made->constants |= ~std::uint64_t{0} << rule_count<Op>;
+            if constexpr (requires { Op::constants; }) made->constants |= Op::constants;
         } else if constexpr (requires { &Op::backward; }) {
             made->differentiable = true;
             made->backward = &Op::backward;
+            if constexpr (requires { Op::constants; }) made->constants = Op::constants;
             if constexpr (requires { &Op::saves; })
                 made->joint_saves = [](Tensors inputs, std::uint64_t needs, const void* attributes) {
                     const auto ask = [&](const Attrs& attrs) {

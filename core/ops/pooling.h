@@ -17,8 +17,9 @@ struct WindowAttrs {
 WindowAttrs window_attrs(const char* op, int axes, const Dims& kernel, const std::optional<Dims>& stride,
                          const Dims& padding, const Dims& dilation, bool ceil_mode);
 
-// Fails unless x is (C, ...) or (N, C, ...) with `axes` axes of space and only N may be 0, and floating.
-void check_pooled(const char* op, const Tensor& x, int axes);
+// Fails unless x is (C, ...) or (N, C, ...) with `axes` axes of space, floating, and has no size of 0 but of these.
+enum class MayBeEmpty { Batch, First, AllButSpace, All };
+void check_pooled(const char* op, const Tensor& x, int axes, MayBeEmpty which = MayBeEmpty::Batch);
 
 // The windows over x; a mean counts the padding or what lies inside, unless it has a divisor.
 kernels::Pool windows(const char* op, const Tensor& x, const WindowAttrs& attrs);

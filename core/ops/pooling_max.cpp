@@ -21,18 +21,19 @@ struct MaxPoolGradient {
     static constexpr OpText text{
         .schema = "_max_pool_gradient(Tensor grad_output, Tensor indices, int[] sizes, int axes)",
         .node = "MaxPoolWithIndicesBackwardBackward0",
-        .flags = kHidden};
+        .flags = kHidden,
+        .domain = "grad_output=real(a, b, 2), indices=index(5, a, b, 2), sizes=(a, b, 5), axes=1"};
     static void forward(const Tensor& grad, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         const Tensor g = as_contiguous(grad), places = as_contiguous(indices);
         out = empty(attrs.sizes, g.dtype());
         kernels::Pool pool{g.dtype(), 1, {}};
         const int leading = attrs.sizes.size() - static_cast<int>(attrs.axes);
         for (int i = 0; i < leading; ++i) pool.planes *= attrs.sizes[i];
-        for (kernels::PoolAxis& axis : pool.axes) axis.size = 1, axis.first = {0};
+        for (kernels::PoolAxis& axis : pool.axes) axis.size = axis.length = 1;
         for (int i = 0; i < static_cast<int>(attrs.axes); ++i) {
             kernels::PoolAxis& axis = pool.axes[3 - attrs.axes + i];
             axis.size = attrs.sizes[leading + i];
-            axis.first.resize(static_cast<std::size_t>(g.size(leading + i)));
+            axis.length = g.size(leading + i);
         }
         kernels::max_pool_gradient(pool, out.data(), g.data(), places.data_as<std::int64_t>());
     }
@@ -87,6 +88,9 @@ struct MaxPoolWithIndices {
                              "MaxPool3DWithIndicesBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
         .outputs = "result0 result1",
+        .domain = CLEW_BY_AXES("input=distinct(a, b, 5), kernel_size=(3,), stride=(2,), padding=(1,), ceil_mode=True",
+                               "input=distinct(a, 5, 4), kernel_size=(2, 2), stride=(1, 2), dilation=(2, 1)",
+                               "input=distinct(1, 1, 4, 3, 2), kernel_size=(2, 2, 2)"),
         .doc = "The largest of each window of input (N, C, ...), and where in its plane it is; N may be missing."};
     static constexpr const char* name = CLEW_BY_AXES("max_pool1d", "max_pool2d", "max_pool3d");
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
@@ -106,6 +110,9 @@ struct MaxPool {
     static constexpr OpText text{
         .schema = CLEW_BY_AXES("max_pool1d" CLEW_ARGUMENTS, "max_pool2d" CLEW_ARGUMENTS, "max_pool3d" CLEW_ARGUMENTS),
         .flags = kFunction | kComposite,
+        .domain =
+            CLEW_BY_AXES("input=distinct(a, b, 5), kernel_size=(2,)", "input=distinct(1, a, 5, 4), kernel_size=(2, 2)",
+                         "input=distinct(1, 1, 4, 3, 2), kernel_size=(2, 2, 2)"),
         .doc = "The largest of each window of input (N, C, ...); N may be missing."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = run_many<MaxPoolWithIndices<N>, 2>(attrs, x)[0];
@@ -126,10 +133,13 @@ struct AdaptiveMaxPool {
         .node = CLEW_BY_AXES("AdaptiveMaxPool1DBackward0", "AdaptiveMaxPool2DBackward0", "AdaptiveMaxPool3DBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
         .outputs = "result0 result1",
+        .domain =
+            CLEW_BY_AXES("input=distinct(a, b, 5), output_size=(2,)", "input=distinct(a, b, 5, 4), output_size=(2, 2)",
+                         "input=distinct(1, a, 3, 4, 2), output_size=(2, 2, 2)"),
         .doc = "The largest of each of output_size windows that cover the input, and where in its plane it is."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const char* op = CLEW_BY_AXES("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d");
-        check_pooled(op, x, N);
+        check_pooled(op, x, N, MayBeEmpty::First);
         const Dims output = for_each_axis(op, "output_size", attrs.output_size, N);
         pool_maxima(op, x, adaptive_windows(op, x.dtype(), x.sizes(), output), N, values, indices);
     }

@@ -1,4 +1,6 @@
 // The mean of each window: linear, so the gradient's gradient is the mean again.
+#include <algorithm>
+
 #include "core/ops/apply.h"
 #include "core/ops/convolution.h"
 #include "core/ops/elementwise.h"
@@ -59,7 +61,13 @@ struct AvgPoolGradient {
         .schema = CLEW_BY_AXES("_avg_pool1d_gradient" CLEW_ARGUMENTS, "_avg_pool2d_gradient" CLEW_ARGUMENTS,
                                "_avg_pool3d_gradient" CLEW_ARGUMENTS),
         .node = CLEW_BY_AXES("AvgPool1DBackwardBackward0", "AvgPool2DBackwardBackward0", "AvgPool3DBackwardBackward0"),
-        .flags = kHidden};
+        .flags = kHidden,
+        .domain = CLEW_BY_AXES("grad_output=real(a, b, 2), kernel_size=(2,), stride=(2,), padding=(0,), "
+                               "ceil_mode=False, count_include_pad=True, sizes=(a, b, 5)",
+                               "grad_output=real(a, b, 2, 2), kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), "
+                               "ceil_mode=False, count_include_pad=True, sizes=(a, b, 5, 4)",
+                               "grad_output=real(1, a, 1, 2, 1), kernel_size=(2, 2, 2), stride=(2, 2, 2), padding=(0, "
+                               "0, 0), ceil_mode=False, count_include_pad=True, sizes=(1, a, 2, 4, 3)")};
 #undef CLEW_ARGUMENTS
     static void forward(const Tensor& g, const Attrs& attrs, Tensor& out) {
         out = spread(avg_windows("avg_pool", g.dtype(), attrs.sizes, attrs.of(), N), g, attrs.sizes);
@@ -81,6 +89,11 @@ struct AvgPool {
         .schema = CLEW_BY_AXES("avg_pool1d" CLEW_ARGUMENTS, "avg_pool2d" CLEW_ARGUMENTS, "avg_pool3d" CLEW_ARGUMENTS),
         .node = CLEW_BY_AXES("AvgPool1DBackward0", "AvgPool2DBackward0", "AvgPool3DBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
+        .domain = CLEW_BY_AXES("input=real(a, b, 5), kernel_size=(2,); input=real(b, 5), kernel_size=(3,), "
+                               "stride=(2,), padding=(1,), ceil_mode=True, count_include_pad=False",
+                               "input=real(1, a, 5, 4), kernel_size=(2, 2); input=real(a, 5, 4), kernel_size=(3, 2), "
+                               "stride=(2, 1), padding=(1, 0), divisor_override=5",
+                               "input=real(1, 2, 4, 3, 2), kernel_size=(2, 2, 2)"),
         .doc = "The mean of each window of input (N, C, ...); N may be missing."};
 #undef CLEW_ARGUMENTS
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -114,7 +127,10 @@ struct AdaptiveAvgPoolGradient {
                                "_adaptive_avg_pool3d_gradient(Tensor grad_output, int[] sizes)"),
         .node = CLEW_BY_AXES("AdaptiveAvgPool1DBackwardBackward0", "AdaptiveAvgPool2DBackwardBackward0",
                              "AdaptiveAvgPool3DBackwardBackward0"),
-        .flags = kHidden};
+        .flags = kHidden,
+        .domain = CLEW_BY_AXES("grad_output=real(a, b, 2), sizes=(a, b, 5)",
+                               "grad_output=real(a, b, 2, 2), sizes=(a, b, 5, 4)",
+                               "grad_output=real(1, a, 2, 2, 2), sizes=(1, a, 3, 4, 2)")};
     static Dims output(Sizes of_result) {
         Dims sizes;
         for (int i = 0; i < N; ++i) sizes.push_back(of_result[of_result.size() - static_cast<std::size_t>(N - i)]);
@@ -137,12 +153,15 @@ struct AdaptiveAvgPool {
                                "adaptive_avg_pool3d" CLEW_ARGUMENTS),
         .node = CLEW_BY_AXES("AdaptiveAvgPool1DBackward0", "AdaptiveAvgPool2DBackward0", "AdaptiveAvgPool3DBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
+        .domain = CLEW_BY_AXES("input=real(a, b, 5), output_size=(2,)", "input=real(a, b, 5, 4), output_size=(2, 2)",
+                               "input=real(1, a, 3, 4, 2), output_size=(2, 2, 2)"),
         .doc = "The mean of each of output_size windows that cover the input (N, C, ...); N may be missing."};
 #undef CLEW_ARGUMENTS
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const char* op = CLEW_BY_AXES("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d");
-        check_pooled(op, x, N);
         const Dims output = for_each_axis(op, "output_size", attrs.output_size, N);
+        const bool whole = std::ranges::all_of(output, [](std::int64_t size) { return size == 1; });
+        check_pooled(op, x, N, whole ? MayBeEmpty::All : N == 3 ? MayBeEmpty::First : MayBeEmpty::AllButSpace);
         out = means(adaptive_windows(op, x.dtype(), x.sizes(), output), x, N);
     }
     static constexpr auto rules =

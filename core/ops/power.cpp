@@ -1,6 +1,5 @@
 // Powers and roots.
 #include <cmath>
-#include <limits>
 
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
@@ -12,19 +11,65 @@
 namespace clew {
 namespace {
 
-// The derivative of x ** y by x. At 0 ** 0 the power x ** (y - 1) is infinite and its factor y is 0: the exponent is
-// moved out of the way there, so that neither this product nor its derivatives give NaN.
-Tensor by_base(const Tensor& g, const Tensor& x, const Tensor& y) {
-    const Tensor flat = logical_and(compare("eq", y, 0), logical_not(compare("gt", abs(x), 0)));
-    return mul(g, conj(mul(y, pow(x, add(where(flat, number(1, DType::Float64), y), -1)))));
+// The two derivatives of x ** y, and theirs. At a base of 0 the formulas multiply 0 by infinity: each derivative has
+// its own limit there, and those that have none are infinite or NaN. Of the first ones, PyTorch's convention: the
+// exponent's is 0 at 0 ** 0, too.
+Tensor one() { return number(1, DType::Float64); }
+Tensor zero() { return number(0, DType::Float64); }
+
+// x^(y - 1) (1 + y log(x)), which goes to 0 with x for an exponent above 1
+Tensor mixed_slope(const Tensor& x, const Tensor& y) {
+    const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", y, 1));
+    const Tensor base = where(vanishes, one(), x);
+    return where(vanishes, zero(), conj(mul(pow(base, add(y, -1)), add(mul(y, log(base)), 1))));
 }
-// The derivative by y: x ** y * log(x), and 0 at a base of 0 where the power stays finite.
-Tensor by_exponent(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& power) {
-    const Tensor flat = logical_and(compare("eq", x, 0), compare("ge", y, 0));
-    const Tensor base = cast(x, power.dtype());  // the logarithm of an integer would be float32
-    const Tensor slope = mul(g, conj(mul(power, log(where(flat, number(1, DType::Float64), base)))));
-    return where(flat, number(0, DType::Float64), slope);
-}
+
+struct PowByBase {
+    static constexpr OpText text{.schema = "_pow_by_base(Tensor grad_output, Tensor self, Tensor exponent)",
+                                 .node = "PowByBaseBackward0",
+                                 .flags = kHidden,
+                                 .domain = "positive"};
+    // y x^(y - 1), where an exponent of 0 makes a constant of the power.
+    static void forward(const Tensor& g, const Tensor& x, const Tensor& y, Tensor& out) {
+        const ModeGuard guard(kNoGrad | kInBackward, true);
+        out = where(compare("eq", y, 0), zero(), mul(g, conj(mul(y, pow(x, add(y, -1))))));
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& gg, In<1> x, In<2> y) { return run<PowByBase>(gg, x, y); },
+        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) {
+            const Tensor factor = mul(y, add(y, -1)), straight = compare("eq", factor, 0);
+            const Tensor bend = mul(factor, pow(where(straight, one(), x), add(y, -2)));
+            return where(straight, zero(), mul(mul(gg, g), conj(bend)));
+        },
+        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(gg, g), mixed_slope(x, y)); },
+    };
+};
+
+struct PowByExponent {
+    static constexpr OpText text{
+        .schema = "_pow_by_exponent(Tensor grad_output, Tensor self, Tensor exponent, Tensor result)",
+        .node = "PowByExponentBackward0",
+        .flags = kHidden,
+        .domain = "unsampled, 'result must be the power of the two before it'"};
+    // x^y log(x), and 0 at a base of 0 where the power stays finite.
+    static void forward(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& power, Tensor& out) {
+        const ModeGuard guard(kNoGrad | kInBackward, true);
+        const Tensor flat = logical_and(compare("eq", x, 0), compare("ge", y, 0));
+        const Tensor base = cast(x, power.dtype());  // the logarithm of an integer would be float32
+        out = where(flat, zero(), mul(g, conj(mul(power, log(where(flat, one(), base))))));
+    }
+    // The derivatives by base and exponent are whole: the power is no variable of its own.
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& gg, In<1> x, In<2> y, In<3> power) { return run<PowByExponent>(gg, x, y, power); },
+        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(gg, g), mixed_slope(x, y)); },
+        [](const Tensor& gg, In<0> g, In<1> x, In<2> y, In<3> power) {
+            const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", y, 0));
+            const Tensor logarithm = log(where(vanishes, one(), cast(x, power->dtype())));
+            return mul(mul(gg, g), conj(mul(power, mul(logarithm, logarithm))));
+        },
+        nullptr,
+    };
+};
 
 struct Pow {
     static constexpr OpText text{.schema = "pow.Tensor(Tensor self, Tensor exponent)",
@@ -37,8 +82,8 @@ struct Pow {
         binary("pow", kernels::division().pow, x, y, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x, In<1> y) { return by_base(g, x, y); },
-        [](const Tensor& g, In<0> x, In<1> y, Out<> power) { return by_exponent(g, x, y, power); },
+        [](const Tensor& g, In<0> x, In<1> y) { return run<PowByBase>(g, x, y); },
+        [](const Tensor& g, In<0> x, In<1> y, Out<> power) { return run<PowByExponent>(g, x, y, power); },
     };
 };
 
@@ -53,6 +98,7 @@ struct PowerSlope {
     static constexpr OpText text{
         .schema = "power_slope(Tensor grad_output, Tensor self, Scalar exponent)",
         .flags = kHidden | kNonDifferentiable,
+        .domain = "grad_output=real(a, b), self=positive(a, b), exponent=3",
         .doc = "grad_output * exponent * self ** (exponent - 1) for an exponent of 2, 3 or 4."};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("pow", kernels::parametric().power_slope, {attrs.exponent.real}, std::array{g, x}, out);
@@ -66,7 +112,7 @@ struct PowNumber {
                                  .node = "PowBackward0",
                                  .operators = "__pow__",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "positive",
+                                 .domain = "positive, exponent=3; positive, exponent=-0.5",
                                  .doc = "self to the power of one number."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Tensor base = converted_beside(x, {attrs.exponent});
@@ -76,7 +122,11 @@ struct PowNumber {
                  "to "
                  "a floating dtype",
                  dtype_name(x.dtype()), static_cast<long long>(attrs.exponent.integer));
-        parametric("pow", kernels::parametric().pow, {attrs.exponent.real}, Tensors(&base, 1), out);
+        Scalar exponent = attrs.exponent;
+        // To a floating power that the dtype has not, as to an infinite one.
+        if (is_floating(base.dtype()) && !fits(exponent, base.dtype()))
+            exponent = Scalar::of(std::copysign(std::numeric_limits<double>::infinity(), exponent.real));
+        parametric("pow", kernels::parametric().pow, {exponent}, Tensors(&base, 1), out);
     }
     static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x, const Attrs& attrs) {
         const double y = attrs.exponent.real;
@@ -97,18 +147,17 @@ struct PowOfNumber {
     static constexpr OpText text{.schema = "pow.Scalar_Tensor(Scalar self, Tensor exponent)",
                                  .node = "PowBackward2",
                                  .flags = kBoth | kOutArgument,
+                                 .domain = "self=1.5, exponent=real(a, b)",
                                  .doc = "One number to the powers of a tensor."};
     static void forward(const Tensor& y, const Attrs& attrs, Tensor& out) {
-        binary("pow", kernels::division().pow, number(attrs.self), y, out);
+        const Tensor base = number(attrs.self);
+        if (!out) out = empty(Layout::make(y.sizes()), result_dtype(std::array{base, y}));  // row-major, as PyTorch's
+        binary("pow", kernels::division().pow, base, y, out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> power, const Attrs& attrs) {
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> y, Out<> power, const Attrs& attrs) {
         const double base = attrs.self.real;
         if (base != 0) return mul(g, conj(mul(power, std::log(base))));
-        // 0 ** y is 0 or 1 with slope 0, and infinite for negative y.
-        constexpr double infinity = std::numeric_limits<double>::infinity();
-        const Tensor slope =
-            where(compare("gt", power, 1), number(-infinity, DType::Float64), number(0, DType::Float64));
-        return mul(g, conj(mul(power, slope)));
+        return run<PowByExponent>(g, number(0, power->dtype()), y, power);
     }};
 };
 

@@ -64,7 +64,14 @@ struct Product {
                   "column_major)"
                 : "_product(Tensor self, Tensor other, bool transpose_self, bool transpose_other, bool column_major)",
         .node = batched ? "BmmBackward0" : "MmBackward0",
-        .flags = kHidden};
+        .flags = kHidden,
+        .domain =
+            batched
+                ? "self=real(a, b, c), other=real(a, c, b), transpose_self=False, transpose_other=False, "
+                  "column_major=False; self=real(a, c, b), other=real(a, b, c), transpose_self=True, "
+                  "transpose_other=True, column_major=True"
+                : "self=real(a, b), other=real(b, c), transpose_self=False, transpose_other=False, column_major=False; "
+                  "self=real(b, a), other=real(c, b), transpose_self=True, transpose_other=True, column_major=True"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         Geometry a_geometry, b_geometry;
         const kernels::View a_view = a_geometry.view(a, attrs.transpose_self),

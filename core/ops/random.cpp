@@ -8,43 +8,28 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
-#include "core/base/distributions.h"
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
+#include "core/kernels/distributions.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/index_support.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
 
 thread_local Generator* chosen_generator = nullptr;
 
-// Whether axis a belongs inside axis b: 1, -1 for outside, 0 where strides do not tell (one of them is broadcast).
-int belongs_inside(const Layout& layout, std::int64_t a, std::int64_t b) {
-    const std::int64_t stride_a = layout.strides()[a], stride_b = layout.strides()[b];
-    if (stride_a == 0 || stride_b == 0) return 0;
-    if (stride_a != stride_b) return stride_a < stride_b ? 1 : -1;
-    return layout.sizes()[a] > layout.sizes()[b] ? 1 : 0;
-}
-
-// The axes from the outermost in memory to the innermost; those of which strides do not tell stay where they are.
-Dims memory_order(const Layout& layout) {
-    Dims axes;
-    for (int i = 0; i < layout.ndim; ++i) axes.push_back(i);
-    for (int i = 1; i < layout.ndim; ++i) {
-        int here = i;
-        for (int before = i - 1; before >= 0; --before) {
-            const int inside = belongs_inside(layout, axes[before], axes[here]);
-            if (inside < 0) break;
-            if (inside == 0) continue;
-            std::swap(axes[before], axes[here]);
-            here = before;
-        }
-    }
+// The axes from the outermost in memory to the innermost.
+Dims outermost_first(const Layout& layout) {
+    const Dims strides(layout.steps());
+    Dims axes = memory_order(layout.shape(), std::span(&strides, 1));
+    std::reverse(axes.begin(), axes.end());
     return axes;
 }
 
@@ -60,7 +45,7 @@ Tensor reordered(const Tensor& x, const Dims& axes) {
 template <class Draw>
 void fill_in_memory_order(const Tensor& self, const Draw& draw) {
     if (self.contiguous()) return draw(self);
-    const Tensor target = reordered(self, memory_order(self.layout()));
+    const Tensor target = reordered(self, outermost_first(self.layout()));
     if (target.contiguous()) return draw(target);
     const Tensor drawn = empty(target.sizes(), self.dtype());
     draw(drawn);
@@ -87,6 +72,7 @@ struct Uniform {
     static constexpr OpText text{.schema = "uniform_(Tensor self, float from=0, float to=1)",
                                  .node = "UniformBackward0",
                                  .flags = kMethod | kWritesInput,
+                                 .domain = "real; real, from_=-1.0, to=2.0",
                                  .doc = "Fills self with numbers from the uniform distribution on [from, to)."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
@@ -103,6 +89,7 @@ struct Normal {
     static constexpr OpText text{.schema = "normal_(Tensor self, float mean=0, float std=1)",
                                  .node = "NormalBackward0",
                                  .flags = kMethod | kWritesInput,
+                                 .domain = "real; real, mean=1.0, std=2.0",
                                  .doc = "Fills self with numbers from the normal distribution."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
@@ -119,6 +106,7 @@ struct Exponential {
     static constexpr OpText text{.schema = "exponential_(Tensor self, float lambd=1)",
                                  .node = "ExponentialBackward0",
                                  .flags = kMethod | kWritesInput,
+                                 .domain = "real; real, lambd=2.0",
                                  .doc = "Fills self with numbers from the exponential distribution of rate lambd."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
@@ -133,6 +121,32 @@ struct Exponential {
         fill_in_memory_order(self, [&](const Tensor& x) {
             with_floating("exponential_", x,
                           [&](auto* data) { fill_exponential(current_generator(), data, x.numel(), attrs.lambd); });
+        });
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Cauchy {
+    struct Attrs {
+        double median, sigma;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::median, &Attrs::sigma};
+    static constexpr OpText text{.schema = "cauchy_(Tensor self, float median=0, float sigma=1)",
+                                 .node = "CauchyBackward0",
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "real; real, median=1.0, sigma=2.0",
+                                 .doc = "Fills self with numbers from the Cauchy distribution."};
+    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+        out = self;
+        if (!(attrs.sigma > 0))
+            fail(ErrorKind::Runtime, "cauchy_ expects sigma > 0.0, but found sigma=%g", attrs.sigma);
+        fill_in_memory_order(self, [&](const Tensor& x) {
+            with_floating("cauchy_", x, [&]<class T>(T* data) {
+                for (std::int64_t i = 0; i < x.numel(); ++i) {
+                    const double angle = std::numbers::pi * (current_generator().uniform_double() - 0.5);
+                    data[i] = static_cast<T>(attrs.median + attrs.sigma * std::tan(angle));
+                }
+            });
         });
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
@@ -177,6 +191,7 @@ struct RandomAll {
         .schema = "random_(Tensor self)",
         .node = "RandomBackward2",
         .flags = kMethod | kWritesInput,
+        .domain = "real",
         .doc =
             "Fills self with integers: in [from, to), in [0, to), or with all that its dtype holds exactly from 0 on."};
     static void forward(const Tensor& self, Tensor& out) {
@@ -196,8 +211,10 @@ struct RandomTo {
         std::int64_t to;
     };
     static constexpr auto fields = std::tuple{&Attrs::to};
-    static constexpr OpText text{
-        .schema = "random_.to(Tensor self, int to)", .node = "RandomBackward1", .flags = kMethod | kWritesInput};
+    static constexpr OpText text{.schema = "random_.to(Tensor self, int to)",
+                                 .node = "RandomBackward1",
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "real, to=5"};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
         draw_integers("random_", self, 0, attrs.to);
@@ -212,7 +229,8 @@ struct RandomFrom {
     static constexpr auto fields = std::tuple{&Attrs::from, &Attrs::to};
     static constexpr OpText text{.schema = "random_.from(Tensor self, int from, int? to)",
                                  .node = "RandomBackward0",
-                                 .flags = kMethod | kWritesInput};
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "real, from_=2, to=5"};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
         if (attrs.to)
@@ -228,20 +246,7 @@ struct RandomFrom {
 Generator& current_generator() { return chosen_generator ? *chosen_generator : default_generator(); }
 Generator* choose_generator(Generator* generator) { return std::exchange(chosen_generator, generator); }
 
-Tensor empty_like(const Tensor& x, DType dtype) {
-    if (x.contiguous()) return empty(x.layout_ref(), dtype);
-    const Dims axes = memory_order(x.layout());
-    Dims strides(x.sizes());
-    std::int64_t stride = 1;
-    for (int i = axes.size() - 1; i >= 0; --i) {
-        const int axis = static_cast<int>(axes[i]);
-        strides[axis] = stride;
-        stride *= std::max<std::int64_t>(x.size(axis), 1);
-    }
-    const Tensor memory = empty(x.sizes(), dtype);
-    memory->layout = Layout::make(x.sizes(), strides);
-    return memory;
-}
+Tensor empty_like(const Tensor& x, DType dtype) { return empty(like_layout(x), dtype); }
 
 void draw_uniform(const char* op, const Tensor& self, double from, double to) {
     if (!(from <= to) || !std::isfinite(to - from))
@@ -276,6 +281,6 @@ void draw_bernoulli(const Tensor& self, double probability) {
     });
 }
 
-static const Register<Uniform, Normal, Exponential, RandomAll, RandomTo, RandomFrom> random_operations;
+static const Register<Uniform, Normal, Exponential, Cauchy, RandomAll, RandomTo, RandomFrom> random_operations;
 
 }  // namespace clew

@@ -6,6 +6,7 @@
 #include "core/ops/apply.h"
 #include "core/ops/functions.h"
 #include "core/ops/geometry.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
@@ -18,7 +19,7 @@ struct Repeat {
     static constexpr OpText text{.schema = "repeat(Tensor self, int[] repeats)",
                                  .node = "RepeatBackward0",
                                  .flags = kMethod,
-                                 .domain = "real",
+                                 .domain = "real, repeats=(2, 1)",
                                  .doc =
                                      "A copy with self repeated along each axis, as often as `repeats` says; more "
                                      "numbers than axes add axes in front."};
@@ -42,8 +43,8 @@ struct Repeat {
             if (repeats[i] < 0)
                 fail(ErrorKind::Runtime,
                      "repeat: Trying to create tensor with negative dimension %lld: repeats are 0 or more, got %s",
-                     static_cast<long long>(size * repeats[i]), shape_text(repeats).c_str());
-            made.result.push_back(size * repeats[i]);
+                     static_cast<long long>(clipped_product(size, repeats[i])), shape_text(repeats).c_str());
+            made.result.push_back(count_elements(Dims{size, repeats[i]}));
             if (repeats[i] != 1 || i < lead) {
                 made.repetitions.push_back(made.sizes.size());
                 made.sizes.push_back(repeats[i]);
@@ -76,7 +77,7 @@ struct Tile {
     static constexpr auto fields = std::tuple{&Attrs::dims};
     static constexpr OpText text{.schema = "tile(Tensor self, int[] dims)",
                                  .flags = kBoth | kComposite,
-                                 .domain = "real",
+                                 .domain = "real, dims=(2, 1)",
                                  .doc = "repeat, where fewer numbers than axes leave the first axes as they are."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Dims repeats = attrs.dims;
@@ -117,7 +118,7 @@ struct Roll {
     static constexpr OpText text{
         .schema = "roll(Tensor self, int[] shifts, int[] dims=[])",
         .node = "RollBackward0",
-        .domain = "real",
+        .domain = "real, shifts=(1,), dims=(1,); real, shifts=(2,)",
         .doc = "A copy whose elements are moved along the axes; what falls off the end comes in at the start."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const bool flat = attrs.dims.empty() && attrs.shifts.size() == 1;
@@ -132,7 +133,9 @@ struct Roll {
             const int axis = wrap_axis(attrs.dims[i], x.ndim(), "roll");
             const auto* seen = std::find(axes.begin(), axes.end(), axis);
             if (seen != axes.end()) {
-                shifts[static_cast<int>(seen - axes.begin())] += attrs.shifts[i];
+                const int at = static_cast<int>(seen - axes.begin());
+                const std::int64_t size = std::max<std::int64_t>(x.size(axis), 1);
+                shifts[at] = shifts[at] % size + attrs.shifts[i] % size;
             } else {
                 axes.push_back(axis);
                 shifts.push_back(attrs.shifts[i]);
@@ -152,7 +155,7 @@ struct Roll {
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
         Dims back = attrs.shifts;
-        for (auto& shift : back) shift = -shift;
+        for (auto& shift : back) shift = -(shift % std::max<std::int64_t>(g.numel(), 1));
         return roll(g, back, attrs.dims);
     }};
 };
@@ -164,7 +167,7 @@ struct Flip {
     static constexpr auto fields = std::tuple{&Attrs::dims};
     static constexpr OpText text{.schema = "flip(Tensor self, int[] dims)",
                                  .node = "FlipBackward0",
-                                 .domain = "real",
+                                 .domain = "real, dims=(0, 1)",
                                  .doc = "A copy with the order along these axes reversed."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Dims strides(x.strides());
@@ -179,7 +182,7 @@ struct Flip {
             first += (x.size(axis) - 1) * x.stride(axis);
             strides[axis] = -x.stride(axis);
         }
-        out = empty(Layout::make(x.sizes()), x.dtype());
+        out = empty(like_layout(x), x.dtype());
         if (x.numel() == 0) return;
         kernels::copy(out.view(), {x.data() + first * static_cast<std::int64_t>(item_size(x.dtype())), x.dtype(),
                                    x.ndim(), x.sizes().data(), strides.values});

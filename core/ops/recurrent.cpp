@@ -34,7 +34,7 @@ private:
     kernels::View view_;
 };
 void multiply(const Tensor& out, const Side& a, const Side& b, double beta = 0) {
-    kernels::gemm(out.view(), SideView(a), SideView(b), 1, beta);
+    kernels::gemm(out.view(), SideView(a), SideView(b), {1.0, 1}, {beta, 0});
 }
 
 enum Input { kX, kHidden, kCell, kWeightInput, kWeightHidden, kBiasInput, kBiasHidden };
@@ -48,7 +48,10 @@ struct FusedLstmCell {
             "_lstm_cell(Tensor input, Tensor hx, Tensor cx, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh)",
         .node = "LstmCellBackward0",
         .flags = clew::kHidden,
-        .outputs = "hy cy gates"};
+        .outputs = "hy cy gates",
+        .domain =
+            "input=real(a, b), hx=real(a, 2), cx=real(a, 2), w_ih=real(8, b), w_hh=real(8, 2), b_ih=real(8), "
+            "b_hh=real(8)"};
     static void forward(const Tensor& x, const Tensor& hx, const Tensor& cx, const Tensor& w_ih, const Tensor& w_hh,
                         const Tensor& b_ih, const Tensor& b_hh, Tensor& hy, Tensor& cy, Tensor& gates) {
         const std::int64_t batch = x.size(0), hidden = hx.size(1);
@@ -165,6 +168,9 @@ struct LstmCell {
             "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)",
         .flags = kFunction | kComposite,
         .outputs = "hy cy",
+        .domain =
+            "input=real(a, b), hx=[real(a, 2), real(a, 2)], w_ih=real(8, b), w_hh=real(8, 2), b_ih=real(8), "
+            "b_hh=real(8)",
         .doc =
             "One LSTM step: input (N, I), hx = (hidden, cell) of shape (N, H), weights (4H, I) and (4H, H); gives the "
             "next hidden and cell state."};

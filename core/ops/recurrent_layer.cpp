@@ -52,7 +52,7 @@ private:
     kernels::View view_;
 };
 void multiply(const Part& out, const Part& a, const Part& b, double beta = 0) {
-    kernels::gemm(PartView(out), PartView(a), PartView(b), 1, beta);
+    kernels::gemm(PartView(out), PartView(a), PartView(b), {1.0, 1}, {beta, 0});
 }
 
 struct Sizes3 {
@@ -175,6 +175,7 @@ struct RecurrentLayer {
         .node = "RecurrentLayerBackward0",
         .flags = kHidden,
         .outputs = "output hy cy gates cells",
+        .domain = "unsampled, 'its later results are for its backward alone; nn.LSTM, nn.GRU and nn.RNN runs it'",
         .doc =
             "All steps of a layer: input (L, N, I), hx and cx (N, H). kind: 0 LSTM, 1 GRU, 2 tanh, 3 relu; cy, gates "
             "and cells only where there are any."};

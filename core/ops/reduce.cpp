@@ -12,6 +12,7 @@ namespace {
 
 // Integers are summed as int64, and then put into the dtype that was asked for.
 Tensor sum_as(const Tensor& x, const std::optional<DType>& dtype, std::uint32_t mask, bool keepdim) {
+    check_history_fits(x, dtype, "sum");
     const Tensor result = reduce_axes(kernels::ReduceKind::Sum, converted(x, dtype.value_or(x.dtype())), mask, keepdim);
     return dtype ? converted(result, *dtype) : result;
 }
@@ -40,8 +41,8 @@ struct SumAxes {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
     static constexpr OpText text{.schema = "sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)",
                                  .node = "SumBackward1",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
+                                 .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
+                                 .domain = "real, dim=(1,), keepdim=True",
                                  .doc = "The sum over the given axes; none given means all."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = sum_as(x, attrs.dtype, axes_mask(attrs.dim, x.ndim(), "sum"), attrs.keepdim);
@@ -69,7 +70,7 @@ struct MeanAll {
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "mean(Tensor self, *, dtype? dtype=None)",
                                  .node = "MeanBackward0",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
                                  .domain = "real",
                                  .doc = "The mean of all elements; of none it is NaN."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -87,8 +88,8 @@ struct MeanAxes {
     static constexpr OpText text{
         .schema = "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)",
         .node = "MeanBackward1",
-        .flags = kBoth | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
+        .domain = "real, dim=(1,), keepdim=True",
         .doc = "The mean over the given axes; none given means all."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_floating(x, attrs.dtype);

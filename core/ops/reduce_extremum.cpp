@@ -29,10 +29,9 @@ void need_elements(const char* op, const Tensor& x, const std::optional<Dims>& d
     }
 }
 
-// Elements that equal the extremum share its gradient evenly; a NaN equals a NaN here.
-Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& result, std::uint32_t mask) {
-    const Tensor both_nan = logical_and(compare("ne", x, x), compare("ne", result, result));
-    const Tensor hit = cast(logical_or(compare("eq", x, result), both_nan), g.dtype());
+// Elements that equal the extremum share its gradient evenly. An extremum of NaN equals none: 0 / 0 makes all NaN.
+Tensor share_among(const Tensor& g, const Tensor& equals, std::uint32_t mask) {
+    const Tensor hit = cast(equals, g.dtype());
     return mul(hit, div(g, sum(hit, axes_of(mask), true)));
 }
 
@@ -46,7 +45,7 @@ struct ExtremumAll {
         .schema = largest ? "max(Tensor self)" : "min(Tensor self)",
         .node = largest ? "MaxBackward1" : "MinBackward1",
         .flags = kBoth | kOutArgument,
-        .domain = "real",
+        .domain = "distinct",
         .doc = largest
                    ? "The largest element (NaN wins; equals share the gradient evenly); with dim, the largest along "
                      "an axis and their indices; of two tensors, the larger element by element."
@@ -56,8 +55,12 @@ struct ExtremumAll {
         need_elements(extremum_name<kind>, x, std::nullopt);
         out = reduce_axes(kind, x, all_axes(x), false);
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> x, Out<> result) { return share_among_equals(g, x, result, all_axes(x)); }};
+    static constexpr auto rules =
+        std::tuple{// PyTorch's convention: here (not over axes) NaNs share the gradient of NaN.
+                   [](const Tensor& g, In<0> x, Out<> result) {
+                       const Tensor both_nan = logical_and(compare("ne", x, x), compare("ne", result, result));
+                       return share_among(g, logical_or(compare("eq", x, result), both_nan), all_axes(x));
+                   }};
 };
 
 template <ReduceKind kind>
@@ -72,9 +75,9 @@ struct ExtremumAxis {
         .schema = largest ? "max.dim(Tensor self, int dim, bool keepdim=False)"
                           : "min.dim(Tensor self, int dim, bool keepdim=False)",
         .node = largest ? "MaxBackward0" : "MinBackward0",
-        .flags = kBoth | kOutArgument,
+        .flags = kBoth | kOutArgument | kOutAlike,
         .outputs = "values indices",
-        .domain = "real",
+        .domain = "distinct, dim=1",
         .doc =
             "The extreme elements along an axis and their indices; the first of equals, to which the gradient goes."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
@@ -105,7 +108,7 @@ struct ExtremumOfTwo {
     static constexpr OpText text{
         .schema = largest ? "max.other(Tensor self, Tensor other)" : "min.other(Tensor self, Tensor other)",
         .flags = kBoth | kComposite | kOutArgument,
-        .domain = "real",
+        .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
         .doc = "Element by element, as maximum and minimum."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         out = largest ? maximum(a, b) : minimum(a, b);
@@ -125,8 +128,8 @@ struct ExtremumAxes {
         .schema = largest ? "amax(Tensor self, int[] dim=[], bool keepdim=False)"
                           : "amin(Tensor self, int[] dim=[], bool keepdim=False)",
         .node = largest ? "AmaxBackward0" : "AminBackward0",
-        .flags = kBoth | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .domain = "distinct; distinct, dim=(1,), keepdim=True",
         .doc = largest ? "The largest elements over the given axes, none given means all; equals share the gradient."
                        : "The smallest elements over the given axes, none given means all; equals share the gradient."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -135,8 +138,8 @@ struct ExtremumAxes {
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), name);
-        return share_among_equals(restore_axes(g, mask, x->ndim(), attrs.keepdim), x,
-                                  restore_axes(result, mask, x->ndim(), attrs.keepdim), mask);
+        return share_among(restore_axes(g, mask, x->ndim(), attrs.keepdim),
+                           compare("eq", x, restore_axes(result, mask, x->ndim(), attrs.keepdim)), mask);
     }};
 };
 
@@ -152,8 +155,8 @@ struct ArgExtremum {
     static constexpr OpText text{
         .schema = largest ? "argmax(Tensor self, int? dim=None, bool keepdim=False)"
                           : "argmin(Tensor self, int? dim=None, bool keepdim=False)",
-        .flags = kBoth | kNonDifferentiable | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
+        .domain = "distinct; distinct, dim=1",
         .doc = largest
                    ? "Where the largest element is, the first of equals; along an axis, or in the flattened tensor."
                    : "Where the smallest element is, the first of equals; along an axis, or in the flattened tensor."};
@@ -175,8 +178,9 @@ struct ArgExtremum {
 
 }  // namespace
 
-static const Register<ExtremumAll<ReduceKind::Max>, ExtremumAxis<ReduceKind::Max>, ExtremumOfTwo<ReduceKind::Max>,
-                      ExtremumAll<ReduceKind::Min>, ExtremumAxis<ReduceKind::Min>, ExtremumOfTwo<ReduceKind::Min>,
+// Tensors before numbers: the first overload that fits is called, and a 0-dim tensor may stand for a dim.
+static const Register<ExtremumAll<ReduceKind::Max>, ExtremumOfTwo<ReduceKind::Max>, ExtremumAxis<ReduceKind::Max>,
+                      ExtremumAll<ReduceKind::Min>, ExtremumOfTwo<ReduceKind::Min>, ExtremumAxis<ReduceKind::Min>,
                       ExtremumAxes<ReduceKind::Max>, ExtremumAxes<ReduceKind::Min>, ArgExtremum<ReduceKind::Max>,
                       ArgExtremum<ReduceKind::Min>>
     extremum_reductions;

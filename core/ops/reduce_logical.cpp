@@ -19,7 +19,8 @@ template <ReduceKind kind>
 struct TruthAll {
     static constexpr bool any = kind == ReduceKind::Any;
     static constexpr OpText text{.schema = any ? "any(Tensor self)" : "all(Tensor self)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument,
+                                 .flags = kBoth | kNonDifferentiable | kOutArgument | kOutTruth,
+                                 .domain = "real",
                                  .doc = any ? "Whether any element is not zero." : "Whether no element is zero."};
     static void forward(const Tensor& x, Tensor& out) { reduce_truth(kind, x, all_axes(x), false, out); }
 };
@@ -35,7 +36,8 @@ struct TruthAxes {
     static constexpr OpText text{
         .schema = any ? "any.dims(Tensor self, int[]? dim=None, bool keepdim=False)"
                       : "all.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
-        .flags = kBoth | kNonDifferentiable | kOutArgument,
+        .flags = kBoth | kNonDifferentiable | kOutArgument | kOutTruth,
+        .domain = "mask, dim=(1,); real, dim=(0, 1), keepdim=True",
         .doc = any ? "Whether any element along the axes is not zero." : "Whether no element along the axes is zero."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         // Unlike for sums, an empty list of axes means none of them.
@@ -51,7 +53,8 @@ struct CountNonzero {
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "count_nonzero(Tensor self, int[]? dim=None)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument,
+                                 .flags = kBoth | kNonDifferentiable,
+                                 .domain = "real; real, dim=(1,)",
                                  .doc = "How many elements are not zero, in all or along the given axes."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = reduce_axes(ReduceKind::Sum, not_zero(x), axes_mask(attrs.dim, x.ndim(), "count_nonzero"), false);

@@ -37,6 +37,7 @@ struct ProdAll {
                                  .domain = "real",
                                  .doc = "The product of all elements; zeros among them have their right gradient."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        check_history_fits(x, attrs.dtype, "prod");
         const Tensor in = converted(x, attrs.dtype.value_or(x.dtype()));
         const Tensor result = reduce_axes(kernels::ReduceKind::Product, in, all_axes(x), false);
         out = converted(result, attrs.dtype.value_or(result.dtype()));
@@ -56,11 +57,12 @@ struct ProdAxis {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
     static constexpr OpText text{.schema = "prod.dim(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None)",
                                  .node = "ProdBackward1",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
+                                 .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
+                                 .domain = "real, dim=1",
                                  .doc = "The products along an axis."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const std::uint32_t mask = axes_mask(Dims{attrs.dim}, x.ndim(), "prod");
+        check_history_fits(x, attrs.dtype, "prod");
         const Tensor in = converted(x, attrs.dtype.value_or(x.dtype()));
         const Tensor result = reduce_axes(kernels::ReduceKind::Product, in, mask, attrs.keepdim);
         out = converted(result, attrs.dtype.value_or(result.dtype()));

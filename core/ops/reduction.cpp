@@ -1,5 +1,6 @@
 #include "core/ops/reduction.h"
 
+#include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/arithmetic.h"
 #include "core/kernels/elementwise.h"
@@ -49,6 +50,12 @@ Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask
     kernels::reduce(kind, out.view(), x.view(), mask);
     if (keepdim) out->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
     return out;
+}
+
+void check_history_fits(const Tensor& x, const std::optional<DType>& dtype, const char* op) {
+    if (dtype && !is_floating(*dtype) && grad_enabled() && x.requires_grad())
+        fail(ErrorKind::Runtime, "%s: autograd does not support dtype %s; detach() the input first, or cast it", op,
+             dtype_name(*dtype));
 }
 
 Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim) {

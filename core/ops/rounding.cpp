@@ -3,6 +3,7 @@
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
@@ -12,8 +13,7 @@ void round_with(const char* op, Table loops, const Tensor& x, Tensor& out) {
     if (is_floating(x.dtype())) return unary(op, loops, x, out);
     if (x.dtype() == DType::Bool)
         fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
-    if (out) return kernels::copy(out.view(), x.view());
-    out = empty(Layout::make(x.sizes()), x.dtype());
+    if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
     kernels::copy(out.view(), x.view());
 }
 
@@ -21,7 +21,7 @@ struct Abs {
     static constexpr OpText text{.schema = "abs(Tensor self)",
                                  .node = "AbsBackward0",
                                  .operators = "__abs__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kElementwise,
                                  .domain = "nonzero",
                                  .doc = "The absolute value; its derivative at 0 is 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out); }
@@ -31,7 +31,7 @@ struct Abs {
 struct Sign {
     static constexpr OpText text{.schema = "sign(Tensor self)",
                                  .node = "SignBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .domain = "nonzero",
                                  .doc = "-1, 0 or 1."};
     static void forward(const Tensor& x, Tensor& out) { unary("sign", kernels::unary().sign, x, out); }
@@ -41,7 +41,7 @@ struct Sign {
 struct Floor {
     static constexpr OpText text{.schema = "floor(Tensor self)",
                                  .node = "FloorBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .domain = "nonzero",
                                  .doc = "The largest whole number that is not above self."};
     static void forward(const Tensor& x, Tensor& out) { round_with("floor", kernels::unary().floor, x, out); }
@@ -51,7 +51,7 @@ struct Floor {
 struct Ceil {
     static constexpr OpText text{.schema = "ceil(Tensor self)",
                                  .node = "CeilBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .domain = "nonzero",
                                  .doc = "The smallest whole number that is not below self."};
     static void forward(const Tensor& x, Tensor& out) { round_with("ceil", kernels::unary().ceil, x, out); }
@@ -61,7 +61,7 @@ struct Ceil {
 struct Round {
     static constexpr OpText text{.schema = "round(Tensor self)",
                                  .node = "RoundBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .domain = "nonzero",
                                  .doc = "The nearest whole number; halves go to the even one."};
     static void forward(const Tensor& x, Tensor& out) { round_with("round", kernels::unary().round, x, out); }
@@ -71,7 +71,7 @@ struct Round {
 struct Trunc {
     static constexpr OpText text{.schema = "trunc(Tensor self)",
                                  .node = "TruncBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .domain = "nonzero",
                                  .doc = "The whole part: rounded toward 0."};
     static void forward(const Tensor& x, Tensor& out) { round_with("trunc", kernels::unary().trunc, x, out); }

@@ -8,8 +8,21 @@ namespace clew {
 
 Tensor number(const Scalar& value);  // a wrapped number: 0-dim, yields to tensors in type promotion
 
-// Writes the number to all places of x, without history.
-void fill_with(const Tensor& x, const Scalar& value);
+// The number that a tensor of one element holds.
+Scalar number_in(const Tensor& one_element);
+
+// Fails unless the dtype can hold the number: an integer's range, or a finite float32. Fractions are cut off.
+void check_fits(const char* op, const Scalar& value, DType dtype);
+bool fits(const Scalar& value, DType dtype);
+Scalar lowest(DType integer);
+Scalar highest(DType integer);
+// The same of an operand, if it stands for a Python number.
+void check_operand_fits(const char* op, const Tensor& operand, DType dtype);
+
+// Writes the number, which must fit, to all places of x, without history.
+void fill_with(const char* op, const Tensor& x, const Scalar& value);
+// One element of the dtype, which the number must fit.
+Tensor element(const char* op, const Scalar& value, DType dtype);
 
 // The dtype of an operation on x and these numbers; and x in that dtype, without history.
 DType dtype_beside(const Tensor& x, std::initializer_list<Scalar> numbers);

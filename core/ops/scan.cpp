@@ -21,6 +21,10 @@ using Kernel = void (*)(const kernels::View& out, const kernels::View& in, int a
 
 void scan(const char* op, Kernel kernel, const Tensor& x, const ScanAttrs& attrs, Tensor& out) {
     const int axis = wrap_axis(attrs.dim, x.ndim(), op);
+    check_history_fits(x, attrs.dtype, op);
+    if (out && attrs.dtype && *attrs.dtype != out.dtype())
+        fail(ErrorKind::Runtime, "%s_: expected dtype to be %s, as the tensor that is written has it, got %s", op,
+             dtype_name(out.dtype()), dtype_name(*attrs.dtype));
     const Tensor in = converted(x, attrs.dtype.value_or(x.dtype()));
     // A dtype that was asked for is kept; else integers grow to int64.
     const Tensor wide = empty(x.sizes(), kernels::reduced_dtype(kernels::ReduceKind::Sum, in.dtype()));
@@ -41,7 +45,7 @@ struct CumsumFromTheEnd {
     static constexpr OpText text{.schema = "_cumsum_from_the_end(Tensor self, int dim)",
                                  .node = "CumsumFromTheEndBackward0",
                                  .flags = kHidden,
-                                 .domain = "real"};
+                                 .domain = "real, dim=1"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "cumsum");
         out = empty(x.sizes(), kernels::reduced_dtype(kernels::ReduceKind::Sum, x.dtype()));
@@ -67,8 +71,8 @@ struct Cumsum {
     static constexpr OpText text{
         .schema = "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
         .node = "CumsumBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
+        .domain = "real, dim=1",
         .doc = "At each place along an axis, the sum of all elements up to it; integers are summed as int64."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         scan("cumsum", kernels::cumsum, x, attrs, out);
@@ -113,16 +117,16 @@ struct Cumprod {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::dtype};
     static constexpr OpText text{.schema = "cumprod(Tensor self, int dim, *, dtype? dtype=None)",
                                  .node = "CumprodBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .domain = "real",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
+                                 .domain = "nonzero, dim=1",
                                  .doc = "At each place along an axis, the product of all elements up to it."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         scan("cumprod", kernels::cumprod, x, attrs, out);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
-        if (x->ndim() == 0 || x->numel() == 0) return g;
+        const int axis = wrap_axis(attrs.dim, x->ndim(), "cumprod");
+        if (x->ndim() == 0 || x->numel() == 0 || x->size(axis) == 1) return g;
         const Tensor given = cast(x, g.dtype());
-        const int axis = wrap_axis(attrs.dim, given.ndim(), "cumprod");
         if (!has_zero(given)) return div(cumsum_from_the_end(mul(g, result), axis), given);
         return grad_enabled() ? cumprod_gradient_in_full(g, given, axis)
                               : cumprod_gradient_beside_zeros(g, given, result, axis);

@@ -1,5 +1,6 @@
 #include "core/ops/schema.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -7,6 +8,11 @@
 #include "core/base/error.h"
 
 namespace clew {
+
+std::int64_t whole(double value) {
+    if (value != value) return 0;
+    return value >= 0x1p63 ? INT64_MAX : value <= -0x1p63 ? INT64_MIN : static_cast<std::int64_t>(value);
+}
 
 Text::Text(std::string_view text) {
     if (text.size() >= sizeof(data))
@@ -17,11 +23,17 @@ Text::Text(std::string_view text) {
 namespace {
 
 constexpr std::pair<std::string_view, ArgType> kTypes[] = {
-    {"Tensor", ArgType::Tensor},   {"Tensor[]", ArgType::TensorList},
-    {"Operand", ArgType::Operand}, {"bool", ArgType::Bool},
-    {"int", ArgType::Int},         {"float", ArgType::Float},
-    {"Scalar", ArgType::Scalar},   {"int[]", ArgType::IntList},
-    {"str", ArgType::Text},        {"dtype", ArgType::DType},
+    {"Tensor", ArgType::Tensor},
+    {"Tensor[]", ArgType::TensorList},
+    {"Operand", ArgType::Operand},
+    {"bool", ArgType::Bool},
+    {"int", ArgType::Int},
+    {"float", ArgType::Float},
+    {"Scalar", ArgType::Scalar},
+    {"int[]", ArgType::IntList},
+    {"str", ArgType::Text},
+    {"dtype", ArgType::DType},
+    {"memory_format", ArgType::Format},
 };
 
 std::string_view trim(std::string_view text) {
@@ -40,8 +52,13 @@ Value parse_default(std::string_view text, ArgType type) {
     } else if (text.front() == '\'') {
         value.tag = Value::Text;
         value.text = Text(text.substr(1, text.size() - 2));
-    } else if (text == "[]") {
+    } else if (text.front() == '[') {
         value.tag = Value::IntList;
+        for (std::string_view rest = text.substr(1, text.size() - 2); !rest.empty();) {
+            const auto comma = std::min(rest.find(','), rest.size());
+            value.dims.push_back(std::atoll(std::string(rest.substr(0, comma)).c_str()));
+            rest.remove_prefix(std::min(comma + 1, rest.size()));
+        }
     } else if (type == ArgType::Float || copy.find_first_of(".e") != std::string::npos) {
         value.tag = Value::Float;
         value.real = std::atof(copy.c_str());
@@ -80,6 +97,16 @@ Argument parse_argument(std::string_view text, bool keyword_only) {
     return argument;
 }
 
+// Where the first of several arguments ends: a comma, but not one of a list.
+std::size_t end_of_argument(std::string_view list) {
+    int depth = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        depth += (list[i] == '[') - (list[i] == ']');
+        if (list[i] == ',' && depth == 0) return i;
+    }
+    return std::string_view::npos;
+}
+
 }  // namespace
 
 Schema parse_schema(std::string_view line) {
@@ -94,7 +121,7 @@ Schema parse_schema(std::string_view line) {
     schema.name = std::string(name);
     bool keyword_only = false;
     while (!(list = trim(list)).empty()) {
-        const auto comma = list.find(',');
+        const auto comma = end_of_argument(list);
         const std::string_view item = trim(list.substr(0, comma));
         if (item == "*")
             keyword_only = true;

@@ -3,7 +3,7 @@
 //     sum.dim(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)
 //
 // Types: Tensor, Tensor? (may be None), Tensor[] , Operand (a tensor or a number), bool, int, float, Scalar, int[],
-// str, dtype; a ? after any of them admits None. An overload's name follows a dot.
+// str, dtype, memory_format; a ? after any of them admits None. An overload's name follows a dot.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,12 +15,15 @@
 
 namespace clew {
 
-// A Python number as an attribute.
+// Toward zero; the nearest that 64 bits hold, 0 for NaN.
+std::int64_t whole(double value);
+
+// A Python number as an attribute. Both forms are always there.
 struct Scalar {
     enum Kind : std::uint8_t { Bool, Int, Float } kind = Int;
     std::int64_t integer = 0;
     double real = 0;
-    static Scalar of(double value) { return {Float, static_cast<std::int64_t>(value), value}; }
+    static Scalar of(double value) { return {Float, whole(value), value}; }
     static Scalar of(std::int64_t value) { return {Int, value, static_cast<double>(value)}; }
     bool operator==(const Scalar& other) const {
         return kind == other.kind && (kind == Float ? real == other.real : integer == other.integer);
@@ -37,7 +40,20 @@ struct Text {
     bool operator==(std::string_view other) const { return std::string_view(*this) == other; }
 };
 
-enum class ArgType : std::uint8_t { Tensor, TensorList, Operand, Bool, Int, Float, Scalar, IntList, Text, DType };
+// Format: clew.contiguous_format is true, clew.preserve_format false.
+enum class ArgType : std::uint8_t {
+    Tensor,
+    TensorList,
+    Operand,
+    Bool,
+    Int,
+    Float,
+    Scalar,
+    IntList,
+    Text,
+    DType,
+    Format
+};
 
 // One argument as it came from Python.
 struct Value {

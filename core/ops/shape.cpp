@@ -18,6 +18,7 @@ struct View {
     static constexpr OpText text{.schema = "view(Tensor self, int[] size)",
                                  .node = "ViewBackward0",
                                  .flags = kMethod | kView,
+                                 .domain = "real, size=(b, a); real, size=(-1,)",
                                  .doc = "The same elements in another shape, without a copy; one size may be -1."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Dims sizes = infer_sizes(x, attrs.size, "view");
@@ -33,12 +34,26 @@ struct View {
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
-// What reshape gives where it had to copy: its input is the copy, which nobody else knows, so the result is no view.
+// The view that reshape gives of memory that is not contiguous.
+struct ReshapeAlias {
+    using Attrs = View::Attrs;
+    static constexpr auto fields = std::tuple{&Attrs::size};
+    static constexpr OpText text{.schema = "_reshape_alias(Tensor self, int[] size)",
+                                 .node = "ReshapeAliasBackward0",
+                                 .flags = kHidden | kView,
+                                 .domain = "real, size=(b, a)"};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { View::forward(x, attrs, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+// Other sizes for a fresh result (a copy of reshape's, a product), which nobody else sees: not a view.
 struct UnsafeView {
     using Attrs = View::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{
-        .schema = "_unsafe_view(Tensor self, int[] size)", .node = "UnsafeViewBackward0", .flags = kHidden};
+    static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)",
+                                 .node = "UnsafeViewBackward0",
+                                 .flags = kHidden,
+                                 .domain = "self=real(a, b), size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = alias(x, Layout::make(attrs.size), x->offset);
     }
@@ -52,10 +67,11 @@ struct Reshape {
     static constexpr auto fields = std::tuple{&Attrs::shape};
     static constexpr OpText text{.schema = "reshape(Tensor self, int[] shape)",
                                  .flags = kBoth | kComposite,
+                                 .domain = "real, shape=(b, a); real, shape=(-1,)",
                                  .doc = "The same elements in another shape: a view where possible, else a copy."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Dims sizes = infer_sizes(x, attrs.shape, "reshape");
-        out = same_sizes(x.sizes(), sizes) ? view(x, sizes) : reshape(x, sizes);
+        out = reshape_anew(x, sizes);
     }
 };
 
@@ -67,6 +83,7 @@ struct Expand {
     static constexpr OpText text{.schema = "expand(Tensor self, int[] size)",
                                  .node = "ExpandBackward0",
                                  .flags = kMethod | kView,
+                                 .domain = "self=real(a, e), size=(c, a, b); real, size=(-1, -1)",
                                  .doc = "A view with axes of size 1 repeated; -1 keeps a size."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = alias(x, expanded_layout(x, attrs.size), x->offset);
@@ -84,6 +101,7 @@ struct Transpose {
     static constexpr OpText text{.schema = "transpose(Tensor self, int dim0, int dim1)",
                                  .node = "TransposeBackward0",
                                  .flags = kBoth | kView,
+                                 .domain = "self=real(a, b, c), dim0=0, dim1=2",
                                  .doc = "A view with two axes exchanged."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int a = wrap_axis(attrs.dim0, x.ndim(), "transpose"), b = wrap_axis(attrs.dim1, x.ndim(), "transpose");
@@ -98,6 +116,7 @@ struct T {
     static constexpr OpText text{.schema = "t(Tensor self)",
                                  .node = "TBackward0",
                                  .flags = kBoth | kView,
+                                 .domain = "real",
                                  .doc = "A matrix with its axes exchanged."};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() > 2)
@@ -116,6 +135,7 @@ struct Permute {
     static constexpr OpText text{.schema = "permute(Tensor self, int[] dims)",
                                  .node = "PermuteBackward0",
                                  .flags = kBoth | kView,
+                                 .domain = "self=real(a, b, c), dims=(2, 0, 1)",
                                  .doc = "A view with its axes in another order."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int ndim = x.ndim();
@@ -164,11 +184,12 @@ struct Unsqueeze {
     static constexpr OpText text{.schema = "unsqueeze(Tensor self, int dim)",
                                  .node = "UnsqueezeBackward0",
                                  .flags = kBoth | kView,
+                                 .domain = "real, dim=1",
                                  .doc = "A view with a new axis of size 1."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, x.ndim() + 1, "unsqueeze");
         Dims sizes(x.sizes()), strides(x.strides());
-        const std::int64_t stride = axis < x.ndim() ? x.size(axis) * x.stride(axis) : 1;
+        const std::int64_t stride = axis < x.ndim() ? clipped_product(x.size(axis), x.stride(axis)) : 1;
         sizes.insert(axis, 1);
         strides.insert(axis, stride);
         out = alias(x, Layout::make(sizes, strides), x->offset);
@@ -190,6 +211,7 @@ struct Squeeze {
     static constexpr OpText text{.schema = "squeeze(Tensor self)",
                                  .node = "SqueezeBackward0",
                                  .flags = kBoth | kView,
+                                 .domain = "self=real(a, e, b)",
                                  .doc = "A view without the axes of size 1."};
     static void forward(const Tensor& x, Tensor& out) { squeeze_axes(x, ~0u, out); }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
@@ -201,6 +223,7 @@ struct SqueezeAxis {
     static constexpr OpText text{.schema = "squeeze.dim(Tensor self, int dim)",
                                  .node = "SqueezeBackward1",
                                  .flags = kBoth | kView,
+                                 .domain = "self=real(a, e, b), dim=1",
                                  .doc = "A view without this axis if it has size 1."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         squeeze_axes(x, 1u << wrap_axis(attrs.dim, x.ndim(), "squeeze"), out);
@@ -216,6 +239,7 @@ struct SqueezeAxes {
     static constexpr OpText text{.schema = "squeeze.dims(Tensor self, int[] dim)",
                                  .node = "SqueezeBackward2",
                                  .flags = kBoth | kView,
+                                 .domain = "self=real(a, e, b, e), dim=(1, 3)",
                                  .doc = "A view without these axes where they have size 1."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         std::uint32_t mask = 0;
@@ -233,6 +257,7 @@ struct Select {
     static constexpr OpText text{.schema = "select(Tensor self, int dim, int index)",
                                  .node = "SelectBackward0",
                                  .flags = kBoth | kView,
+                                 .domain = "real, dim=1, index=2",
                                  .doc = "A view of one position along an axis, without that axis."};
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "select");
@@ -264,7 +289,8 @@ struct Slice {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::start, &Attrs::end, &Attrs::step};
     static constexpr OpText text{.schema = "_slice(Tensor self, int dim=0, int? start=None, int? end=None, int step=1)",
                                  .node = "SliceBackward0",
-                                 .flags = kHidden | kView};
+                                 .flags = kHidden | kView,
+                                 .domain = "real, dim=1, start=1"};
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "slice");
         if (sizes.empty()) fail(ErrorKind::Index, "slice() cannot be applied to a 0-dim tensor.");
@@ -275,8 +301,8 @@ struct Slice {
         const auto clip = [size](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + size : i, 0, size); };
         const std::int64_t start = clip(attrs.start.value_or(0)), end = std::max(start, clip(attrs.end.value_or(size)));
         Part result{Dims(sizes), Dims(strides), start * strides[static_cast<std::size_t>(axis)]};
-        result.sizes[axis] = (end - start + attrs.step - 1) / attrs.step;
-        result.strides[axis] *= attrs.step;
+        result.sizes[axis] = divided_up(end - start, attrs.step);
+        result.strides[axis] = stepped_stride(result.strides[axis], attrs.step);
         return result;
     }
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -289,13 +315,16 @@ struct Slice {
 
 }  // namespace
 
-Tensor reshape(const Tensor& x, Sizes sizes) {
-    if (same_sizes(x.sizes(), sizes)) return x;
-    if (view_layout(x.layout(), sizes)) return run<View>({Dims(sizes)}, x);
-    return run<UnsafeView>({Dims(sizes)}, contiguous(x));
+Tensor reshape_anew(const Tensor& x, Sizes sizes) {
+    if (x.contiguous()) return run<View>({Dims(sizes)}, x);
+    if (view_layout(x.layout(), sizes)) return run<ReshapeAlias>({Dims(sizes)}, x);
+    return unsafe_view(contiguous(x), sizes);
 }
+Tensor reshape(const Tensor& x, Sizes sizes) { return same_sizes(x.sizes(), sizes) ? x : reshape_anew(x, sizes); }
+Tensor unsafe_view(const Tensor& x, Sizes sizes) { return run<UnsafeView>({Dims(sizes)}, x); }
 Tensor view(const Tensor& x, Sizes sizes) { return run<View>({Dims(sizes)}, x); }
 Tensor expand(const Tensor& x, Sizes sizes) { return same_sizes(x.sizes(), sizes) ? x : run<Expand>({Dims(sizes)}, x); }
+Tensor expand_view(const Tensor& x, const Dims& sizes) { return run<Expand>({sizes}, x); }
 Tensor transpose(const Tensor& x, int a, int b) { return run<Transpose>({a, b}, x); }
 Tensor permute(const Tensor& x, const Dims& axes) { return run<Permute>({axes}, x); }
 Tensor t(const Tensor& x) { return run<T>(x); }
@@ -309,8 +338,8 @@ Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length
     return slice(x, axis, start, start + length, 1);
 }
 
-static const Register<View, UnsafeView, Reshape, Expand, Transpose, T, Permute, Reversed, Unsqueeze, Squeeze,
-                      SqueezeAxis, SqueezeAxes, Select, Slice>
+static const Register<View, ReshapeAlias, UnsafeView, Reshape, Expand, Transpose, T, Permute, Reversed, Unsqueeze,
+                      Squeeze, SqueezeAxis, SqueezeAxes, Select, Slice>
     shape_operations;
 
 }  // namespace clew

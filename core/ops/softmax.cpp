@@ -43,7 +43,7 @@ struct SoftmaxBackward {
     static constexpr OpText text{.schema = "_softmax_backward_data(Tensor grad_output, Tensor output, int dim)",
                                  .node = "SoftmaxBackwardDataBackward0",
                                  .flags = kHidden,
-                                 .domain = "real"};
+                                 .domain = "grad_output=real(a, b), output=real(a, b), dim=1"};
     static void forward(const Tensor& g, const Tensor& y, const Attrs& attrs, Tensor& out) {
         backward_by("softmax", kernels::softmax_backward, g, y, attrs, out);
     }
@@ -61,8 +61,8 @@ struct Softmax {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "softmax(Tensor self, int dim)",
                                  .node = "SoftmaxBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "real, dim=1",
                                  .doc = "exp(self) divided by its sum along an axis, also where exp would overflow."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         forward_by("softmax", kernels::softmax, x, attrs, out);
@@ -78,7 +78,7 @@ struct LogSoftmaxBackward {
     static constexpr OpText text{.schema = "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim)",
                                  .node = "LogSoftmaxBackwardDataBackward0",
                                  .flags = kHidden,
-                                 .domain = "real"};
+                                 .domain = "grad_output=real(a, b), output=real(a, b), dim=1"};
     static void forward(const Tensor& g, const Tensor& y, const Attrs& attrs, Tensor& out) {
         backward_by("log_softmax", kernels::log_softmax_backward, g, y, attrs, out);
     }
@@ -95,8 +95,8 @@ struct LogSoftmax {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "log_softmax(Tensor self, int dim)",
                                  .node = "LogSoftmaxBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .domain = "real",
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "real, dim=1",
                                  .doc = "log(softmax(self)) along an axis, exact where softmax would be 0."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         forward_by("log_softmax", kernels::log_softmax, x, attrs, out);
@@ -116,8 +116,8 @@ struct WithDType {
     static constexpr bool logarithm = std::is_same_v<Op, LogSoftmax>;
     static constexpr OpText text{.schema = logarithm ? "log_softmax.int(Tensor self, int dim, dtype? dtype=None)"
                                                      : "softmax.int(Tensor self, int dim, dtype? dtype=None)",
-                                 .flags = kBoth | kComposite | kOutArgument,
-                                 .domain = "real",
+                                 .flags = kBoth | kComposite | kOutArgument | kOutAlike,
+                                 .domain = "real, dim=0, dtype=float64",
                                  .doc = "The same, of self in another dtype."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = run<Op>({attrs.dim}, cast(x, attrs.dtype.value_or(x.dtype())));

@@ -5,6 +5,7 @@
 #include "core/ops/apply.h"
 #include "core/ops/functions.h"
 #include "core/ops/index_support.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
@@ -29,7 +30,8 @@ void make_pair(const Tensor& x, int axis, std::int64_t length, Tensor& values, T
 
 void sort_into(const Tensor& x, std::int64_t dim, bool descending, Tensor& values, Tensor& indices) {
     const int axis = wrap_axis(dim, x.ndim(), "sort");
-    make_pair(x, axis, x.ndim() ? x.size(axis) : 1, values, indices);
+    values = empty(like_layout(x), x.dtype());
+    indices = empty(values.layout_ref(), DType::Int64);
     if (x.numel()) kernels::sort(*AtLeast1(values), *AtLeast1(indices), *AtLeast1(x), axis, descending);
 }
 
@@ -42,9 +44,9 @@ struct Sort {
     static constexpr OpText text{
         .schema = "sort(Tensor self, int dim=-1, bool descending=False)",
         .node = "SortBackward0",
-        .flags = kBoth | kOutArgument,
+        .flags = kBoth | kOutArgument | kOutAlike,
         .outputs = "values indices",
-        .domain = "distinct",
+        .domain = "distinct; distinct, dim=0, descending=True",
         .doc = "The elements in order along an axis, and where they came from; NaN comes last. Always stable."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         sort_into(x, attrs.dim, attrs.descending, values, indices);
@@ -64,9 +66,9 @@ struct SortStable {
     static constexpr OpText text{
         .schema = "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)",
         .node = "SortBackward1",
-        .flags = kBoth | kOutArgument,
+        .flags = kBoth | kOutArgument | kOutAlike,
         .outputs = "values indices",
-        .domain = "distinct",
+        .domain = "distinct, stable=True, dim=0",
         .doc = "The elements in order along an axis, and where they came from; equal ones keep their order."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         sort_into(x, attrs.dim, attrs.descending, values, indices);
@@ -79,23 +81,39 @@ struct SortStable {
 struct Argsort {
     struct Attrs {
         std::int64_t dim;
-        bool descending, stable;
+        bool descending;
     };
-    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::descending, &Attrs::stable};
-    static constexpr OpText text{
-        .schema = "argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False)",
-        .flags = kBoth | kNonDifferentiable,
-        .domain = "distinct",
-        .doc = "The indices that would sort along an axis; equal elements keep their order."};
+    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::descending};
+    static constexpr OpText text{.schema = "argsort(Tensor self, int dim=-1, bool descending=False)",
+                                 .flags = kBoth | kNonDifferentiable,
+                                 .domain = "distinct; distinct, dim=0, descending=True",
+                                 .doc = "The indices that would sort along an axis; equal elements keep their order."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor values;
         sort_into(x, attrs.dim, attrs.descending, values, out);
     }
 };
 
+struct StableArgsort {
+    struct Attrs {
+        bool stable;
+        std::int64_t dim;
+        bool descending;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::stable, &Attrs::dim, &Attrs::descending};
+    static constexpr OpText text{
+        .schema = "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False)",
+        .flags = kBoth | kNonDifferentiable,
+        .domain = "distinct, stable=True; distinct, stable=False, dim=0, descending=True",
+        .doc = "The same; the order is stable in any case."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        Argsort::forward(x, {attrs.dim, attrs.descending}, out);
+    }
+};
+
 struct Msort {
     static constexpr OpText text{.schema = "msort(Tensor self)",
-                                 .flags = kBoth | kComposite | kOutArgument,
+                                 .flags = kBoth | kComposite | kOutArgument | kOutAlike,
                                  .domain = "distinct",
                                  .doc = "The elements in order along the first axis."};
     static void forward(const Tensor& x, Tensor& out) { out = run_many<Sort, 2>({0, false}, x)[0]; }
@@ -109,9 +127,9 @@ struct Topk {
     static constexpr auto fields = std::tuple{&Attrs::k, &Attrs::dim, &Attrs::largest, &Attrs::sorted};
     static constexpr OpText text{.schema = "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True)",
                                  .node = "TopkBackward0",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike,
                                  .outputs = "values indices",
-                                 .domain = "distinct",
+                                 .domain = "distinct, k=2; distinct, k=1, dim=0, largest=False",
                                  .doc = "The k largest (smallest) elements along an axis, and where they are."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "topk");
@@ -153,9 +171,9 @@ struct Kthvalue {
     static constexpr auto fields = std::tuple{&Attrs::k, &Attrs::dim, &Attrs::keepdim};
     static constexpr OpText text{.schema = "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)",
                                  .node = "KthvalueBackward0",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kOutAlike,
                                  .outputs = "values indices",
-                                 .domain = "distinct",
+                                 .domain = "distinct, k=2; distinct, k=1, dim=0, keepdim=True",
                                  .doc = "The k-th smallest element along an axis (k counts from 1), and where it is."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "kthvalue");
@@ -176,6 +194,6 @@ struct Kthvalue {
 
 }  // namespace
 
-static const Register<Sort, SortStable, Argsort, Msort, Topk, Kthvalue> sorting_operations;
+static const Register<Sort, SortStable, Argsort, StableArgsort, Msort, Topk, Kthvalue> sorting_operations;
 
 }  // namespace clew

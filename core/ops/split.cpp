@@ -57,7 +57,7 @@ struct Split {
         .schema = "split(Tensor self, int split_size, int dim=0)",
         .node = "SplitBackward0",
         .flags = kBoth | kView | kManyViews,
-        .domain = "real",
+        .domain = "self=real(d, a), split_size=2",
         .doc = "Views of consecutive parts of one size along an axis; the last may be smaller."};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor& x = inputs[0];
@@ -93,7 +93,7 @@ struct SplitSizes {
     static constexpr OpText text{.schema = "split.sizes(Tensor self, int[] split_size, int dim=0)",
                                  .node = "SplitWithSizesBackward0",
                                  .flags = kBoth | kView | kManyViews,
-                                 .domain = "real",
+                                 .domain = "self=real(d, a), split_size=(2, d - 2)",
                                  .doc = "Views of consecutive parts of the given sizes along an axis."};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const std::int64_t size = inputs[0].size(split_axis(inputs[0], attrs.dim, "split_with_sizes"));
@@ -103,7 +103,7 @@ struct SplitSizes {
                 fail(ErrorKind::Runtime,
                      "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s",
                      shape_text(attrs.split_sizes).c_str());
-            sum += part;
+            sum = clipped_sum(sum, part);
         }
         if (sum != size)
             fail(ErrorKind::Runtime,
@@ -130,7 +130,7 @@ struct SplitWithSizes : SplitSizes {
     static constexpr OpText text{.schema = "split_with_sizes(Tensor self, int[] split_sizes, int dim=0)",
                                  .node = "SplitWithSizesBackward0",
                                  .flags = kBoth | kView | kManyViews,
-                                 .domain = "real",
+                                 .domain = "self=real(d, a), split_sizes=(2, d - 2)",
                                  .doc = "split, by the name of its second form."};
 };
 
@@ -140,7 +140,8 @@ struct SplitLong {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "_split_long(Tensor self, Tensor split_sizes, int dim)",
                                  .node = "SplitWithSizesBackward0",
-                                 .flags = kHidden | kView | kManyViews};
+                                 .flags = kHidden | kView | kManyViews,
+                                 .domain = "self=real(d, a), split_sizes=order(1, 1) + 5, dim=0"};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor &x = inputs[0], &sizes = inputs[1];
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "split_with_sizes"));
@@ -151,7 +152,7 @@ struct SplitLong {
                 fail(ErrorKind::Runtime,
                      "split_with_sizes expects split_sizes have only non-negative entries, but got %lld",
                      static_cast<long long>(part));
-            sum += part;
+            sum = clipped_sum(sum, part);
         }
         if (sum != size)
             fail(ErrorKind::Runtime,
@@ -181,18 +182,18 @@ struct Chunk {
     static constexpr OpText text{
         .schema = "chunk(Tensor self, int chunks, int dim=0)",
         .flags = kBoth | kManyViews | kComposite,
-        .domain = "real",
+        .domain = "real, chunks=2, dim=1",
         .doc = "At most `chunks` views of consecutive parts along an axis, all of one size but the last."};
     static Split::Attrs split(const Tensor& x, const Attrs& attrs) {
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "chunk"));
         if (attrs.chunks <= 0)
             fail(ErrorKind::Runtime, "chunk expects `chunks` to be greater than 0, got: %lld",
                  static_cast<long long>(attrs.chunks));
-        return {(size + attrs.chunks - 1) / attrs.chunks, attrs.dim};
+        return {divided_up(size, attrs.chunks), attrs.dim};
     }
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Split::Attrs parts = split(inputs[0], attrs);
-        return parts.split_size == 0 ? static_cast<std::size_t>(attrs.chunks) : Split::outputs(inputs, parts);
+        return parts.split_size == 0 ? checked_count(attrs.chunks, inputs[0], "chunk") : Split::outputs(inputs, parts);
     }
     static void forward(const Tensor& x, const Attrs& attrs, std::span<Tensor> out) {
         const Split::Attrs parts = split(x, attrs);
@@ -200,6 +201,13 @@ struct Chunk {
             SplitSizes::Attrs nothing{{}, attrs.dim};
             while (nothing.split_sizes.size() < static_cast<int>(attrs.chunks)) nothing.split_sizes.push_back(0);
             return apply(definition<SplitSizes>(), Tensors(&x, 1), &nothing, out);
+        }
+        if (parts.split_size == 0) {
+            const Tensor sizes = empty({attrs.chunks}, DType::Int64);
+            std::fill_n(sizes.data_as<std::int64_t>(), attrs.chunks, std::int64_t{0});
+            const Tensor inputs[] = {x, sizes};
+            const SplitLong::Attrs along{attrs.dim};
+            return apply(definition<SplitLong>(), inputs, &along, out);
         }
         apply(definition<Split>(), Tensors(&x, 1), &parts, out);
     }

@@ -18,13 +18,8 @@ void check_inside(const Tensor& x, const Part& part, const char* op) {
         if (part.strides[i] < 0 || part.sizes[i] < 0)
             fail(ErrorKind::Runtime, "%s: negative sizes and strides are not supported, got sizes %s and strides %s",
                  op, shape_text(part.sizes).c_str(), shape_text(part.strides).c_str());
-    const LayoutRef layout = Layout::make(part.sizes, part.strides);
-    const std::int64_t start = x->offset + part.offset;
-    const std::int64_t end = (start + extent(*layout).high + 1) * static_cast<std::int64_t>(item_size(x.dtype()));
-    if (layout->numel && (start < 0 || end > x->storage->bytes))
-        fail(ErrorKind::Runtime, "%s: sizes %s, strides %s, offset %lld reach outside the storage of %lld bytes", op,
-             shape_text(part.sizes).c_str(), shape_text(part.strides).c_str(), static_cast<long long>(start),
-             static_cast<long long>(x->storage->bytes));
+    check_inside_storage(op, *Layout::make(part.sizes, part.strides), clipped_sum(x->offset, part.offset), x.dtype(),
+                         *x->storage);
 }
 
 bool overlaps_itself(const Part& part) {
@@ -62,7 +57,8 @@ struct AsStrided {
     static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::offset};
     static constexpr OpText text{.schema = "_as_strided(Tensor self, int[] size, int[] stride, int offset)",
                                  .node = "AsStridedBackward0",
-                                 .flags = kHidden | kView};
+                                 .flags = kHidden | kView,
+                                 .domain = "self=real(a, b), size=(b, a), stride=(1, b), offset=0"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         check_inside(x, attrs.part(), "as_strided");
         out = view_part(x, attrs.part());
@@ -90,7 +86,8 @@ struct Embed {
     static constexpr OpText text{
         .schema = "_embed(Tensor self, int[] sizes, int[] part_sizes, int[] part_strides, int offset)",
         .node = "EmbedBackward0",
-        .flags = kHidden};
+        .flags = kHidden,
+        .domain = "self=real(b), sizes=(a, b), part_sizes=(b,), part_strides=(1,), offset=b"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = zeros(attrs.sizes, x.dtype());
         const Part part = attrs.part();
@@ -118,7 +115,8 @@ struct AsStridedScatter {
     static constexpr OpText text{
         .schema = "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset)",
         .node = "AsStridedScatterBackward0",
-        .flags = kHidden};
+        .flags = kHidden,
+        .domain = "self=real(a, b), src=real(b, a), size=(b, a), stride=(1, b), offset=0"};
     static void forward(const Tensor& base, const Tensor& value, const Attrs& attrs, Tensor& out) {
         out = empty(Layout::make(base.sizes()), base.dtype());
         kernels::copy(out.view(), base.view());

@@ -13,7 +13,7 @@ struct TensorSplit {
     static constexpr auto fields = std::tuple{&Attrs::sections, &Attrs::dim};
     static constexpr OpText text{.schema = "tensor_split(Tensor self, int sections, int dim=0)",
                                  .flags = kBoth | kManyViews | kComposite,
-                                 .domain = "real",
+                                 .domain = "self=real(d, a), sections=2",
                                  .doc = "Exactly `sections` views along an axis, whose sizes differ by one at most."};
     static int axis_of(const Tensor& x, std::int64_t dim) {
         if (x.ndim() == 0)
@@ -48,7 +48,7 @@ struct TensorSplitAt {
     static constexpr auto fields = std::tuple{&Attrs::indices, &Attrs::dim};
     static constexpr OpText text{.schema = "tensor_split.indices(Tensor self, int[] indices, int dim=0)",
                                  .flags = kBoth | kManyViews | kComposite,
-                                 .domain = "real",
+                                 .domain = "self=real(d, a), indices=(1, 3)",
                                  .doc = "Views along an axis, cut before each of the indices."};
     static std::size_t outputs(Tensors, const Attrs& attrs) {
         return static_cast<std::size_t>(attrs.indices.size()) + 1;
@@ -73,7 +73,7 @@ struct TensorSplitByTensor {
     static constexpr OpText text{
         .schema = "tensor_split.tensor(Tensor self, Tensor tensor_indices_or_sections, int dim=0)",
         .flags = kBoth | kManyViews | kComposite,
-        .domain = "real",
+        .domain = "self=real(d, a), tensor_indices_or_sections=ascending(2).astype('int64') + 3",
         .doc = "The same with the number of sections, or the indices, in an integer tensor."};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor& where = inputs[1];
@@ -100,6 +100,6 @@ struct TensorSplitByTensor {
 
 }  // namespace
 
-static const Register<TensorSplit, TensorSplitAt, TensorSplitByTensor> tensor_split_operations;
+static const Register<TensorSplitByTensor, TensorSplit, TensorSplitAt> tensor_split_operations;
 
 }  // namespace clew

@@ -6,6 +6,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/scalar.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
@@ -16,16 +17,20 @@ struct Where {
     static constexpr OpText text{
         .schema = "where(Tensor condition, Operand self, Operand other)",
         .node = "WhereBackward0",
-        .flags = kFunction | kOutArgument,
-        .domain = "real",
+        .flags = kFunction | kOutArgument | kOutAlike,
+        .domain = "condition=mask(a, b), self=real(a, b), other=real(a, b)",
         .doc = "self where the condition holds, else other. The gradient goes only to what was chosen."};
     static void forward(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& out) {
-        if (condition.dtype() != DType::Bool)
+        // uint8 was the type of truth once.
+        const Tensor chooses = condition.dtype() == DType::UInt8 ? converted(condition, DType::Bool) : condition;
+        if (chooses.dtype() != DType::Bool)
             fail(ErrorKind::Runtime,
                  "where: expected condition to be a boolean tensor, but got a tensor with dtype %s; compare it, or "
                  "call .bool()",
                  dtype_name(condition.dtype()));
-        ternary("where", kernels::ternary().where, std::array{condition, a, b}, out);
+        const Tensor chosen[] = {a, b};
+        for (const Tensor& each : chosen) check_operand_fits("where", each, result_dtype(chosen));
+        ternary("where", kernels::ternary().where, std::array{chooses, a, b}, out);
     }
     static constexpr auto rules = std::tuple{
         nullptr,
@@ -44,7 +49,7 @@ void need_same_dtype(const Tensor& a, const Tensor& other, const char* which) {
 struct Lerp {
     static constexpr OpText text{.schema = "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
                                  .node = "LerpBackward1",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .domain = "real",
                                  .doc = "self + weight * (end - self), with a weight for each element."};
     static void forward(const Tensor& a, const Tensor& b, const Tensor& weight, Tensor& out) {
@@ -67,7 +72,7 @@ struct LerpNumber {
     static constexpr OpText text{.schema = "lerp.Scalar(Tensor self, Tensor end, float weight)",
                                  .node = "LerpBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
-                                 .domain = "real",
+                                 .domain = "real, weight=0.3",
                                  .doc = "self + weight * (end - self)."};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         need_same_dtype(a, b, "end");
@@ -96,10 +101,10 @@ struct Addcmul {
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         const Tensor inputs[] = {x, a, b};
         if (is_floating(result_dtype(inputs)))
-            return parametric("addcmul", kernels::parametric().addcmul, {attrs.value.real}, inputs, out);
+            return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
         Tensor product;
         binary("addcmul", kernels::arithmetic().mul, a, b, product);
-        parametric("addcmul", kernels::parametric().add_scaled, {attrs.value.real}, std::array{x, product}, out);
+        parametric("addcmul", kernels::parametric().add_scaled, {attrs.value}, std::array{x, product}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
@@ -123,7 +128,7 @@ struct Addcdiv {
                  "tensor2, got "
                  "%s and %s: cast one of them",
                  dtype_name(a.dtype()), dtype_name(b.dtype()));
-        parametric("addcdiv", kernels::parametric().addcdiv, {attrs.value.real}, std::array{x, a, b}, out);
+        parametric("addcdiv", kernels::parametric().addcdiv, {attrs.value}, std::array{x, a, b}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
@@ -142,20 +147,18 @@ struct NanToNum {
     static constexpr OpText text{
         .schema = "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
         .node = "NanToNumBackward0",
-        .flags = kBoth | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
         .domain = "real",
         .doc = "NaN replaced by 0 and infinities by the largest finite numbers, or by what is given."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (!is_floating(x.dtype())) {
-            out = empty(Layout::make(x.sizes()), x.dtype());
+            if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
             return kernels::copy(out.view(), x.view());
         }
         const double largest =
             x.dtype() == DType::Float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
-        Tensor is_nan, no_nan;
+        Tensor is_nan;
         unary("nan_to_num", kernels::compare().isnan, x, is_nan, Result::Bool);
-        ternary("nan_to_num", kernels::ternary().where,
-                std::array{is_nan, number(attrs.nan.value_or(0), DType::Float64), x}, no_nan);
         const auto replaced = [](const Tensor& from, double what, double by) {
             Tensor found, result;
             binary("nan_to_num", kernels::compare().eq, from, number(what, DType::Float64), found, Result::Bool);
@@ -164,8 +167,12 @@ struct NanToNum {
             return result;
         };
         constexpr double infinity = std::numeric_limits<double>::infinity();
-        out = replaced(replaced(no_nan, infinity, attrs.posinf.value_or(largest)), -infinity,
-                       attrs.neginf.value_or(-largest));
+        const Tensor bounded =
+            replaced(replaced(x, infinity, attrs.posinf.value_or(largest)), -infinity, attrs.neginf.value_or(-largest));
+        if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
+        // Last: what stands for NaN may be infinite.
+        ternary("nan_to_num", kernels::ternary().where,
+                std::array{is_nan, number(attrs.nan.value_or(0), DType::Float64), bounded}, out);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return where(is_finite(x), g, zero()); }};
 };

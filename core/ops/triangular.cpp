@@ -30,7 +30,7 @@ struct Tril {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "tril(Tensor self, int diagonal=0)",
                                  .node = "TrilBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .domain = "real",
                                  .doc = "The lower triangle of each matrix, zeros above the diagonal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -45,7 +45,7 @@ struct Triu {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "triu(Tensor self, int diagonal=0)",
                                  .node = "TriuBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .domain = "real",
                                  .doc = "The upper triangle of each matrix, zeros below the diagonal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -62,14 +62,15 @@ struct DiagEmbed {
     static constexpr auto fields = std::tuple{&Attrs::offset, &Attrs::dim1, &Attrs::dim2};
     static constexpr OpText text{.schema = "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
                                  .node = "DiagEmbedBackward0",
-                                 .domain = "real",
+                                 .domain = "real, offset=1",
                                  .doc = "Matrices of zeros with the last axis of self on a diagonal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         // A 0-dim tensor has no last axis; torch's check says so.
         const int ndim = x.ndim() + (x.ndim() ? 1 : 0);
         const int a = wrap_axis(attrs.dim1, ndim, "diag_embed"), b = wrap_axis(attrs.dim2, ndim, "diag_embed");
         if (a == b) fail(ErrorKind::Runtime, "diag_embed: diagonal dimensions cannot be identical %d, %d", a, b);
-        const std::int64_t size = x.size(x.ndim() - 1) + std::abs(attrs.offset);
+        const std::int64_t distance = attrs.offset < 0 ? clipped_difference(0, attrs.offset) : attrs.offset;
+        const std::int64_t size = clipped_sum(x.size(x.ndim() - 1), distance);
         Dims sizes(x.sizes());
         sizes.erase(x.ndim() - 1);
         sizes.insert(std::min(a, b), size);
@@ -86,8 +87,10 @@ struct DiagEmbed {
 struct DiagonalCopy {
     using Attrs = Which;
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
-    static constexpr OpText text{
-        .schema = "_diagonal_copy(Tensor self, int diagonal)", .node = "DiagonalBackward0_copy", .flags = kHidden};
+    static constexpr OpText text{.schema = "_diagonal_copy(Tensor self, int diagonal)",
+                                 .node = "DiagonalBackward0_copy",
+                                 .flags = kHidden,
+                                 .domain = "self=real(c, c), diagonal=1"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Part part = diagonal_part(x.sizes(), x.strides(), attrs.diagonal, 0, 1);
         out = empty(part.sizes, x.dtype());
@@ -103,8 +106,8 @@ struct Diag {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{
         .schema = "diag(Tensor self, int diagonal=0)",
-        .flags = kBoth | kComposite | kOutArgument,
-        .domain = "real",
+        .flags = kBoth | kComposite | kOutArgument | kOutAlike,
+        .domain = "real; self=real(b), diagonal=1",
         .doc = "Of a vector the matrix with it on a diagonal; of a matrix a copy of that diagonal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.ndim() != 1 && x.ndim() != 2)
@@ -116,7 +119,7 @@ struct Diag {
 struct Trace {
     static constexpr OpText text{.schema = "trace(Tensor self)",
                                  .node = "TraceBackward0",
-                                 .domain = "real",
+                                 .domain = "self=real(b, c)",
                                  .doc = "The sum of the diagonal of a matrix."};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() != 2) fail(ErrorKind::Runtime, "trace: expected a matrix, but got tensor with dim %d", x.ndim());

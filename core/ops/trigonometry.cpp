@@ -84,11 +84,11 @@ struct Atan {
         std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(add(mul(x, x), 1))); }};
 };
 
-// g * x / (x * x + y * y), and 0 at the origin, which has no angle.
+// g * x / (x * x + y * y). At the origin, which has no angle, it is 0 by convention; its own derivative is NaN there,
+// because the quotient that `where` leaves out is not made harmless.
 Tensor over_square_radius(const Tensor& g, const Tensor& x, const Tensor& y) {
     const Tensor radius = add(mul(x, x), mul(y, y));
-    const Tensor origin = compare("eq", radius, 0);
-    return mul(g, div(x, where(origin, number(1, DType::Float64), radius)));
+    return where(compare("eq", radius, 0), number(0, DType::Float64), mul(g, div(x, radius)));
 }
 
 struct Atan2 {

@@ -10,7 +10,8 @@ namespace clew {
 namespace {
 
 struct Alias {
-    static constexpr OpText text{.schema = "_alias(Tensor self)", .node = "AliasBackward0", .flags = kHidden | kView};
+    static constexpr OpText text{
+        .schema = "_alias(Tensor self)", .node = "AliasBackward0", .flags = kHidden | kView, .domain = "real"};
     static void forward(const Tensor& x, Tensor& out) { out = alias(x, x->layout, x->offset); }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};
 };
@@ -24,7 +25,7 @@ struct Diagonal {
         .schema = "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
         .node = "DiagonalBackward0",
         .flags = kBoth | kView,
-        .domain = "real",
+        .domain = "real, offset=1",
         .doc = "A view of a diagonal of two axes, as a new last axis; offset counts upward from the main one."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = view_part(x, diagonal_part(x.sizes(), x.strides(), attrs.offset, attrs.dim1, attrs.dim2));
@@ -43,7 +44,7 @@ struct Unfold {
         .schema = "unfold(Tensor self, int dimension, int size, int step)",
         .node = "UnfoldBackward0",
         .flags = kMethod | kView,
-        .domain = "real",
+        .domain = "self=real(a, d), dimension=1, size=3, step=2",
         .doc = "A view of all windows of one size along an axis, each window along a new last axis."};
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         Part windows{Dims(sizes), Dims(strides), 0};
@@ -59,7 +60,7 @@ struct Unfold {
         const std::int64_t stride = windows.sizes.empty() ? 1 : windows.strides[axis];
         if (!windows.sizes.empty()) {
             windows.sizes[axis] = (length - attrs.size) / attrs.step + 1;
-            windows.strides[axis] = stride * attrs.step;
+            windows.strides[axis] = stepped_stride(stride, attrs.step);
         }
         windows.sizes.push_back(attrs.size);
         windows.strides.push_back(stride);
@@ -82,10 +83,11 @@ struct AsStrided {
     static constexpr OpText text{
         .schema = "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
         .flags = kBoth | kComposite,
-        .domain = "real",
+        .domain = "real, size=(b, a), stride=(1, b)",
         .doc = "A view of self's memory with any sizes and strides, from a place in the storage on."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        out = as_strided(x, attrs.size, attrs.stride, attrs.storage_offset.value_or(x->offset) - x->offset);
+        out = as_strided(x, attrs.size, attrs.stride,
+                         clipped_difference(attrs.storage_offset.value_or(x->offset), x->offset));
     }
 };
 
@@ -96,7 +98,7 @@ struct Narrow {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::start, &Attrs::length};
     static constexpr OpText text{.schema = "narrow(Tensor self, int dim, int start, int length)",
                                  .flags = kBoth | kComposite,
-                                 .domain = "real",
+                                 .domain = "real, dim=1, start=1, length=2",
                                  .doc = "A view of `length` positions of an axis, from `start` on."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.ndim() == 0) fail(ErrorKind::Runtime, "narrow() cannot be applied to a 0-dim tensor.");
@@ -107,7 +109,7 @@ struct Narrow {
             fail(ErrorKind::Index, "narrow: start out of range (expected to be in range of [%lld, %lld], but got %lld)",
                  static_cast<long long>(-size), static_cast<long long>(size), static_cast<long long>(attrs.start));
         const std::int64_t start = attrs.start < 0 ? attrs.start + size : attrs.start;
-        if (start + attrs.length > size)
+        if (attrs.length > size - start)
             fail(ErrorKind::Runtime, "narrow: start (%lld) + length (%lld) exceeds dimension size (%lld).",
                  static_cast<long long>(start), static_cast<long long>(attrs.length), static_cast<long long>(size));
         out = narrow(x, axis, start, attrs.length);
@@ -122,7 +124,7 @@ struct Flatten {
     static constexpr OpText text{
         .schema = "flatten(Tensor self, int start_dim=0, int end_dim=-1)",
         .flags = kBoth | kComposite,
-        .domain = "real",
+        .domain = "real; self=real(a, b, c), start_dim=1",
         .doc = "The axes from start_dim to end_dim made one: a view where possible, else a copy."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int first = wrap_axis(attrs.start_dim, x.ndim(), "flatten"),
@@ -135,7 +137,7 @@ struct Flatten {
                 sizes.push_back(x.size(i));
                 continue;
             }
-            product *= x.size(i);
+            product = count_elements(Dims{product, x.size(i)});
             if (i == last) sizes.push_back(product);
         }
         out = reshape(x, x.ndim() == 0 ? Dims{1} : sizes);
@@ -158,9 +160,10 @@ struct Unflatten {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::sizes};
     static constexpr OpText text{.schema = "unflatten(Tensor self, int dim, int[] sizes)",
                                  .flags = kBoth | kComposite,
-                                 .domain = "real",
+                                 .domain = "self=real(a, 6), dim=1, sizes=(2, 3)",
                                  .doc = "One axis cut into several; one size may be -1."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (x.ndim() == 0) fail(ErrorKind::Runtime, "unflatten: expected a tensor with axes, got one without");
         const int axis = wrap_axis(attrs.dim, x.ndim(), "unflatten");
         if (attrs.sizes.empty()) fail(ErrorKind::Runtime, "unflatten: sizes must be non-empty");
         const std::int64_t length = x.ndim() ? x.size(axis) : 1;
@@ -173,7 +176,7 @@ struct Unflatten {
             if (parts[i] == -1)
                 unknown = i;
             else
-                known *= parts[i];
+                known = count_elements(Dims{known, parts[i]});
         }
         if (unknown >= 0 && known > 0) parts[static_cast<int>(unknown)] = length / known, known *= length / known;
         if (known != length || (unknown >= 0 && parts[static_cast<int>(unknown)] < 0))
@@ -183,7 +186,7 @@ struct Unflatten {
         Dims sizes(x.sizes());
         if (!sizes.empty()) sizes.erase(axis);
         for (int i = 0; i < parts.size(); ++i) sizes.insert(axis + i, parts[i]);
-        out = reshape(x, sizes);
+        out = view(x, sizes);
     }
 };
 
@@ -209,14 +212,9 @@ struct ReshapeAs {
                                  .domain = "real",
                                  .doc = "reshape(other.shape)."};
     static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
-        const Dims sizes = infer_sizes(x, Dims(other.sizes()), "reshape_as");
-        out = same_sizes(x.sizes(), sizes) ? view(x, sizes) : reshape(x, sizes);
+        out = reshape_anew(x, infer_sizes(x, Dims(other.sizes()), "reshape_as"));
     }
 };
-
-Tensor checked_expand(const Tensor& x, const Dims& sizes) {
-    return expand(x, expanded_layout(x, sizes)->shape());  // resolves -1, and fails on what does not fit
-}
 
 struct ExpandAs {
     static constexpr OpText text{.schema = "expand_as(Tensor self, Tensor other)",
@@ -224,7 +222,7 @@ struct ExpandAs {
                                  .domain = "real",
                                  .doc = "expand(other.shape)."};
     static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
-        out = checked_expand(x, Dims(other.sizes()));
+        out = expand_view(x, Dims(other.sizes()));
     }
 };
 
@@ -235,9 +233,9 @@ struct BroadcastTo {
     static constexpr auto fields = std::tuple{&Attrs::size};
     static constexpr OpText text{.schema = "broadcast_to(Tensor self, int[] size)",
                                  .flags = kBoth | kComposite,
-                                 .domain = "real",
+                                 .domain = "real, size=(c, a, b)",
                                  .doc = "A view in a shape that self broadcasts to."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = checked_expand(x, attrs.size); }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = expand_view(x, attrs.size); }
 };
 
 }  // namespace
@@ -247,7 +245,7 @@ Part diagonal_part(Sizes sizes, Sizes strides, std::int64_t offset, std::int64_t
     const int a = wrap_axis(dim1, ndim, "diagonal"), b = wrap_axis(dim2, ndim, "diagonal");
     if (a == b) fail(ErrorKind::Runtime, "diagonal: diagonal dimensions cannot be identical %d, %d", a, b);
     Part part{Dims(sizes), Dims(strides), 0};
-    const std::int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
+    const std::int64_t down = offset < 0 ? clipped_difference(0, offset) : 0, right = std::max<std::int64_t>(offset, 0);
     const std::int64_t length = std::max<std::int64_t>(0, std::min(part.sizes[a] - down, part.sizes[b] - right));
     if (length > 0) part.offset = down * part.strides[a] + right * part.strides[b];
     const std::int64_t stride = part.strides[a] + part.strides[b];

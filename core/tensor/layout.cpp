@@ -23,12 +23,18 @@ bool Dims::operator==(const Dims& other) const { return std::equal(begin(), end(
 
 namespace {
 
+[[noreturn]] void too_large(Sizes sizes) {
+    fail(ErrorKind::Runtime, "tensor: the elements of shape %s are too many to count; make it smaller",
+         shape_text(sizes).c_str());
+}
+
 std::size_t bytes_of(int ndim) { return sizeof(Layout) + 2 * sizeof(std::int64_t) * static_cast<std::size_t>(ndim); }
 
 Layout* allocate(int ndim) {
     auto* layout = static_cast<Layout*>(pool_take(bytes_of(ndim)));
     layout->references = 1;
     layout->ndim = static_cast<std::int16_t>(ndim);
+    layout->packing = Packing::Unknown;
     return layout;
 }
 
@@ -39,18 +45,23 @@ LayoutRef Layout::make(Sizes sizes) {
     if (ndim == 0) return scalar();
     if (ndim > kMaxDims)
         fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got %d", kMaxDims, ndim);
-    Layout* layout = allocate(ndim);
+    LayoutRef made = LayoutRef::steal(allocate(ndim));
+    Layout* layout = made.get();
     std::int64_t numel = 1, stride = 1;
+    bool overflow = false;
     for (int i = ndim - 1; i >= 0; --i) {
         const std::int64_t size = sizes[static_cast<std::size_t>(i)];
         layout->sizes()[i] = size;
         layout->strides()[i] = stride;
-        numel *= size;
-        stride *= std::max<std::int64_t>(size, 1);
+        overflow |= __builtin_mul_overflow(numel, size, &numel);
+        overflow |= __builtin_mul_overflow(stride, std::max<std::int64_t>(size, 1), &stride);
     }
+    if (overflow) [[unlikely]]
+        too_large(sizes);
     layout->numel = numel;
     layout->contiguous = true;
-    return LayoutRef::steal(layout);
+    layout->packing = Packing::Packed;
+    return made;
 }
 
 LayoutRef Layout::make(Sizes sizes, Sizes strides) {
@@ -58,19 +69,22 @@ LayoutRef Layout::make(Sizes sizes, Sizes strides) {
     if (ndim == 0) return scalar();
     if (ndim > kMaxDims)
         fail(ErrorKind::NotImplemented, "tensor: at most %d dimensions are supported, got %d", kMaxDims, ndim);
-    Layout* layout = allocate(ndim);
+    LayoutRef made = LayoutRef::steal(allocate(ndim));
+    Layout* layout = made.get();
     std::int64_t numel = 1;
-    bool contiguous = true;
+    bool contiguous = true, overflow = false;
     for (int i = ndim - 1; i >= 0; --i) {
         const std::int64_t size = sizes[static_cast<std::size_t>(i)], stride = strides[static_cast<std::size_t>(i)];
         layout->sizes()[i] = size;
         layout->strides()[i] = stride;
         contiguous = contiguous && (size == 1 || stride == numel);
-        numel *= size;
+        overflow |= __builtin_mul_overflow(numel, size, &numel);
     }
+    if (overflow) [[unlikely]]
+        too_large(sizes);
     layout->numel = numel;
     layout->contiguous = contiguous || numel == 0;
-    return LayoutRef::steal(layout);
+    return made;
 }
 
 namespace {
@@ -82,6 +96,7 @@ Layout* transposed(const Layout& from) {
     Layout* layout = allocate(2);
     layout->numel = from.numel;
     layout->contiguous = ((rows == 1 || row_step == 1) && (columns == 1 || column_step == rows)) || from.numel == 0;
+    if (from.packing == Packing::Packed && rows > 1 && columns > 1) layout->packing = Packing::Packed;
     layout->sizes()[0] = columns;
     layout->sizes()[1] = rows;
     layout->sizes()[2] = column_step;  // the strides follow the sizes
@@ -123,6 +138,7 @@ const LayoutRef& Layout::scalar() {
         Layout* layout = allocate(0);
         layout->numel = 1;
         layout->contiguous = true;
+        layout->packing = Packing::Packed;
         return new LayoutRef(LayoutRef::steal(layout));
     }();
     return *shared;
@@ -132,10 +148,17 @@ void destroy(Layout* layout) { pool_give(layout, bytes_of(layout->ndim)); }
 
 Extent extent(const Layout& layout) {
     Extent span{0, 0};
+    if (layout.numel == 0) return span;
+    bool overflow = false;
     for (int i = 0; i < layout.ndim; ++i) {
-        const std::int64_t reach = (layout.sizes()[i] - 1) * layout.strides()[i];
-        (reach < 0 ? span.low : span.high) += reach;
+        std::int64_t reach;
+        overflow |= __builtin_mul_overflow(layout.sizes()[i] - 1, layout.strides()[i], &reach);
+        std::int64_t& end = reach < 0 ? span.low : span.high;
+        overflow |= __builtin_add_overflow(end, reach, &end);
     }
+    if (overflow) [[unlikely]]
+        fail(ErrorKind::Runtime, "tensor: sizes %s with strides %s reach further than memory can; make them smaller",
+             shape_text(layout.shape()).c_str(), shape_text(layout.steps()).c_str());
     return span;
 }
 
@@ -184,7 +207,8 @@ void fail_axis(std::int64_t axis, int bound, const char* op) {
 
 std::int64_t count_elements(Sizes sizes) {
     std::int64_t numel = 1;
-    for (auto size : sizes) numel *= size;
+    for (auto size : sizes)
+        if (__builtin_mul_overflow(numel, size, &numel)) too_large(sizes);
     return numel;
 }
 

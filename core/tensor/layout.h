@@ -49,10 +49,15 @@ private:
     [[noreturn]] static void too_many();
 };
 
+// How elements and places of memory correspond: Note [The layout of results] in packing.h. Dense layouts that are not
+// packed have axes of size 1 with strides of their own.
+enum class Packing : std::uint8_t { Unknown, Packed, Dense, Loose };
+
 struct Layout {
     std::uint32_t references = 1;
     std::int16_t ndim;
     bool contiguous;
+    mutable Packing packing;  // found when it is asked for
     std::int64_t numel;
 
     std::int64_t* sizes() { return reinterpret_cast<std::int64_t*>(this + 1); }
@@ -62,6 +67,7 @@ struct Layout {
     Sizes shape() const { return {sizes(), static_cast<std::size_t>(ndim)}; }
     Sizes steps() const { return {strides(), static_cast<std::size_t>(ndim)}; }
 
+    // Both fail where the elements, of any tensor that could have these sizes, are too many for 64 bits.
     static Ref<Layout> make(Sizes sizes);  // row-major
     static Ref<Layout> make(Sizes sizes, Sizes strides);
     // With the axes in another order: each axis of `from` once, negative ones counted from the end; null otherwise.
@@ -83,8 +89,8 @@ inline bool same_sizes(Sizes a, Sizes b) {
     return true;
 }
 inline bool same_shape(const Layout& a, const Layout& b) { return &a == &b || same_sizes(a.shape(), b.shape()); }
-// The elements between the first and the last that a view can touch: [low, high] relative to its offset; empty if numel
-// is 0.
+// The first and the last element that a view can touch, relative to its offset; both 0 if it has none. Fails where they
+// are further away than 64 bits can tell.
 struct Extent {
     std::int64_t low, high;
 };
@@ -100,6 +106,6 @@ inline int wrap_axis(std::int64_t axis, int ndim, const char* op) {
     if (axis < -bound || axis >= bound) fail_axis(axis, bound, op);
     return static_cast<int>(axis < 0 ? axis + bound : axis);
 }
-std::int64_t count_elements(Sizes sizes);
+std::int64_t count_elements(Sizes sizes);  // fails if they are too many for 64 bits
 
 }  // namespace clew

@@ -45,6 +45,13 @@ StorageRef Storage::wrap(void* data, std::int64_t bytes, void (*free)(void*), vo
     return StorageRef::steal(storage);
 }
 
+std::uint64_t identity_of(Storage& storage) {
+    static std::uint64_t last = 0;
+    if (storage.foreign) return 0;
+    if (storage.identity == 0) storage.identity = ++last;
+    return storage.identity;
+}
+
 void destroy(Storage* storage) {
     delete storage->log;
     if (storage->foreign) {

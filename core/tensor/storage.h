@@ -54,13 +54,19 @@ struct Storage {
     TensorObject* owner = nullptr;  // weak: the first tensor made on it, while it lives
     WriteLog* log = nullptr;
     void (*free_foreign)(void*) = nullptr;
-    void* foreign_context = nullptr;
+    union {
+        void* foreign_context = nullptr;
+        std::uint64_t identity;  // of memory that is ours: 0 until somebody asks (identity_of)
+    };
 
     static Ref<Storage> make(std::int64_t bytes);
     static Ref<Storage> wrap(void* data, std::int64_t bytes, void (*free)(void*), void* context);
 };
 static_assert(sizeof(Storage) <= 80);
 using StorageRef = Ref<Storage>;
+
+// A number that no other storage has or will have, unlike its address; 0 for foreign memory.
+std::uint64_t identity_of(Storage& storage);
 
 void destroy(Storage* storage);
 inline void retain(Storage* storage) { ++storage->references; }

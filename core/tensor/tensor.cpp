@@ -58,6 +58,10 @@ void free_tensor_object(TensorObject* self) {
 }
 
 Tensor empty(const LayoutRef& layout, DType dtype) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; what the allocator rounds up to still fits 64 bits
+    if (layout->numel > kMost / static_cast<std::int64_t>(sizeof(double))) [[unlikely]]
+        fail(ErrorKind::Runtime, "empty: Storage size calculation overflowed with sizes=%s; make the tensor smaller",
+             shape_text(layout->shape()).c_str());
     StorageRef storage = Storage::make(layout->numel * static_cast<std::int64_t>(item_size(dtype)));
     TensorObject* self = new_tensor_object();
     storage->owner = self;
@@ -68,16 +72,33 @@ Tensor empty(const LayoutRef& layout, DType dtype) {
 }
 
 Tensor empty(Sizes sizes, DType dtype) {
-    std::int64_t numel = 1;
-    for (auto size : sizes) {
+    for (auto size : sizes)
         if (size < 0)
             fail(ErrorKind::Runtime,
                  "empty: Trying to create tensor with negative dimension %lld: %s; sizes must be 0 or more",
                  static_cast<long long>(size), shape_text(sizes).c_str());
-        if (__builtin_mul_overflow(numel, size, &numel) || numel > (std::int64_t{1} << 58))
-            fail(ErrorKind::Runtime, "empty: a tensor of shape %s is too large for memory", shape_text(sizes).c_str());
-    }
     return empty(Layout::make(sizes), dtype);
+}
+
+void check_inside_storage(const char* op, const Layout& layout, std::int64_t offset, DType dtype,
+                          const Storage& storage) {
+    const auto size = static_cast<std::int64_t>(item_size(dtype));
+    const Extent reach = extent(layout);
+    std::int64_t first, last, end;
+    bool inside = offset >= 0 && offset <= INT64_MAX / size;
+    // A step that nothing takes must still be one that can be counted in bytes.
+    for (int i = 0; i < layout.ndim; ++i)
+        inside = inside && layout.strides()[i] <= INT64_MAX / size && layout.strides()[i] >= INT64_MIN / size;
+    if (inside && layout.numel)
+        inside = !__builtin_add_overflow(offset, reach.low, &first) && first >= 0 &&
+                 !__builtin_add_overflow(offset, reach.high, &last) && last < INT64_MAX &&
+                 !__builtin_mul_overflow(last + 1, size, &end) && end <= storage.bytes;
+    if (!inside)
+        fail(ErrorKind::Runtime,
+             "%s: sizes %s, strides %s, storage offset %lld are out of bounds for storage of %lld "
+             "bytes; keep every element inside it",
+             op, shape_text(layout.shape()).c_str(), shape_text(layout.steps()).c_str(), static_cast<long long>(offset),
+             static_cast<long long>(storage.bytes));
 }
 
 Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "core/base/checked.h"
 #include "core/base/object.h"
 #include "core/kernels/view.h"
 #include "core/tensor/layout.h"
@@ -120,6 +121,10 @@ Tensor empty(const LayoutRef& contiguous, DType dtype);
 inline Tensor empty(std::initializer_list<std::int64_t> sizes, DType dtype) {
     return empty(Sizes{sizes.begin(), sizes.size()}, dtype);
 }
+// Fails unless every element lies inside the storage. Whoever takes sizes, strides or an offset from outside asks here;
+// what is worked out from a tensor's own geometry need not.
+void check_inside_storage(const char* op, const Layout& layout, std::int64_t offset, DType dtype,
+                          const Storage& storage);
 // Other geometry on the same storage; no history, no base: autograd/view.h adds those.
 Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset);
 
@@ -128,6 +133,9 @@ Tensor scalar(double value, DType dtype);
 Tensor scalar_int(std::int64_t value, DType dtype);
 double read_number(const Tensor& one_element);         // as double
 std::int64_t read_integer(const Tensor& one_element);  // exact for integers
-inline std::int64_t bytes_of(const Tensor& t) { return t.numel() * static_cast<std::int64_t>(item_size(t.dtype())); }
+// Of all elements, one by one: more than the storage has where a view repeats them.
+inline std::int64_t bytes_of(const Tensor& t) {
+    return clipped_product(t.numel(), static_cast<std::int64_t>(item_size(t.dtype())));
+}
 
 }  // namespace clew

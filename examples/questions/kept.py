@@ -81,7 +81,7 @@ def what_retain_graph_retains() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x**2).sum()
     y.backward()
-    names = [node.name() for node in torch.graph.walk([y.grad_fn])]
+    names = [type(node).__name__ for node in torch.graph.walk([y.grad_fn])]
     print(f"after backward: {names}")
     assert names == ["SumBackward0", "PowBackward0", "AccumulateGrad"]
     with fails(RuntimeError, "freed"):

@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import sys
 import weakref
 
 import pytest
@@ -159,3 +160,38 @@ def test_weak_references(torch):
     del x
     gc.collect()
     assert ended() is None
+
+
+def test_an_operation_is_pickled_by_name(torch):
+    """What comes back is the operation itself."""
+    for operation in (torch.add, torch.relu_, torch.Tensor.add_, torch.zeros_like):
+        for made in (copy.copy(operation), *both_ways(operation)):
+            assert made is operation
+
+
+@pytest.mark.beyond
+def test_pickles_of_an_operation_leave_nothing_behind(torch):
+    finder = torch._core._find_operation
+    before = sys.getrefcount(finder), sys.getrefcount(torch.add)
+    for _ in range(100):
+        pickle.loads(pickle.dumps(torch.add))
+        copy.deepcopy(torch.add)
+    after = sys.getrefcount(finder), sys.getrefcount(torch.add)
+    assert after == before
+
+
+@pytest.mark.beyond
+def test_an_operation_that_a_subclass_takes_over_is_the_one_that_programs_know(torch):
+    taken = []
+
+    class Taking(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            taken.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.ones(2).as_subclass(Taking)
+    torch.add(x, x)
+    x.mul_(2)
+    assert taken[0] is torch.add
+    assert taken[1] is torch.Tensor.mul_

@@ -1,6 +1,7 @@
 """Memory is shared with NumPy and other libraries, both ways, without a copy."""
 
 import gc
+import pickle
 import weakref
 
 import numpy
@@ -167,3 +168,110 @@ def test_the_buffer_protocol(torch):
         pytest.skip("beyond PyTorch")
     view = memoryview(torch.tensor([[1, 2], [3, 4]]))
     assert (view.shape, view.tolist()) == ((2, 2), [[1, 2], [3, 4]])
+
+
+EXPORTS = {
+    "numpy": lambda torch, x: x.numpy(),
+    "numpy of a detached tensor": lambda torch, x: x.detach().numpy(),
+    "asarray": lambda torch, x: numpy.asarray(x),
+    "memoryview": lambda torch, x: numpy.asarray(memoryview(x)),
+    "a slice of a memoryview": lambda torch, x: numpy.asarray(memoryview(x)[:]),
+    "dlpack": lambda torch, x: numpy.from_dlpack(x),
+    "a view": lambda torch, x: x[:].numpy(),
+    "pickled out of band": lambda torch, x: out_of_band(x),
+}
+
+
+def out_of_band(x):
+    buffers = []
+    pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
+    return numpy.frombuffer(buffers[0], dtype=numpy.float32).reshape(tuple(x.shape))
+
+
+@pytest.mark.parametrize("size", [3, 100_000])
+@pytest.mark.parametrize("how", EXPORTS)
+def test_an_export_keeps_the_memory_when_the_tensor_gets_other(torch, on_oracle, how, size):
+    if on_oracle and ("memoryview" in how or "band" in how):
+        pytest.skip("PyTorch has no buffers, and copies into pickles")
+    if on_oracle and how == "dlpack":
+        pytest.skip("PyTorch's capsule looks at the memory that is given back")
+    values = numpy.arange(size, dtype=numpy.float32)
+    x = torch.tensor(values)
+    array = EXPORTS[how](torch, x)
+    x.data = torch.zeros(size)
+    others = [torch.full((size,), 9.0) for _ in range(20)]  # would be given the memory, were it free
+    numpy.testing.assert_array_equal(array, values)
+    del x, others
+    gc.collect()
+    numpy.testing.assert_array_equal(array, values)
+
+
+def test_an_array_leads_back_to_the_memory_that_it_looks_at(torch):
+    x = torch.arange(3.0)
+    array = x.numpy()
+    old = x.detach()
+    x.data = torch.zeros(3)
+    back = torch.from_numpy(array)
+    back[0] = 5
+    assert old.tolist() == array.tolist() == [5.0, 1.0, 2.0]
+    assert x.tolist() == [0.0, 0.0, 0.0]
+    assert back.untyped_storage().data_ptr() == old.untyped_storage().data_ptr()
+
+
+def test_a_write_through_such_an_array_is_seen_by_the_graph(torch, on_oracle):
+    if on_oracle:
+        pytest.skip("PyTorch does not see writes through arrays")
+    x = torch.arange(3.0)
+    array = x.numpy()
+    w = torch.ones(3, requires_grad=True)
+    y = w * x.detach()
+    x.data = torch.zeros(3)
+    torch.from_numpy(array).add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_a_base_that_lies_is_not_believed(torch):
+    class Lying(numpy.ndarray):
+        @property
+        def base(self):
+            return elsewhere
+
+    elsewhere = numpy.zeros(2)
+    array = numpy.arange(1000.0).view(Lying)
+    x = torch.from_numpy(array)
+    assert x.tolist() == list(range(1000))
+
+
+# NumPy takes every byte but 0 for true; kernels that count or select know 0 and 1 only.
+@pytest.mark.parametrize("how", ["from_numpy", "tensor", "as_tensor", "from_dlpack"])
+def test_bools_of_other_bytes_than_0_and_1(torch, on_oracle, how):
+    if on_oracle and how in ("from_numpy", "as_tensor", "from_dlpack"):
+        pytest.skip("PyTorch takes the bytes as they are")
+    array = numpy.array([0, 1, 2, 255, 128, 0], numpy.uint8).view(bool)
+    x = getattr(torch, how)(array)
+    assert x.tolist() == [False, True, True, True, True, False]
+    assert int(x.sum()) == 4
+    assert x.eq(True).tolist() == x.tolist()
+    assert (~x).tolist() == [True, False, False, False, False, True]
+    assert x.float().tolist() == [0.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+    assert torch.arange(6)[x].tolist() == [1, 2, 3, 4]
+    assert array.tolist() == x.tolist()
+
+
+def test_bools_of_other_bytes_in_another_dtype(torch):
+    array = numpy.array([[0, 1, 2], [255, 128, 0]], numpy.uint8).view(bool).T
+    assert torch.tensor(array, dtype=torch.float64).tolist() == [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
+
+
+def test_bools_of_other_bytes_that_cannot_be_written(torch, on_oracle):
+    if on_oracle:
+        pytest.skip("PyTorch takes the bytes as they are")
+    array = numpy.array([0, 2], numpy.uint8).view(bool)
+    array.flags.writeable = False
+    with (
+        pytest.warns(UserWarning, match="not writable"),
+        pytest.raises(ValueError, match="expected a bool array of bytes 0 and 1"),
+    ):
+        torch.from_numpy(array)
+    assert torch.tensor(array).tolist() == [False, True]

@@ -142,6 +142,44 @@ def test_an_unknown_profile_is_refused(torch):
         torch.set_printoptions(profile="bananas")
 
 
+@pytest.mark.beyond
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"precision": 2.0}, TypeError),
+        ({"precision": -1}, ValueError),
+        ({"precision": 10**9}, ValueError),
+        ({"edgeitems": "3"}, TypeError),
+        ({"edgeitems": -1}, ValueError),
+        ({"threshold": "5"}, TypeError),
+        ({"threshold": float("nan")}, ValueError),
+        ({"linewidth": [80]}, TypeError),
+        ({"sci_mode": numpy.ones(2)}, ValueError),
+    ],
+    ids=str,
+)
+def test_an_option_that_cannot_be_used_changes_nothing(torch, options, kind):
+    x = torch.arange(3000.0) / 7
+    before = repr(x)
+    with pytest.raises(kind):
+        torch.set_printoptions(**{"profile": "full", "precision": 2, "threshold": 5, "linewidth": 30} | options)
+    assert repr(x) == before
+
+
+@pytest.mark.beyond
+def test_what_gives_an_option_may_go(torch, oracle):
+    """The numbers are kept, not the objects that gave them."""
+    leaf = torch.tensor(2)
+    try:
+        torch.set_printoptions(precision=leaf, threshold=numpy.float32(numpy.inf), linewidth=numpy.inf)
+        leaf.fill_(9)
+        oracle.set_printoptions(precision=2, threshold=numpy.inf, linewidth=10**9)
+        assert_same_text(torch, oracle, numpy.linspace(0, 1, 2000, dtype="float32"))
+    finally:
+        for module in (torch, oracle):
+            module.set_printoptions(profile="default")
+
+
 def test_subclasses_print_their_name(torch, oracle):
     texts = []
     for module in (torch, oracle):

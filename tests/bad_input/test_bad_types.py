@@ -213,3 +213,10 @@ def test_the_device_that_is_there(torch):
     assert str(x.device) == "cpu"
     assert x.to("cpu") is x
     assert not torch.cuda.is_available()
+
+
+@pytest.mark.beyond
+def test_arguments_by_keyword_only_do_not_count_as_places(torch):
+    x = torch.ones(1)
+    with pytest.raises(TypeError, match=r"add\(\): takes at most 2 positional arguments, got 3"):
+        torch.add(x, x, x)

@@ -280,6 +280,53 @@ def test_3_7_an_input_that_is_returned_becomes_a_new_tensor(torch):
     assert_equal(x.grad, [7, 7])
 
 
+RETURNED = {
+    "x": lambda ctx, x: x,
+    "twice": lambda ctx, x: (x, x),
+    "with another": lambda ctx, x: (x, x * 2),
+    "not differentiable": lambda ctx, x: ctx.mark_non_differentiable(x) or x,
+    "dirty": lambda ctx, x: ctx.mark_dirty(x) or x.mul_(2),
+}
+GIVEN = {
+    "leaf": lambda torch: torch.arange(3.0).requires_grad_(),
+    "result": lambda torch: torch.arange(3.0).requires_grad_() * 2,
+    "data": lambda torch: torch.arange(3.0),
+    "integers": lambda torch: torch.arange(3),
+}
+
+
+@pytest.mark.parametrize("with_grad", [False, True], ids=["no_grad", "grad"])
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("returned", RETURNED)
+def test_3_7_what_is_done_to_a_returned_input_is_not_done_to_the_input(torch, oracle, returned, given, with_grad):
+    def run(library):
+        class Same(library.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return RETURNED[returned](ctx, x)
+
+            @staticmethod
+            def backward(ctx, *gradients):
+                return sum(gradient for gradient in gradients if gradient is not None)
+
+        x = GIVEN[given](library)
+        with library.set_grad_enabled(with_grad):
+            try:
+                result = Same.apply(x)
+            except RuntimeError:
+                return "RuntimeError"
+        results = result if isinstance(result, tuple) else (result,)
+        told = [
+            (y is x, y._is_view(), y._base is x, y.requires_grad, y.is_leaf, y._version, y.data_ptr() == x.data_ptr())
+            for y in results
+        ]
+        if results[0].is_floating_point():
+            results[0].requires_grad_()
+        return told, x.requires_grad, x.is_leaf
+
+    assert run(torch) == run(oracle)
+
+
 def test_3_7_a_view_of_an_input_can_be_returned(torch):
     class First(torch.autograd.Function):
         @staticmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,19 +13,22 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
 
-from bench import __main__, session
+from bench import __main__, against, session
 from bench.rivals import RIVALS
 
 ROOT = Path(__file__).parents[2]
 
 
-def bench(*options: str) -> subprocess.CompletedProcess[str]:
+def bench(*options: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {
         "OPENBLAS_CORETYPE": "Nehalem",
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
     command = [sys.executable, "-m", "bench", *options]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if ran.returncode not in codes or "Traceback" in ran.stderr:
+        raise subprocess.CalledProcessError(ran.returncode, command, ran.stdout, ran.stderr)
+    return ran
 
 
 def test_figures_page_and_pictures(tmp_path: Path) -> None:
@@ -60,6 +64,39 @@ def test_figures_page_and_pictures(tmp_path: Path) -> None:
     for picture in ("ratios.svg", "graph-size.svg", "tensor-size-1.svg", "depth.svg"):
         assert picture in page
         assert (folder / picture).stat().st_size > 1000
+
+
+def test_beside_another_clew(tmp_path: Path) -> None:
+    """A copy of clew elsewhere is the rival: each row has a ratio, and what is slower has a second run."""
+    import clew
+
+    there = tmp_path / "there" / "clew"
+    shutil.copytree(Path(clew.__file__).parent, there, ignore=shutil.ignore_patterns("__pycache__", "_core.*.so"))
+    shutil.copy(clew._core.__file__, there)  # an editable installation keeps it elsewhere
+    file = tmp_path / "figures.json"
+    options = ["-k", "product of 4", "-k", "sweep add, 10^0, f", "--threads", "1", "--rounds", "1", "--json", str(file)]
+    ran = bench(*options, "--against", str(tmp_path / "there"), codes=(0, 1))
+    figures = json.loads(file.read_text())
+    assert set(figures["versions"]) == {"clew", "against"}
+    for row in figures["rows"]:
+        assert row["results"]["against"]["best"] > 0
+        assert ("second run" in row) == against.is_slower(row["group"], row["results"])
+    assert f"Of {len(figures['rows'])} rows compared" in ran.stdout
+    assert ran.returncode == int(any(map(against.is_slower_twice, figures["rows"])))
+
+
+@pytest.mark.parametrize(
+    ("where", "wrong"),
+    [
+        ("no/such/python", "neither an interpreter nor a folder"),
+        (str(Path(__file__).parent), "holds no clew"),
+        (sys.executable, "there, too,"),
+    ],
+)
+def test_no_other_clew(where: str, wrong: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as raised:
+        bench("-k", "product of 4", "--against", where)
+    assert wrong in raised.value.stderr
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:

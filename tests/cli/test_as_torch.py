@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
+
+import clew
+from clew.version import PYTORCH, TorchVersion
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=cwd)
+
+
+def run(program: str, *arguments: str) -> list[str]:
+    """The lines that a program prints under ``clew run --as-torch``."""
+    ran = python("-m", "clew.cli", "run", "--as-torch", "-c", program, *arguments)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
 
 
 def test_every_way_to_import(xray: Run) -> None:
@@ -20,7 +36,7 @@ def test_every_way_to_import(xray: Run) -> None:
         from torch.nn import Linear
         from torch.utils.data import DataLoader, TensorDataset
         import torch.utils.data
-        assert torch is clew and nn is clew.nn and F is clew.nn.functional and optim is clew.optim
+        assert nn is clew.nn and F is clew.nn.functional and optim is clew.optim
         assert torch.nn is clew.nn and tensor is clew.tensor and Linear is clew.nn.Linear
         assert torch.utils.data.DataLoader is DataLoader is clew.utils.data.DataLoader
         assert clew.__name__ == "clew" and clew.__spec__.name == "clew" and clew.nn.__name__ == "clew.nn"
@@ -56,14 +72,110 @@ def test_a_training_script(xray: Run) -> None:
     assert "leaf model.weight (1, 10) float32" in ran.stdout
 
 
-def test_a_part_that_is_not_there(xray: Run) -> None:
-    ran = xray("import torch.onnx", options=("--as-torch",))
-    assert ran.returncode == 1
-    assert "No module named 'torch.onnx': with --as-torch it means 'clew.onnx', which is not there" in ran.stderr
-    ran = xray("try:\n    import torch.onnx\nexcept ImportError as e:\n    print(e.name)", options=("--as-torch",))
-    assert ran.stdout.startswith("torch.onnx\n")
+def test_reads_writes_and_deletes_reach_clew() -> None:
+    program = """
+import clew, torch
+torch.patched = lambda: "patched"
+print(clew.patched(), "patched" in dir(torch))
+del torch.patched
+print(hasattr(clew, "patched"), hasattr(torch, "patched"), torch.ones is clew.ones, set(dir(clew)) <= set(dir(torch)))
+before, torch.relu = torch.relu, abs
+print(clew.relu is abs)
+"""
+    assert run(program) == ["patched True", "False False True True", "True"]
+
+
+def test_what_is_not_there() -> None:
+    program = """
+import importlib.util, torch
+x = torch.ones(1)
+for statement in ("import torch._inductor.config", "from torch import vmap", "torch.fft", "torch.nn.no_such", "x.stft"):
+    try:
+        exec(statement)
+    except Exception as error:
+        print([kind.__name__ for kind in (ImportError, AttributeError, NotImplementedError) if isinstance(error, kind)])
+        print(error)
+print(hasattr(torch, "fft"), hasattr(x, "stft"), importlib.util.find_spec("torch.no_such_module"))
+"""
+    told = run(program)
+    assert told[0::2] == [
+        "['ImportError', 'NotImplementedError']",
+        "['ImportError', 'NotImplementedError']",
+        "['AttributeError', 'NotImplementedError']",
+        "['AttributeError']",
+        "['AttributeError', 'NotImplementedError']",
+        "False False None",
+    ]
+    missing = "clew does not have it (yet)"
+    assert told[3].startswith(f"No module named 'torch.vmap': vmap: {missing}; use autograd.functional")
+    assert told[5] == f"fft: {missing}; use numpy.fft inside an autograd.Function; see docs/coverage.md"
+
+
+def test_who_looks_for_pytorch_finds_clew() -> None:
+    program = """
+import importlib.metadata, importlib.util
+print(importlib.util.find_spec("torch") is not None, importlib.metadata.version("torch"))
+import torch
+from packaging.version import Version
+print(torch.__version__, torch.version.__version__, torch.version.cuda)
+print(Version(torch.__version__) >= Version("2.4"), torch.__version__ >= (1, 10), torch.__version__ < "1.9")
+"""
+    version = f"{PYTORCH}+clew{clew.__version__}"
+    assert run(program) == [f"True {version}", f"{version} {version} None", "True True False"]
+
+
+def test_child_processes_inherit_it() -> None:
+    program = """
+import importlib.metadata, multiprocessing, subprocess, sys
+child = "import importlib.metadata as m; print(m.version('torch')); import torch.nn as nn, clew; print(nn is clew.nn)"
+print(subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True).stdout.split())
+"""
+    assert run(program) == [f"['{PYTORCH}+clew{clew.__version__}', 'True']"]
+
+
+def test_a_process_that_is_spawned_imports_torch(tmp_path: Path) -> None:
+    script = tmp_path / "spawns.py"
+    script.write_text("""
+import multiprocessing
+import torch
+
+def home(_):
+    return torch.nn.Linear.__module__.partition(".")[0]
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(home, [0]))
+""")
+    ran = python("-m", "clew.cli", "run", "--as-torch", str(script))
+    assert (ran.returncode, ran.stdout) == (0, "['clew']\n"), ran.stderr
+
+
+def test_in_a_program() -> None:
+    ran = python("-c", "import clew; clew.as_torch(); clew.as_torch(); import torch; print(torch.ones(1))")
+    assert (ran.returncode, ran.stdout) == (0, "tensor([1.])\n"), ran.stderr
+
+
+def test_tests_that_were_written_for_pytorch(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import torch\ndef test_it():\n    assert torch.nn.Linear.__module__.startswith('clew.')\n"
+    )
+    options = ["-q", "-p", "clew.pytest_as_torch", "-p", "no:cacheprovider"]
+    ran = python("-m", "pytest", *options, "test_it.py", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "1 passed" in ran.stdout
 
 
 def test_without_the_option_torch_is_not_touched(xray: Run) -> None:
     ran = xray("import sys, clew\nprint('torch' in sys.modules)")
     assert ran.stdout.startswith("False\n")
+
+
+def test_a_version_compares_as_pytorchs_does(oracle: object) -> None:
+    from torch.torch_version import TorchVersion as Theirs
+
+    for other in ["2.13.0", "2.4", "2.13.1", "10.0", "2.9.1", (2, 13), (2, 4), (3,)]:
+        ours, theirs = TorchVersion("2.13.0"), Theirs("2.13.0")
+        told = [ours < other, ours <= other, ours == other, ours >= other, ours > other]
+        assert told == [theirs < other, theirs <= other, theirs == other, theirs >= other, theirs > other]
+        equal = ours == other
+        assert (ours != other) is not equal

@@ -74,8 +74,8 @@ def test_totals_count_nodes_and_bytes(xray: Run) -> None:
     ).stdout
     assert "nodes built           7, those of leaves included" in out
     assert "bytes saved by nodes  5.0 KiB" in out
-    assert "freed by backward     1 node, 1.0 KiB" in out
-    assert "freed by scope        1 node, 1.0 KiB" in out
+    assert "freed by backward     1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
+    assert "freed by scope        1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
     assert "still held            4 nodes, 3.0 KiB saved" in out
     assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, made at train.py:5 in <module>" in out
 
@@ -272,3 +272,82 @@ def test_plain_ascii_where_nothing_else_can_be_shown(xray: Run) -> None:
 def test_a_reader_that_has_seen_enough(xray: Run) -> None:
     ran = xray("import os, sys\nos.close(1)\nread, write = os.pipe()\nos.close(read)\nos.dup2(write, 1)")
     assert "Traceback" not in ran.stderr
+
+
+def test_the_last_of_many_backwards_is_what_is_shown(xray: Run) -> None:
+    out = xray(
+        """
+        import clew
+        x = clew.ones(2, requires_grad=True)
+        for number in range(1, 14):
+            y = x
+            for _ in range(number):
+                y = y.tanh()
+            y.sum().backward(retain_graph=number == 13)
+        """
+    ).stdout
+    assert "The last of 13 backwards called from train.py:7" in out
+    graph = out.split("── totals")[0]
+    assert graph.count("TanhBackward0") == 13
+    assert "14 nodes and 1 leaf" in graph
+    assert "leaf x (2,) float32" in graph
+    assert "saved result (2,) float32, 8 B, held" in graph
+    assert "freed" not in graph
+
+
+def test_of_a_large_graph_the_nearest_nodes_and_sums_are_shown(xray: Run) -> None:
+    source = """
+        import clew
+        x = clew.ones(2, requires_grad=True)
+        for _ in range(3):
+            y = x
+            for _ in range(30):
+                y = y.tanh()
+            y.sum().backward()
+        """
+    graph = xray(source, options=("--limit", "5")).stdout.split("── totals")[0]
+    assert "#5 TanhBackward0" in graph
+    assert "#6" not in graph
+    assert "31 nodes and 1 leaf" in graph
+    assert "30" in graph.split("#5")[1]  # the nodes of the line, summed up
+
+
+def test_a_graph_with_packed_values_before_and_after_one_without(xray: Run) -> None:
+    source = """
+        import clew
+        x = clew.ones(2, requires_grad=True)
+        def step(pack):
+            with clew.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy(), clew.from_numpy):
+                packed = x.exp()
+            y = packed if pack else x.tanh()
+            y.sum().backward(retain_graph=True)
+        for pack in (False, True, False, {last}):
+            step(pack)
+        """
+    packed = xray(source.format(last=True)).stdout.split("── totals")[0]
+    assert "ExpBackward0" in packed
+    assert "saved result (2,) float32, 8 B, held" not in packed
+    plain = xray(source.format(last=False)).stdout.split("── totals")[0]
+    assert "TanhBackward0" in plain
+    assert "ExpBackward0" not in plain
+    assert "saved result (2,) float32, 8 B, held" in plain
+
+
+def test_leaves_are_named_when_a_later_one_has_the_address_of_one_that_is_gone(xray: Run) -> None:
+    out = xray(
+        """
+        import clew
+        def first():
+            old = clew.ones(2, requires_grad=True)
+            step(old)
+        def second():
+            new = clew.ones(2, requires_grad=True)
+            step(new)
+        def step(leaf):
+            leaf.exp().sum().backward()
+        first()
+        second()
+        """
+    ).stdout
+    assert "leaf old" not in out
+    assert "leaf leaf (2,) float32" in out or "leaf new (2,) float32" in out

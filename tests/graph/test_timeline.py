@@ -159,3 +159,16 @@ def test_wrong_use_is_refused(tmp_path):
             pass
     with pytest.raises(ValueError, match=r"expected a name that ends in .json or .html"):
         t.save(tmp_path / "trace.txt")
+
+
+@pytest.mark.beyond
+def test_a_timeline_that_recorded_nothing(torch):
+    with pytest.raises(RuntimeError, match="expected one whose block has ended"):
+        torch.memory.timeline().section()
+
+
+@pytest.mark.beyond
+def test_a_film_is_of_a_picture(torch):
+    """What is no picture must not be told of later backwards."""
+    with pytest.raises(TypeError, match="expected a Picture"):
+        torch.graph.Film(3)

@@ -169,6 +169,29 @@ def test_inputs_that_do_not_fit_are_refused(make, shape, error, text, torch):
 
 
 @pytest.mark.beyond
-def test_other_padding_modes_are_not_supported(torch):
-    with pytest.raises(NotImplementedError, match="Conv2d: padding_mode='reflect' is not supported"):
-        torch.nn.Conv2d(1, 1, 3, padding_mode="reflect")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel_size": b"me"},
+        {"kernel_size": (3,)},
+        {"kernel_size": (3, 3, 3)},
+        {"kernel_size": "3"},
+        {"kernel_size": (3, 2.5)},
+        {"kernel_size": 3, "stride": (1,) * 65},
+        {"kernel_size": 3, "padding": ()},
+        {"kernel_size": 3, "dilation": 1.5},
+    ],
+    ids=str,
+)
+def test_sizes_that_no_image_has_are_refused(torch, options):
+    """PyTorch makes a layer that never runs."""
+    wrong = list(options)[-1]
+    with pytest.raises(TypeError, match=f"Conv2d: expected {wrong} to be an int or 2 ints, got "):
+        torch.nn.Conv2d(3, 1, **options)
+
+
+def test_one_in_a_sequence_stands_for_all(torch, oracle):
+    for options in ({"stride": (2,)}, {"padding": [1]}, {"dilation": (2,)}):
+        ours, theirs = (module.nn.Conv2d(3, 4, 3, **options) for module in (torch, oracle))
+        assert repr(ours) == repr(theirs)
+        assert ours(torch.ones(1, 3, 8, 8)).shape == tuple(theirs(oracle.ones(1, 3, 8, 8)).shape)

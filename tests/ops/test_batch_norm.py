@@ -151,8 +151,8 @@ def test_group_norm(groups):
     weight, bias = sample((6,), seed=1), sample((6,), seed=2)
     for shape in ((2, 6), (3, 6, 5), (2, 6, 3, 2)):
         if groups < 6 or len(shape) > 2:
-            check(F + "group_norm", sample(shape), groups, weight, bias, node=False, atol=1e-9)
-            check(F + "group_norm", sample(shape), groups, node=False, second=False)
+            check(F + "group_norm", sample(shape), groups, weight, bias, atol=1e-9)
+            check(F + "group_norm", sample(shape), groups, second=False)
 
 
 def test_instance_norm():

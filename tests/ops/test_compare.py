@@ -2,6 +2,8 @@
 
 import numpy
 import pytest
+import sampling
+import torch as pytorch
 from oracle import (
     ALL_DTYPES,
     ALL_PAIRS,
@@ -16,7 +18,18 @@ from oracle import (
     sweep_pair,
 )
 
-COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+BOTH_OPERANDS = [
+    overload.operation
+    for overload in sampling.overloads()
+    if overload.has(sampling.NON_DIFFERENTIABLE) and [one["type"] for one in overload.arguments] == ["Operand"] * 2
+]
+BITS = [name.removeprefix("bitwise_") for name in BOTH_OPERANDS if name.startswith("bitwise_")]
+COMPARISONS = [name for name in BOTH_OPERANDS if not name.startswith("bitwise_")]
+LOGICAL = [
+    overload.operation
+    for overload in sampling.overloads()
+    if overload.operation.startswith("logical_") and len(overload.arguments) == 2
+]
 WITH_TIES = numpy.array([[1.0, 2.0, 3.0], [0.0, -1.0, 5.0]]), numpy.array([[1.0, 5.0, 3.0], [-0.0, -2.0, 4.0]])
 
 
@@ -58,7 +71,7 @@ def test_kinds_of_numbers(name):
         check(name, sample((3, 4), dtype=dtype), grad=False)
 
 
-@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
+@pytest.mark.parametrize("name", LOGICAL)
 def test_truth_values_of_two(name):
     for left, right in ALL_PAIRS:
         a, b = sample((3, 4), dtype=left), sample((4,), dtype=right, seed=1)
@@ -75,7 +88,7 @@ def test_logical_not():
     check("logical_not_", sample((3, 4), dtype="int64"), method=True)
 
 
-@pytest.mark.parametrize("name", ["and", "or", "xor"])
+@pytest.mark.parametrize("name", [name for name in BITS if not name.endswith("shift")])
 def test_bits(name):
     for left, right in INTEGER_PAIRS:
         check(f"bitwise_{name}", sample((3, 4), dtype=left), sample((4,), dtype=right, seed=1))
@@ -94,7 +107,7 @@ def test_bitwise_not():
         check("__invert__", sample((3, 4), dtype=dtype), method=True)
 
 
-@pytest.mark.parametrize("name", ["left_shift", "right_shift"])
+@pytest.mark.parametrize("name", [name for name in BITS if name.endswith("shift")])
 def test_shifts(name):
     for dtype in ("uint8", "int32", "int64"):
         check(f"bitwise_{name}", sample((3, 4), dtype=dtype), numpy.abs(sample((4,), dtype=dtype, seed=1)))
@@ -110,6 +123,66 @@ def test_extremes(name):
 
 
 # ------------------------------------------------------------------------------------------------------------- division
+@pytest.mark.parametrize("other", [2.0, "tensor", "learns"])
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_in_place_leave_no_slope(name, other):
+    """Written over floating values they are step functions, as in PyTorch."""
+
+    def run(library):
+        x, w = library.tensor([1.0, 2.0, 3.0], requires_grad=True), library.tensor([2.0, 2.0, 2.0])
+        y = x * 1
+        getattr(y, name + "_")({"tensor": w, "learns": w.requires_grad_()}.get(other, other))
+        (y * library.tensor([3.0, 4.0, 5.0])).sum().backward()
+        data = library.ones(3)
+        getattr(data, name + "_")(x)
+        return (
+            y.tolist(),
+            x.grad.tolist(),
+            None if w.grad is None else w.grad.tolist(),
+            data.requires_grad,
+            data.grad_fn is None,
+        )
+
+    ours = run(module)
+    assert ours == run(pytorch)
+    assert ours[1] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["logical_and_", "logical_or_", "logical_xor_", "logical_not_"])
+def test_logical_operations_in_place_leave_no_slope(name):
+    """A step function's derivative is zero; PyTorch keeps the old history and answers with its gradient."""
+    x = module.tensor([0.0, 2.0, 3.0], requires_grad=True)
+    y = x * 1
+    getattr(y, name)(*([] if name == "logical_not_" else [module.tensor([0.0, 1.0, 0.0])]))
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+
+
+FLOOR_DIVISIONS = {
+    "operator": lambda x: x // 2,
+    "reflected": lambda x: 7 // x,
+    "method": lambda x: x.floor_divide(2),
+    "tensors": lambda x: x.floor_divide(x),
+    "in place": lambda x: (x * 1).floor_divide_(2),
+    "of a view in place": lambda x: (x * 1)[1:].floor_divide_(2),
+}
+
+
+@pytest.mark.parametrize("how", FLOOR_DIVISIONS)
+def test_floor_division_has_a_history_and_no_derivative(how):
+    for library in (module, pytorch):
+        x = library.tensor([3.0, 5.0], requires_grad=True)
+        y = FLOOR_DIVISIONS[how](x)
+        assert y.requires_grad
+        with pytest.raises(RuntimeError, match=r"derivative for aten::floor_divide_? is not implemented"):
+            y.sum().backward()
+        assert x.grad is None
+        y = x * 1
+        y //= 2
+        with pytest.raises(RuntimeError, match=r"derivative for aten::floor_divide_? is not implemented"):
+            y.sum().backward()
+
+
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
 def test_rounding_division(name):
     differentiable = name != "floor_divide"

@@ -276,3 +276,28 @@ def test_convolutions_refuse():
     )
     with pytest.raises(NotImplementedError, match="conv2d: not implemented for dtype int64"):
         module.conv2d(module.ones(1, 1, 3, 3, dtype=module.int64), module.ones(1, 1, 3, 3, dtype=module.int64))
+
+
+# Where next to no tap meets a pixel, no memory is filled with what lies between.
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("name", "shape", "weight", "options"),
+    [
+        ("conv1d", (2, 4, 5), (6, 2, 3), {"stride": 20000, "padding": 40000, "groups": 2}),
+        ("conv1d", (2, 4, 5), (6, 4, 2), {"stride": 9000, "padding": 40000, "dilation": 30000}),
+        ("conv1d", (2, 4, 5), (4, 1, 3), {"stride": 9000, "padding": 40001, "dilation": 30000, "groups": 4}),
+        ("conv2d", (2, 3, 5, 4), (4, 3, 2, 3), {"stride": (3000, 1), "padding": (6000, 1)}),
+        ("conv2d", (1, 2, 5, 4), (4, 2, 2, 3), {"stride": (1, 7000), "padding": (1, 7000), "dilation": (1, 7000)}),
+        ("conv1d", (2, 4, 5), (6, 4, 1), {"dilation": 90000}),
+        ("conv_transpose1d", (2, 4, 3), (4, 3, 2), {"stride": 20000, "padding": 20000}),
+        ("conv_transpose1d", (2, 4, 3), (4, 3, 2), {"stride": 20000, "padding": 20000, "output_padding": 7}),
+    ],
+)
+def test_taps_far_apart(name, shape, weight, options, dtype):
+    channels = weight[1] if name == "conv_transpose1d" else weight[0]
+    tensors = [
+        sample(shape, dtype=dtype),
+        sample(weight, dtype=dtype, seed=1),
+        sample((channels,), dtype=dtype, seed=2),
+    ]
+    check(f"nn.functional.{name}", *tensors, kwargs=options, second=dtype == "float64")

@@ -122,7 +122,7 @@ def test_setitem(text, kind):
     compare("gradient of x", our_grad, their_grad, 1e-9, 1e-11)
     compare("gradient of the value", our_value_grad, their_value_grad, 1e-9, 1e-11)
     if theirs.grad_fn.name().endswith("CopySlices"):
-        assert ours.grad_fn.name() == "CopySlices"
+        assert type(ours.grad_fn).__name__ == "CopySlices"
 
 
 def repeats(text):

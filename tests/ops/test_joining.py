@@ -24,7 +24,7 @@ def test_at_least(name):
 def test_broadcast_tensors():
     check("broadcast_tensors", sample((3, 1)), sample((4,)), sample(()))
     check("broadcast_tensors", sample((2, 3)), sample((2, 3), seed=1))
-    check_error("broadcast_tensors", sample((3,)), sample((4,)), match="[3], [4]")
+    check_error("broadcast_tensors", sample((3,)), sample((4,)), match="broadcast a dimension of length 4 at -1")
 
 
 @pytest.mark.parametrize("indexing", ["ij", "xy"])
@@ -48,8 +48,8 @@ def test_meshgrid_asks_for_the_order():
 def test_products_and_blocks():
     check("cartesian_prod", sample((2,)), sample((3,)))
     check("cartesian_prod", sample((2,)), node=False)
-    check("block_diag", sample((2, 3)), sample((1, 2)), sample((4,)), sample(()), node=False)
-    check("block_diag", sample((2, 3), dtype="int64"), sample((1, 2), dtype="float32"), node=False, second=False)
+    check("block_diag", sample((2, 3)), sample((1, 2)), sample((4,)), sample(()))
+    check("block_diag", sample((2, 3), dtype="int64"), sample((1, 2), dtype="float32"), second=False)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_repeat_interleave():
 
 def test_rot90():
     for turns in range(-2, 5):
-        check("rot90", sample((2, 3)), turns, (0, 1), node=False)
-    check("rot90", sample((2, 3, 4)), 1, (2, 0), method=True, node=False)
+        check("rot90", sample((2, 3)), turns, (0, 1))
+    check("rot90", sample((2, 3, 4)), 1, (2, 0), method=True)
 
 
 def test_diff():

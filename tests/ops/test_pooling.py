@@ -143,7 +143,52 @@ def test_pools_refuse():
     check_error(F + "avg_pool2d", x, 2, kwargs={"divisor_override": 0}, match="divisor must be not zero")
     check_error(F + "adaptive_avg_pool2d", x[:, :, :0], 2, match="adaptive_avg_pool2d: Expected 3D or 4D")
     check_error(F + "adaptive_avg_pool2d", x, -2, match="output_size must be greater than or equal to 0")
-    with pytest.raises(ValueError, match="output_size: expected a number or 2 of them"):
+    with pytest.raises(RuntimeError, match="output_size: expected a number or 2 of them"):
+        module.nn.functional.adaptive_avg_pool2d(module.ones(1, 1, 4, 4), (1, 2, 3))
+    with pytest.raises(ValueError, match="Input dimension should be at least 4"):
         module.nn.functional.adaptive_avg_pool2d(module.ones(1, 4, 4), (1, 2, 3))
     with pytest.raises(NotImplementedError, match="max_pool1d: not implemented for dtype int64"):
         module.nn.functional.max_pool1d(module.ones(1, 4, dtype=module.int64), 2)
+
+
+# A window much larger than its input is no more work than the input.
+@pytest.mark.parametrize("huge", [2**20, 2**40, 2**60])
+def test_windows_larger_than_the_input(huge):
+    x = module.arange(6.0).reshape(1, 2, 3).requires_grad_()
+    y, places = module.nn.functional.max_pool1d(x, huge, stride=1, padding=huge // 2, return_indices=True)
+    assert y.tolist() == [[[2.0] * 4, [5.0] * 4]]
+    assert places.tolist() == [[[2] * 4] * 2]
+    y.sum().backward()
+    assert x.grad.tolist() == [[[0.0, 0.0, 4.0]] * 2]
+    x.grad = None
+    y = module.nn.functional.avg_pool1d(x, huge, padding=huge // 2, count_include_pad=False)
+    assert y.tolist() == [[[1.0], [4.0]]]
+    y.sum().backward()
+    numpy.testing.assert_allclose(x.grad.tolist(), [[[1 / 3] * 3] * 2])
+
+
+@pytest.mark.parametrize("kernel", [3, 5, 9, 10, 31])
+def test_means_of_windows_larger_than_the_input(kernel):
+    x = sample((2, 3, 3, 2))
+    for include in (True, False):
+        options = {"stride": 1, "padding": kernel // 2, "count_include_pad": include}
+        check("nn.functional.avg_pool2d", x, kwargs={"kernel_size": kernel, **options})
+    check("nn.functional.max_pool2d", x, kwargs={"kernel_size": kernel, "stride": 1, "padding": kernel // 2})
+
+
+def test_windows_that_meet_no_element():
+    x = module.arange(4.0).reshape(1, 1, 4).requires_grad_()
+    y = module.nn.functional.max_pool1d(x, 2, stride=1, padding=5, dilation=10)
+    assert y.tolist() == [[[-numpy.inf] * 4]]
+    y.sum().backward()
+    assert x.grad.tolist() == [[[0.0] * 4]]
+
+
+@pytest.mark.parametrize("name", ["adaptive_max_pool1d", "adaptive_avg_pool1d"])
+@pytest.mark.parametrize("size", [0, 3])
+def test_adaptive_windows_of_nothing(name, size):
+    for shape in [(2, 3, 4), (0, 3, 4)]:
+        check(f"nn.functional.{name}", sample(shape), kwargs={"output_size": size}, node=False, grad=size > 0)
+    x = module.ones(2, 3, 4, requires_grad=True)
+    getattr(module.nn.functional, name)(x, 0).sum().backward()  # PyTorch refuses this
+    assert x.grad.tolist() == module.zeros(2, 3, 4).tolist()

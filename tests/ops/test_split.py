@@ -96,3 +96,13 @@ def test_too_many_differentiable_parts():
     assert len(x.unbind()) == 70000
     with pytest.raises(NotImplementedError, match="at most 65535 differentiable parts"):
         x.requires_grad_().unbind()
+
+
+@pytest.mark.parametrize("chunks", [65, 200])
+def test_many_chunks_of_nothing(chunks, torch):
+    x = torch.ones(2, 0, requires_grad=True)
+    parts = torch.chunk(x, chunks, 1)
+    assert len(parts) == chunks
+    assert all(part.shape == (2, 0) for part in parts)
+    sum(part.sum() for part in parts).backward()
+    assert x.grad.shape == (2, 0)

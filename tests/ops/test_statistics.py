@@ -3,7 +3,7 @@
 import numpy
 import pytest
 import torch as reference
-from oracle import LARGE, check, check_error, check_out, module, sample, strided
+from oracle import LARGE, check, check_error, check_out, sample, strided
 
 NAN, INF = numpy.nan, numpy.inf
 WAYS = [
@@ -57,10 +57,6 @@ def test_norms_have_gradient_zero_at_zero(order):
     check("norm", numpy.zeros((3,)), order, second=False)
     check("norm", numpy.array([[0.0, 0.0], [3.0, -3.0]]), order, 1, second=False)
     check("norm", numpy.array([0.0, -2.0, 2.0]), order, second=False)
-    x = module.zeros(3, requires_grad=True)
-    (slope,) = module.autograd.grad(x.norm(order), x, create_graph=True)
-    (again,) = module.autograd.grad(slope.sum(), x, allow_unused=True)
-    assert again is None or again.isfinite().all()
 
 
 def test_norm_by_other_arguments():

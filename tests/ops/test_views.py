@@ -2,6 +2,7 @@
 
 import numpy
 import pytest
+import torch as pytorch
 from oracle import check, check_error, module, sample, strided
 
 CASES = {
@@ -106,6 +107,58 @@ def test_what_stays_a_view_and_what_does_not():
     assert copy._base is None
     assert copy.data_ptr() != x.data_ptr()
     assert x.flatten(0, 0) is x
+
+
+VIEWS_THAT_CHANGE_NOTHING = {
+    "expand": lambda torch, x: x.expand(2, 3),
+    "expand_as": lambda torch, x: x.expand_as(x),
+    "broadcast_to": lambda torch, x: torch.broadcast_to(x, (2, 3)),
+    "broadcast_tensors": lambda torch, x: torch.broadcast_tensors(x, x)[0],
+    "unflatten": lambda torch, x: x.unflatten(1, (3,)),
+    "unflatten, a size left out": lambda torch, x: x.unflatten(0, (-1,)),
+    "view": lambda torch, x: x.view(2, 3),
+    "view_as": lambda torch, x: x.view_as(x),
+    "reshape": lambda torch, x: x.reshape(2, 3),
+    "reshape_as": lambda torch, x: x.reshape_as(x),
+    "einsum": lambda torch, x: torch.einsum("ij->ij", x),
+    "einsum, implied": lambda torch, x: torch.einsum("ij", x),
+    "einsum, ellipsis": lambda torch, x: torch.einsum("...->...", x),
+    "squeeze": lambda torch, x: x.squeeze(),
+    "squeeze of an axis": lambda torch, x: x.squeeze(0),
+    "squeeze of none": lambda torch, x: x.squeeze(()),
+    "movedim": lambda torch, x: x.movedim(0, 0),
+    "transpose": lambda torch, x: x.transpose(0, 0),
+    "permute": lambda torch, x: x.permute(0, 1),
+    "slice": lambda torch, x: x[:],
+    "dots": lambda torch, x: x[...],
+    "narrow": lambda torch, x: x.narrow(0, 0, 2),
+    "chunk": lambda torch, x: x.chunk(1)[0],
+    "split": lambda torch, x: x.split(2)[0],
+    "tensor_split": lambda torch, x: x.tensor_split(1)[0],
+    "as_strided": lambda torch, x: x.as_strided((2, 3), (3, 1)),
+    "unflatten module": lambda torch, x: torch.nn.Unflatten(1, (3,))(x),
+    "detach": lambda torch, x: x.detach(),
+    "positive": lambda torch, x: +x,
+    "flatten": lambda torch, x: x.flatten(1),
+    "contiguous": lambda torch, x: x.contiguous(),
+    "to": lambda torch, x: x.to(x.dtype),
+    "atleast_2d": lambda torch, x: torch.atleast_2d(x),
+    "dropout": lambda torch, x: torch.nn.functional.dropout(x, 0.5, training=False),
+}
+
+
+@pytest.mark.parametrize("how", VIEWS_THAT_CHANGE_NOTHING)
+@pytest.mark.parametrize("needs_grad", [False, True])
+def test_the_argument_itself_is_given_back_where_pytorch_gives_it(how, needs_grad):
+    def run(library):
+        x = library.ones(2, 3, requires_grad=needs_grad)
+        result = VIEWS_THAT_CHANGE_NOTHING[how](library, x)
+        told = (result is x, result._is_view(), result.requires_grad, result.is_leaf)
+        result.requires_grad_()
+        node = result.grad_fn and result.grad_fn.next_functions[0][0].variable is x
+        return *told, x.requires_grad, node
+
+    assert run(module) == run(pytorch)
 
 
 BAD = [

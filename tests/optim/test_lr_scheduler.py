@@ -9,12 +9,30 @@ SCHEDULES = {
     "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 5, eta_min=0.01),
     "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 0.9**epoch),
     "LambdaLR by group": lambda s, o: s.LambdaLR(o, [lambda epoch: epoch + 1, lambda epoch: 0.5]),
+    "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, lambda epoch: 0.9 if epoch % 2 else 0.7),
+    "ConstantLR": lambda s, o: s.ConstantLR(o, 0.5, 4),
+    "LinearLR": lambda s, o: s.LinearLR(o, 0.25, 0.75, 6),
+    "PolynomialLR": lambda s, o: s.PolynomialLR(o, 8, 2.0),
+    "CosineAnnealingWarmRestarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2, 0.01),
+    "CyclicLR": lambda s, o: s.CyclicLR(o, 0.01, [0.2, 0.4], 3, 2),
+    "CyclicLR triangular2": lambda s, o: s.CyclicLR(o, 0.01, 0.2, 2, mode="triangular2", cycle_momentum=False),
+    "CyclicLR exp_range": lambda s, o: s.CyclicLR(o, 0.01, 0.2, 2, mode="exp_range", gamma=0.9),
+    "OneCycleLR": lambda s, o: s.OneCycleLR(o, 0.5, total_steps=14),
+    "OneCycleLR linear": lambda s, o: s.OneCycleLR(o, [0.5, 0.3], 14, anneal_strategy="linear", three_phase=True),
+    "OneCycleLR epochs": lambda s, o: s.OneCycleLR(o, 0.5, epochs=5, steps_per_epoch=3, cycle_momentum=False),
+    "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.5, 4), s.ExponentialLR(o, 0.9)]),
+    "SequentialLR": lambda s, o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.1, 1.0, 4), s.CosineAnnealingLR(o, 5), s.StepLR(o, 2)], [4, 9]
+    ),
+    "SequentialLR of a chain": lambda s, o: s.SequentialLR(
+        o, [s.ConstantLR(o, 0.1, 2), s.MultiplicativeLR(o, lambda epoch: 0.9)], [3]
+    ),
 }
 
 
 def optimizer_of(m):
     weights = [m.nn.Parameter(m.ones(1)) for _ in range(2)]
-    return m.optim.SGD([{"params": [weights[0]]}, {"params": [weights[1]], "lr": 0.3}], lr=0.1)
+    return m.optim.SGD([{"params": [weights[0]]}, {"params": [weights[1]], "lr": 0.3}], lr=0.1, momentum=0.7)
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -26,7 +44,8 @@ def test_a_schedule_agrees(name, agree):
         for _ in range(14):
             optimizer.step()
             scheduler.step()
-            rates.append([*scheduler.get_last_lr(), *(group["lr"] for group in optimizer.param_groups)])
+            groups = [[group["lr"], group["momentum"]] for group in optimizer.param_groups]
+            rates.append([scheduler.get_last_lr(), groups])
         return rates
 
     agree(program, absolute=1e-12)
@@ -87,6 +106,53 @@ def test_a_schedule_is_resumed_at_an_epoch(name, agree):
         return rates
 
     agree(program)
+
+
+@pytest.mark.parametrize("kind", ["Adam", "AdamW"])
+def test_the_first_beta_is_the_momentum(kind, agree):
+    def program(m):
+        optimizer = getattr(m.optim, kind)([m.nn.Parameter(m.ones(1))], lr=0.1)
+        scheduler = m.optim.lr_scheduler.OneCycleLR(optimizer, 0.5, 6)
+        found = []
+        for _ in range(5):
+            optimizer.step()
+            scheduler.step()
+            found.append([optimizer.param_groups[0]["lr"], optimizer.param_groups[0]["betas"]])
+        return found
+
+    agree(program, absolute=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The epoch parameter")
+@pytest.mark.parametrize(
+    "name", [name for name in SCHEDULES if name.split()[0] not in ("ChainedScheduler", "SequentialLR")]
+)
+def test_an_epoch_may_be_told(name, agree):
+    def program(m):
+        optimizer = optimizer_of(m)
+        scheduler = SCHEDULES[name](m.optim.lr_scheduler, optimizer)
+        optimizer.step()
+        rates = []
+        for epoch in [5, 2, 9, 0, None, None]:
+            scheduler.step(epoch)
+            rates.append(scheduler.get_last_lr())
+        return rates
+
+    agree(program, absolute=1e-12)
+
+
+def test_restarts_take_fractions_of_epochs(agree):
+    def program(m):
+        optimizer = optimizer_of(m)
+        scheduler = m.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2, 3)
+        rates = []
+        for step in range(40):
+            optimizer.step()
+            scheduler.step(step / 4)
+            rates.append(scheduler.get_last_lr())
+        return rates
+
+    agree(program, absolute=1e-12)
 
 
 def test_resuming_needs_the_initial_rates(torch):

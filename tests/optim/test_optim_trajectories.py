@@ -70,6 +70,109 @@ def test_adam(kind, options, dtype, agree):
     agree(lambda m: train(m, make, dtype=dtype), relative=2e-4, absolute=1e-4)
 
 
+COMPOSED = [
+    ("Adagrad", {"lr": 0.1}),
+    ("Adagrad", {"lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.2, "maximize": True}),
+    ("RMSprop", {}),
+    ("RMSprop", {"momentum": 0.9, "centered": True, "weight_decay": 0.1}),
+    ("RMSprop", {"alpha": 0.5, "maximize": True, "foreach": False}),
+    ("Adadelta", {}),
+    ("Adadelta", {"rho": 0.5, "weight_decay": 0.1, "maximize": True}),
+    ("Adamax", {}),
+    ("Adamax", {"betas": (0.5, 0.9), "weight_decay": 0.1}),
+    ("NAdam", {}),
+    ("NAdam", {"weight_decay": 0.1, "momentum_decay": 0.1, "maximize": True}),
+    ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("RAdam", {"lr": 0.02}),
+    ("RAdam", {"betas": (0.5, 0.6), "weight_decay": 0.1}),
+    ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
+    ("Rprop", {}),
+    ("Rprop", {"etas": (0.3, 1.5), "step_sizes": (1e-3, 0.1), "maximize": True}),
+    ("ASGD", {}),
+    ("ASGD", {"t0": 5, "lambd": 0.1, "alpha": 0.5, "weight_decay": 0.1}),
+    ("Adafactor", {}),
+    ("Adafactor", {"lr": 0.3, "beta2_decay": -0.5, "eps": (1e-5, 1e-2), "d": 2.0, "weight_decay": 0.1}),
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), COMPOSED, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_others(kind, options, dtype, agree):
+    def make(m, model):
+        return getattr(m.optim, kind)(model.parameters(), **options)
+
+    agree(lambda m: train(m, make, dtype=dtype, skip=(3, 4)), relative=5e-4, absolute=1e-4)
+
+
+DIFFERENTIABLE = [
+    ("SGD", {"weight_decay": 0.1}),
+    ("Adam", {"weight_decay": 0.1}),
+    ("Adam", {"amsgrad": True, "maximize": True}),
+    ("AdamW", {}),
+    *[(kind, options) for kind, options in COMPOSED if kind != "Adafactor"],
+]
+# Rprop's steps are signs: nothing to difference.
+SMOOTH = [
+    *[(kind, options) for kind, options in DIFFERENTIABLE if kind != "Rprop"],
+    ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    ("SGD", {"momentum": 0.9, "dampening": 0.5, "maximize": True}),
+]
+
+
+def loss_after_steps(m, kind, options, start, scale, steps):
+    """The loss after some steps that are recorded, each along a gradient that is."""
+    weight = start.clone()
+    optimizer = getattr(m.optim, kind)([weight.detach().requires_grad_()], **options, differentiable=True)
+    optimizer.param_groups[0]["params"] = [weight]
+    for _ in range(steps):
+        before = weight.clone()
+        (gradient,) = m.autograd.grad((scale * before**3).sum(), before, create_graph=True)
+        weight.retain_grad()
+        weight.grad = gradient
+        optimizer.step()
+        optimizer.param_groups[0]["params"] = [weight]
+    return (weight**2).sum()
+
+
+def starting_point(m):
+    return [m.tensor(values, dtype=m.float64, requires_grad=True) for values in ([0.3, -1.2, 2.0], [1.0, 0.5, 2.0])]
+
+
+@pytest.mark.parametrize(("kind", "options"), DIFFERENTIABLE, ids=str)
+def test_derivatives_go_through_a_step(kind, options, agree):
+    """To the starting point and to what the gradient depends on, through the step and the second derivative."""
+
+    def program(m):
+        start, scale = starting_point(m)
+        loss = loss_after_steps(m, kind, options, start, scale, steps=1)
+        return loss, *m.autograd.grad(loss, [start, scale], allow_unused=True)
+
+    agree(program, relative=1e-6, absolute=1e-9)
+
+
+# (PyTorch cuts the first momentum from its history, and in a second step overwrites what the first has saved.)
+@pytest.mark.beyond
+@pytest.mark.parametrize(("kind", "options"), SMOOTH, ids=str)
+def test_derivatives_through_several_steps_are_right(kind, options, torch):
+    assert torch.autograd.gradcheck(
+        lambda start, scale: loss_after_steps(torch, kind, options, start, scale, steps=2), starting_point(torch)
+    )
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_derivatives_go_to_the_learning_rate(kind, torch):
+    """One step is `w - lr * u` with a `u` that the rate has no part in: the derivative of the sum is that of `-u`."""
+    rate = torch.tensor(0.1, requires_grad=True)
+    weight = torch.ones(3).requires_grad_()
+    optimizer = getattr(torch.optim, kind)([weight], lr=rate, differentiable=True)
+    optimizer.param_groups[0]["params"] = [moved := weight.clone()]
+    moved.grad = torch.tensor([1.0, 2.0, 3.0])
+    optimizer.step()
+    change = (weight - moved).sum()
+    (slope,) = torch.autograd.grad(change, rate)
+    assert float(slope) == pytest.approx(float(change) / 0.1, rel=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 def test_a_parameter_without_a_gradient_waits(kind, agree):
     def make(m, model):

@@ -17,7 +17,20 @@ def with_gradient(torch, *values):
     return weight
 
 
-KINDS = [("SGD", {"momentum": 0.9}), ("Adam", {"amsgrad": True}), ("AdamW", {})]
+KINDS = [
+    ("SGD", {"momentum": 0.9}),
+    ("Adam", {"amsgrad": True}),
+    ("AdamW", {}),
+    ("Adagrad", {}),
+    ("RMSprop", {"centered": True, "momentum": 0.5}),
+    ("Adadelta", {}),
+    ("Adamax", {}),
+    ("NAdam", {}),
+    ("RAdam", {}),
+    ("Rprop", {}),
+    ("ASGD", {}),
+    ("Adafactor", {}),
+]
 
 
 def test_the_text_is_pytorchs(agree):
@@ -36,7 +49,7 @@ def test_the_text_is_pytorchs(agree):
 def test_options_and_defaults_are_pytorchs(agree):
     def program(m):
         weights = [parameter(m)]
-        optimizers = [m.optim.SGD(weights), m.optim.Adam(weights), m.optim.AdamW(weights), m.optim.LBFGS(weights)]
+        optimizers = [getattr(m.optim, kind)(weights) for kind in [*dict(KINDS), "LBFGS", "SparseAdam"]]
         return [[optimizer.defaults, optimizer.state_dict()] for optimizer in optimizers]
 
     agree(program)
@@ -60,6 +73,11 @@ def test_options_and_defaults_are_pytorchs(agree):
         (lambda m, w: m.optim.Adam([w], betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 1.0"),
         (lambda m, w: m.optim.Adam([w], betas=(0.9, -0.1)), ValueError, "Invalid beta parameter at index 1: -0.1"),
         (lambda m, w: m.optim.AdamW([w], weight_decay=-1.0), ValueError, "Invalid weight_decay value: -1.0"),
+        (lambda m, w: m.optim.Adagrad([w], lr_decay=-1.0), ValueError, "Invalid lr_decay value: -1.0"),
+        (lambda m, w: m.optim.Rprop([w], etas=(1.5, 1.2)), ValueError, r"Invalid eta values: 1\.5, 1\.2"),
+        (lambda m, w: m.optim.Adadelta([w], rho=1.5), ValueError, r"Invalid rho value: 1\.5"),
+        (lambda m, w: m.optim.NAdam([w], betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 1.0"),
+        (lambda m, w: m.optim.Adafactor([w], d=0.5), ValueError, "Clipping threshold d should be >= 1 but is: 0.5"),
         (lambda m, w: m.optim.SGD([w], fused=True, foreach=True), RuntimeError, "cannot be `True` together"),
         (lambda m, w: m.optim.SGD([w]).add_param_group([w]), TypeError, "param_group must be a dict"),
         (lambda m, w: m.optim.SGD([w]).add_param_group({"params": [w]}), ValueError, "more than one parameter group"),
@@ -76,12 +94,9 @@ def test_bad_arguments_are_refused(act, error, text, torch):
         act(torch, parameter(torch))
 
 
-@pytest.mark.beyond
-def test_what_is_not_supported_says_so(torch):
-    with pytest.raises(NotImplementedError, match="differentiable=True is not supported"):
-        torch.optim.SGD([parameter(torch)], differentiable=True)
-    with pytest.raises(NotImplementedError, match="capturable=True is not supported"):
-        torch.optim.Adam([parameter(torch)], capturable=True)
+def test_sparse_adam_wants_sparse_gradients(torch):
+    with pytest.raises(RuntimeError, match="SparseAdam does not support dense gradients"):
+        torch.optim.SparseAdam([with_gradient(torch)]).step()
 
 
 def test_duplicates_in_a_group_warn(torch):

@@ -195,9 +195,3 @@ def test_tensors_of_other_lengths_are_refused(torch):
 def test_empty_parts_warn(torch):
     with pytest.warns(UserWarning, match="Length of split at index 1 is 0"):
         data_of(torch).random_split(range(2), [1.0, 0.0])
-
-
-@pytest.mark.beyond
-def test_workers_are_not_supported(torch):
-    with pytest.raises(NotImplementedError, match="num_workers=2 is not supported"):
-        data_of(torch).DataLoader(range(3), num_workers=2)

@@ -3,6 +3,8 @@
 import collections
 import io
 import pickle
+import struct
+import zipfile
 
 import pytest
 
@@ -137,3 +139,182 @@ def test_what_cannot_be_pickled_leaves_the_file_alone(torch, tmp_path):
     with pytest.raises((pickle.PicklingError, AttributeError, TypeError)):
         torch.save(lambda: 1, path)
     assert torch.load(path) == 1
+
+
+def zipped(records, compression=zipfile.ZIP_STORED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, data in records.items():
+            archive.writestr(f"archive/{name}", data)
+    file.seek(0)
+    return file
+
+
+def tensor_pickle(size=4, offset=b"K\x00", sizes=b"K\x02\x85", strides=b"K\x01\x85"):
+    """The pickle of a float tensor, with parts of it given as opcodes."""
+    storage = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
+    storage += pickle.dumps(size, 2)[2:-1] + b"tQ"
+    rest = b"\x89ccollections\nOrderedDict\n)RtR."
+    return b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + storage + offset + sizes + strides + rest
+
+
+def number(value):
+    return pickle.dumps(value, 2)[2:-1]
+
+
+def test_a_pickle_written_by_hand_is_loaded(torch):
+    file = zipped({"data.pkl": tensor_pickle(), "data/0": struct.pack("<4f", 1, 2, 3, 4), "version": "3\n"})
+    assert torch.load(file).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"size": 5},
+        {"size": 3},
+        {"size": 2**62},
+        {"offset": number(3)},
+        {"offset": number(-1)},
+        {"offset": number(2**64)},
+        {"sizes": number(2**61 + 1) + b"\x85", "strides": number(8) + b"\x85"},
+        {"sizes": number(2**32) * 2 + b"\x86", "strides": number(0) * 2 + b"\x86"},
+        {"sizes": number(-1) + b"\x85"},
+        {"strides": number(-1) + b"\x85"},
+        {"strides": number(1) * 2 + b"\x86"},
+        {"sizes": number("text")},
+    ],
+)
+def test_sizes_must_fit_the_storage(parts, torch):
+    file = zipped({"data.pkl": tensor_pickle(**parts), "data/0": bytes(16)})
+    with pytest.raises(torch.serialization.LoadError):
+        torch.load(file)
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize(
+    "opcodes",
+    [
+        b"ctorch\nSize\n}X\x05\x00\x00\x00numelNsb.",  # attributes of a class
+        b"ctorch._utils\n_rebuild_tensor_v2\n}X\x04\x00\x00\x00evilNsb.",  # of a function
+        b"ccollections\nOrderedDict\n)R}X\x05\x00\x00\x00itemsNsb.",  # a method of a dict
+        b"ctorch\nFloatStorage\n}X\x04\x00\x00\x00nameNsb.",
+        b"ctorch\nSize\n.",  # a type by itself
+        b"ctorch\nSize\n)\x81.",  # made without its function
+        b"(ctorch\nSize\no.",
+        b"(ios\nsystem\n.",
+        b"cbuiltins\ngetattr\n.",
+        b"ctorch\nSize\nK\x01a.",  # an item for what is no list
+        b"\x82\x01.",  # the registry of extensions
+        b"}" + b"K\x01\x85" + b"\x85" * 40 + b"Ns.",  # a key that takes long to hash
+        b"",
+        b".",
+        b"h\x05.",
+        b"\xff",
+    ],
+)
+def test_a_pickle_calls_and_changes_nothing(opcodes, torch):
+    before = dict(vars(torch.Size))
+    with pytest.raises(torch.serialization.LoadError):
+        torch.load(zipped({"data.pkl": b"\x80\x02" + opcodes}))
+    assert dict(vars(torch.Size)) == before
+
+
+def test_the_error_is_both_that_programs_expect(torch):
+    for expected in (pickle.UnpicklingError, RuntimeError):
+        with pytest.raises(expected if torch.__name__ == "clew" else Exception):
+            torch.load(zipped({"data.pkl": b"\x80\x02cos\nsystem\n."}))
+
+
+@pytest.mark.beyond
+def test_each_way_to_break_a_file_is_the_same_error(torch):
+    file = io.BytesIO()
+    torch.save({"a": torch.arange(6.0).reshape(2, 3), "b": [torch.tensor(1), 2.5]}, file)
+    data = file.getvalue()
+    broken = [data[:end] for end in range(0, len(data), 7)]
+    for place in range(0, len(data), 5):
+        broken.append(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+    refused = 0
+    for one in broken:
+        try:
+            torch.load(io.BytesIO(one))
+        except torch.serialization.LoadError:
+            refused += 1
+    assert refused > len(broken) // 2  # bytes that nothing depends on may change
+
+
+@pytest.mark.beyond
+def test_what_inflates_is_refused(torch):
+    bomb = zipped({"data.pkl": tensor_pickle(), "data/0": bytes(1 << 24)}, zipfile.ZIP_DEFLATED)
+    with pytest.raises(torch.serialization.LoadError, match="expected 16 bytes"):
+        torch.load(bomb)
+    pickled = zipped({"data.pkl": b"\x80\x02N." + bytes(1 << 24)}, zipfile.ZIP_DEFLATED)
+    with pytest.raises(torch.serialization.LoadError, match="expected at most"):
+        torch.load(pickled)
+
+
+def test_a_compressed_file_is_loaded(torch):
+    records = {"data.pkl": tensor_pickle(), "data/0": struct.pack("<4f", 1, 2, 3, 4), "version": "3\n"}
+    assert torch.load(zipped(records, zipfile.ZIP_DEFLATED)).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.beyond
+def test_other_bytes_than_0_and_1_are_true(torch):
+    pickled = tensor_pickle().replace(b"FloatStorage", b"BoolStorage")
+    loaded = torch.load(zipped({"data.pkl": pickled, "data/0": b"\x02\x00\x01\xff"}))
+    assert loaded.tolist() == [True, False]
+    assert (loaded == torch.tensor([True, False])).tolist() == [True, True]
+
+
+def test_metadata_counters_and_bytes_come_back(torch):
+    model = torch.nn.Linear(1, 1)
+    state = model.state_dict()
+    loaded = through_file([state, collections.Counter({3: 1, 5: 2})], torch.save, torch.load)
+    assert list(loaded[0]) == list(state)
+    assert loaded[1] == collections.Counter({3: 1, 5: 2})
+    assert through_file([b"\x00\xff"], torch.save, torch.load) == [b"\x00\xff"]
+
+
+class Breaks:
+    def __reduce__(self):
+        raise ValueError("cannot be saved")
+
+
+@pytest.mark.beyond
+def test_a_failed_save_leaves_the_old_file(torch, tmp_path, monkeypatch):
+    path = tmp_path / "model.pt"
+    torch.save([torch.ones(2)], path)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        torch.save([torch.zeros(2), Breaks()], path)
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", lambda *given: (_ for _ in ()).throw(OSError("no space left")))
+    with pytest.raises(OSError, match="no space left"):
+        torch.save([torch.zeros(2)], path)
+    monkeypatch.undo()
+    assert torch.load(path)[0].tolist() == [1.0, 1.0]
+    assert [one.name for one in tmp_path.iterdir()] == ["model.pt"]
+
+
+@pytest.mark.beyond
+def test_a_save_that_is_killed_leaves_the_old_file(torch, tmp_path, run_script):
+    path = tmp_path / "model.pt"
+    torch.save(torch.ones(2), path)
+    killed = run_script(
+        "import os, sys, zipfile\n"
+        "zipfile.ZipFile.writestr = lambda *given: os._exit(7)\n"
+        "torch.save(torch.zeros(1000), sys.argv[1])",
+        str(path),
+        check=False,
+    )
+    assert killed.returncode == 7
+    assert torch.load(path).tolist() == [1.0, 1.0]
+
+
+def test_a_save_keeps_links_and_permissions(torch, tmp_path):
+    path, link = tmp_path / "model.pt", tmp_path / "link.pt"
+    torch.save(torch.ones(2), path)
+    path.chmod(0o640)
+    link.symlink_to(path)
+    torch.save(torch.zeros(2), link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert torch.load(path).tolist() == [0.0, 0.0]

@@ -2,6 +2,7 @@
 const KIND = { operation: 0, leaf: 1, result: 2 };
 const GROUP_KINDS = ["module", "function", "loop", "step", "part"];
 const STATES = ["held", "packed", "freed"];
+const FATES = ["", "foreign", "gone", "elsewhere", "dropped", "released", "held"];
 const ARRAYS = { B: Uint8Array, I: Uint32Array, i: Int32Array, d: Float64Array };
 
 async function readModel(element) {
@@ -35,10 +36,11 @@ function adjacency(count, keys, values) {
 // Running sums, so that the state of a folded group costs as little as that of a node.
 function readMoment(model, snapshot, column, number) {
   const slotState = column[`slot_state_${number}`];
+  const slotFate = column[`slot_fate_${number}`];
   const gone = column[`gone_${number}`];
   const release = column[`release_${number}`];
   const sums = {};
-  for (const name of ["heldBytes", "freedBytes", "held", "packed", "freed", "released", "gone", "nodes"])
+  for (const name of ["heldBytes", "releasedBytes", "droppedBytes", "elsewhereBytes", "goneBytes", "foreignBytes", "held", "packed", "freed", "released", "gone", "goneSlots", "nodes"])
     sums[name] = new Float64Array(model.count + 1);
   for (let node = 0; node < model.count; node++) {
     for (const name in sums) sums[name][node + 1] = sums[name][node];
@@ -48,10 +50,12 @@ function readMoment(model, snapshot, column, number) {
     for (let slot = firstSlot(model, node); slot < model.slot_end[node]; slot++) {
       const state = STATES[gone[node] ? 2 : slotState[slot]];
       sums[state][node + 1]++;
-      if (state !== "packed" && !(model.slot_flags[slot] & 1)) sums[state + "Bytes"][node + 1] += model.slot_bytes[slot];
+      if (gone[node]) sums.goneSlots[node + 1]++;
+      // A storage counts once, at the first slot that has it: see clew/graph/account.py.
+      if (slotFate[slot] && !(model.slot_flags[slot] & 1)) sums[FATES[slotFate[slot]] + "Bytes"][node + 1] += model.slot_bytes[slot];
     }
   }
-  return { ...snapshot, slotState, gone, release, sums };
+  return { ...snapshot, slotState, slotFate, gone, release, sums };
 }
 
 const firstSlot = (model, node) => (node ? model.slot_end[node - 1] : 0);
@@ -92,6 +96,25 @@ function bytesText(count) {
     if (count < 1024) return `${count.toFixed(1)} ${unit}`;
   }
   return `${(count / 1024).toFixed(1)} TiB`;
+}
+
+// What was let go, and where it went.
+function freedText(sum) {
+  const parts = [];
+  if (sum.releasedBytes || !(sum.droppedBytes || sum.elsewhereBytes)) parts.push(`${bytesText(sum.releasedBytes)} released to the allocator`);
+  if (sum.droppedBytes) parts.push(`${bytesText(sum.droppedBytes)} dropped, others have them`);
+  if (sum.elsewhereBytes) parts.push(`${bytesText(sum.elsewhereBytes)} dropped, other graphs hold them`);
+  return parts.join("; ");
+}
+
+function memoryFacts(sum) {
+  return [
+    ["held", sum.held ? `${bytesText(sum.heldBytes)} in ${counted(sum.held, "tensor")}` : ""],
+    ["other libraries' memory", sum.foreignBytes ? bytesText(sum.foreignBytes) : ""],
+    ["packed", sum.packed ? counted(sum.packed, "tensor") : ""],
+    ["freed", sum.freed && sum.freed > sum.goneSlots ? `${freedText(sum)} in ${counted(sum.freed - sum.goneSlots, "tensor")}` : ""],
+    ["gone with its node", sum.gone ? `${bytesText(sum.goneBytes)} in ${counted(sum.goneSlots, "tensor")} of ${counted(sum.gone, "node")}` : ""],
+  ];
 }
 
 const numberText = (number) => number.toLocaleString("en-US");

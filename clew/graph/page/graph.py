@@ -50,6 +50,7 @@ def page_data(picture: Picture) -> dict[str, Any]:
     parts.append(("node_group", groups.node_group))
     for number, snapshot in enumerate(picture.snapshots):
         parts.append((f"slot_state_{number}", array("B", snapshot.slot_state)))
+        parts.append((f"slot_fate_{number}", array("B", snapshot.slot_fate)))
         parts.append((f"gone_{number}", array("B", snapshot.gone)))
         parts.append((f"release_{number}", snapshot.release))
     layout, block = _pack(parts)

@@ -49,8 +49,14 @@ function describeNode(model, moment, node, actions) {
   if (model.slot_end[node] > first) {
     const rows = [];
     for (let slot = first; slot < model.slot_end[node]; slot++) {
-      const slotState = moment.gone[node] ? "freed" : STATES[moment.slotState[slot]];
+      const fate = FATES[moment.slotFate[slot]];
+      let slotState = moment.gone[node] ? "gone" : STATES[moment.slotState[slot]];
       const notes = [];
+      if (slotState === "freed" && (fate === "dropped" || fate === "elsewhere")) {
+        slotState = "dropped";
+        notes.push(`only the reference: ${fate === "dropped" ? "others have" : "other graphs hold"} the memory`);
+      }
+      if (slotState === "freed" && fate === "held") notes.push("another node holds the memory still");
       if (model.slot_flags[slot] & 1) notes.push("memory counted elsewhere");
       if (model.slot_flags[slot] & 2) notes.push("another library's memory");
       if (model.slot_view_bytes[slot] < model.slot_bytes[slot]) notes.push(`${bytesText(model.slot_view_bytes[slot])} of it are used`);
@@ -94,8 +100,7 @@ function describeGroup(model, moment, group, actions) {
     element("h2", {}, groupTitle(model, group)),
     element("p", {}, `${GROUP_KINDS[model.group_kind[group]]}, ${counted(sum.nodes, "operation")}`),
     element("p", {}, element("button", { type: "button", class: "action", onclick: () => actions.unfold(group) }, "Unfold")),
-    facts([["held", sum.held ? `${bytesText(sum.heldBytes)} in ${counted(sum.held, "tensor")}` : ""], ["packed", sum.packed ? counted(sum.packed, "tensor") : ""],
-      ["freed", sum.freed ? `${bytesText(sum.freedBytes)} in ${counted(sum.freed, "tensor")}` : ""], ["gone", sum.gone ? counted(sum.gone, "node") : ""]]),
+    facts(memoryFacts(sum)),
     element("h3", {}, "operations"),
     element("table", {}, element("tbody", {}, ...rows)),
   ];
@@ -105,8 +110,7 @@ function describeAll(model, moment) {
   const sum = totals(model, moment, itemOfGroup(0));
   return [
     element("h2", {}, "The graph"),
-    facts([["operations", numberText(sum.nodes)], ["held", `${bytesText(sum.heldBytes)} in ${counted(sum.held, "tensor")}`], ["packed", sum.packed ? counted(sum.packed, "tensor") : ""],
-      ["freed", sum.freed ? `${bytesText(sum.freedBytes)} in ${counted(sum.freed, "tensor")}` : ""], ["gone", sum.gone ? counted(sum.gone, "node") : ""]]),
+    facts([["operations", numberText(sum.nodes)], ...memoryFacts(sum)]),
     element("p", { class: "hint" }, "Click a box to see what it is. Drag to move, turn the wheel to zoom, + and − on boxes unfold and fold."),
   ];
 }

@@ -56,10 +56,18 @@ function stateText(model, moment, item) {
     case "packed":
       return `${numberText(sum.packed)} packed`;
     case "freed":
-      return sum.freed ? `${bytesText(sum.freedBytes)} freed` : "freed";
+      return boxText(sum);
     default:
       return "saved nothing";
   }
+}
+
+function boxText(sum) {
+  const dropped = sum.droppedBytes + sum.elsewhereBytes;
+  const parts = [];
+  if (sum.releasedBytes) parts.push(`${bytesText(sum.releasedBytes)} freed`);
+  if (dropped) parts.push(`${bytesText(dropped)} dropped`);
+  return parts.join(", ") || "freed";
 }
 
 function path(points) {

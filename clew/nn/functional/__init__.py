@@ -1,151 +1,57 @@
 """Layers, activations and losses as functions."""
 
-from .activation import (
-    celu,
-    elu,
-    gelu,
-    glu,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    log_softmax,
-    logsigmoid,
-    mish,
-    prelu,
-    relu,
-    relu6,
-    selu,
-    sigmoid,
-    silu,
-    softmax,
-    softmin,
-    softplus,
-    softsign,
-    tanh,
-    tanhshrink,
-    threshold,
+from ..._unsupported import missing_from as _missing_from
+from . import (
+    activation,
+    attention,
+    channel_dropout,
+    conv,
+    distance,
+    folding,
+    layer,
+    loss,
+    lp_pooling,
+    margin_loss,
+    normalization,
+    padding,
+    pixels,
+    pooling,
+    resampling,
+    unpooling,
 )
-from .attention import scaled_dot_product_attention
-from .conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from .layer import (
-    bilinear,
-    cosine_similarity,
-    dropout,
-    embedding,
-    layer_norm,
-    linear,
-    normalize,
-    one_hot,
-    pad,
-)
-from .loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cross_entropy,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    mse_loss,
-    nll_loss,
-    smooth_l1_loss,
-)
-from .normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-)
-from .pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool2d_with_indices,
-    max_pool3d,
-    max_pool3d_with_indices,
-)
+from .activation import *  # noqa: F403
+from .attention import *  # noqa: F403
+from .channel_dropout import *  # noqa: F403
+from .conv import *  # noqa: F403
+from .distance import *  # noqa: F403
+from .folding import *  # noqa: F403
+from .layer import *  # noqa: F403
+from .loss import *  # noqa: F403
+from .lp_pooling import *  # noqa: F403
+from .margin_loss import *  # noqa: F403
+from .normalization import *  # noqa: F403
+from .padding import *  # noqa: F403
+from .pixels import *  # noqa: F403
+from .pooling import *  # noqa: F403
+from .resampling import *  # noqa: F403
+from .unpooling import *  # noqa: F403
 
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "batch_norm",
-    "bilinear",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "celu",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "cosine_similarity",
-    "cross_entropy",
-    "dropout",
-    "elu",
-    "embedding",
-    "gelu",
-    "glu",
-    "group_norm",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "huber_loss",
-    "instance_norm",
-    "kl_div",
-    "l1_loss",
-    "layer_norm",
-    "leaky_relu",
-    "linear",
-    "log_softmax",
-    "logsigmoid",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool2d_with_indices",
-    "max_pool3d",
-    "max_pool3d_with_indices",
-    "mish",
-    "mse_loss",
-    "nll_loss",
-    "normalize",
-    "one_hot",
-    "pad",
-    "prelu",
-    "relu",
-    "relu6",
-    "scaled_dot_product_attention",
-    "selu",
-    "sigmoid",
-    "silu",
-    "smooth_l1_loss",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-]
+__all__: list[str] = []
+__all__ += activation.__all__
+__all__ += attention.__all__
+__all__ += channel_dropout.__all__
+__all__ += conv.__all__
+__all__ += distance.__all__
+__all__ += folding.__all__
+__all__ += layer.__all__
+__all__ += loss.__all__
+__all__ += lp_pooling.__all__
+__all__ += margin_loss.__all__
+__all__ += normalization.__all__
+__all__ += padding.__all__
+__all__ += pixels.__all__
+__all__ += pooling.__all__
+__all__ += resampling.__all__
+__all__ += unpooling.__all__
+
+__getattr__ = _missing_from(__name__)

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from clew import Tensor, _core
+from clew._domains import domain
+
+__all__ = [
+    "scaled_dot_product_attention",
+]
 
 _ops: Any = _core.ops
 
 
+@domain(
+    "query=real(a, b, c), key=real(a, b, c), value=real(a, b, c); "
+    "query=real(1, a, b, c), key=real(1, a, b, c), value=real(1, a, b, c), is_causal=True; "
+    "query=real(1, a, b, c), key=real(1, a, d, c), value=real(1, a, d, b), attn_mask=mask(b, d)"
+)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -16,6 +26,7 @@ def scaled_dot_product_attention(
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
+    *,
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:

@@ -6,10 +6,25 @@ from collections.abc import Sequence
 
 import clew
 from clew import Tensor
+from clew._domains import domain
+
+__all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+]
 
 Numbers = int | Sequence[int]  # one for each axis of space, or one for all
 
 
+@domain(
+    "input=real(a, 4, 5), weight=real(2, 4, 3), bias=real(2); "
+    "input=real(4, 5), weight=real(4, 2, 2), stride=2, padding=1, dilation=2, groups=2; "
+    "input=real(a, 2, 5), weight=real(2, 2, 2), padding='same'"
+)
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -40,6 +55,10 @@ def conv1d(
     return clew.conv1d(input, weight, bias, stride, padding, dilation, groups)
 
 
+@domain(
+    "input=real(1, 2, 4, 3), weight=real(2, 2, 2, 2), bias=real(2); "
+    "input=real(2, 4, 3), weight=real(2, 1, 2, 2), stride=(2, 1), groups=2"
+)
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -59,6 +78,7 @@ def conv2d(
     return clew.conv2d(input, weight, bias, stride, padding, dilation, groups)
 
 
+@domain("input=real(1, 1, 3, 3, 2), weight=real(2, 1, 2, 2, 2), bias=real(2)")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -72,6 +92,7 @@ def conv3d(
     return clew.conv3d(input, weight, bias, stride, padding, dilation, groups)
 
 
+@domain("input=real(2, 4), weight=real(2, 1, 3), stride=2, padding=1, output_padding=1, groups=2")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -98,6 +119,7 @@ def conv_transpose1d(
     return clew.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@domain("input=real(1, 2, 2, 3), weight=real(2, 2, 2, 2), bias=real(2)")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -112,6 +134,7 @@ def conv_transpose2d(
     return clew.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@domain("input=real(1, 1, 2, 2, 2), weight=real(1, 2, 2, 2, 2), bias=real(2)")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -6,10 +6,23 @@ from collections.abc import Sequence
 
 import clew
 from clew import Tensor
+from clew._domains import domain
 
 from .variant import variant
 
+__all__ = [
+    "bilinear",
+    "cosine_similarity",
+    "dropout",
+    "embedding",
+    "layer_norm",
+    "linear",
+    "normalize",
+    "one_hot",
+]
 
+
+@domain("input=real(a, b), weight=real(c, b), bias=real(c); input=real(e, a, b), weight=real(c, b)")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`.
 
@@ -25,12 +38,25 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return clew.linear(input, weight, bias)
 
 
+@domain("input1=real(a, b), input2=real(a, c), weight=real(2, b, c), bias=real(2)")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`sum_ij input1_i * weight_kij * input2_j + bias_k`, for inputs of shapes (..., I) and (..., J)."""
+    if input1.dim() == 0 or input2.dim() == 0 or input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(
+            f"bilinear: expected inputs that differ in their last axis only, got {list(input1.shape)} and "
+            f"{list(input2.shape)}"
+        )
+    sizes = (weight.shape[0], input1.shape[-1], input2.shape[-1])
+    if tuple(weight.shape) != sizes or (bias is not None and bias.shape[0] != sizes[0]):
+        raise RuntimeError(
+            f"bilinear: expected a weight of shape {sizes} and a bias of shape ({sizes[0]},) for these inputs, got "
+            f"{tuple(weight.shape)} and {None if bias is None else tuple(bias.shape)}"
+        )
     result = clew.einsum("...i,kij,...j->...k", input1, weight, input2)
     return result if bias is None else result + bias
 
 
+@domain("input=index(c, a, 3), weight=real(c, b); input=index(b, 4), weight=real(c, b), padding_idx=3")
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -72,6 +98,10 @@ def embedding_padding(padding_idx: int | None, rows: int) -> int:
     return padding_idx % rows
 
 
+@domain(
+    "input=real(a, c), normalized_shape=(c,), weight=real(c), bias=real(c); "
+    "input=real(a, b, c), normalized_shape=(b, c)"
+)
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -86,6 +116,7 @@ def layer_norm(
     return clew.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@domain("real; real, training=False")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each element with probability `p`, scale the others by `1 / (1 - p)`; the input itself if not training."""
     check_probability(p)
@@ -98,18 +129,27 @@ def check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+@domain("nonzero; nonzero, p=1.0, dim=0")
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """`input` divided by its p-norm along `dim` (at least `eps`)."""
-    return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
+@domain("real; real, dim=0")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between `x1` and `x2` along `dim`; norms count at least `eps`."""
-    norm1 = x1.norm(2.0, dim, keepdim=True).clamp(min=eps)
-    norm2 = x2.norm(2.0, dim, keepdim=True).clamp(min=eps)
+    common = clew.result_type(x1, x2)
+    if not common.is_floating_point:
+        raise RuntimeError(
+            f"cosine_similarity: expected common dtype to be floating point, yet common dtype is {common}"
+        )
+    x1, x2 = clew.broadcast_tensors(*(x if x.is_floating_point() else x.to(common) for x in (x1, x2)))
+    norm1 = x1.norm(2.0, dim, keepdim=True).clamp_min(eps)
+    norm2 = x2.norm(2.0, dim, keepdim=True).clamp_min(eps)
     return ((x1 / norm1) * (x2 / norm2)).sum(dim)
 
 
+@domain("tensor=index(3, a, 2), num_classes=4")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Class indices (*) as rows of zeros with a one (*, num_classes), int64.
 
@@ -130,26 +170,3 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(f"Class values must be smaller than num_classes: {num_classes}, got {int(tensor.max())}")
     zeros = clew.zeros((*tensor.shape, num_classes), dtype=clew.int64)
     return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)
-
-
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Add `pad` = (before, after) elements of `value` around the last dimension, the next pair the one before, ...
-
-    Negative numbers take elements away. Other modes than "constant" are not supported.
-    """
-    if mode != "constant":
-        raise NotImplementedError(f'pad: mode={mode!r} is not supported; use mode="constant"')
-    if len(pad) % 2 or len(pad) > 2 * input.dim():
-        raise RuntimeError(f"pad: expected a pair for each of at most {input.dim()} dimensions, got {tuple(pad)}")
-    sizes, source, target = list(input.shape), [slice(None)] * input.dim(), [slice(None)] * input.dim()
-    for pair in range(len(pad) // 2):
-        dim, before, after = input.dim() - 1 - pair, pad[2 * pair], pad[2 * pair + 1]
-        size = sizes[dim] + before + after
-        if size < 0:
-            raise RuntimeError(f"pad: {(before, after)} takes more than dimension {dim} has ({sizes[dim]})")
-        source[dim] = slice(max(-before, 0), sizes[dim] - max(-after, 0))
-        target[dim] = slice(max(before, 0), size - max(after, 0))
-        sizes[dim] = size
-    result = input.new_full(sizes, 0.0 if value is None else value)
-    result[tuple(target)] = input[tuple(source)]
-    return result

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from typing import Any
 
 import clew
 from clew import Tensor
-from clew.autograd import Function
+from clew._domains import domain
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "nll_loss",
+    "smooth_l1_loss",
+]
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -20,69 +32,105 @@ def reduction_code(reduction: str) -> int:
         raise ValueError(f'{reduction} is not a valid value for reduction; expected "none", "mean" or "sum"') from None
 
 
-def _reduce(loss: Tensor, reduction: str) -> Tensor:
+def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that the two old arguments mean; `reduction` where they are not given."""
+    if size_average is None and reduce is None:
+        return reduction
+    meant = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.", stacklevel=3
+    )
+    return meant
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """All values, their mean, or their sum."""
     code = reduction_code(reduction)
     return loss if code == 0 else loss.mean() if code == 1 else loss.sum()
 
 
 def _same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both, with a warning if they have not one shape: what operations do then, broadcasting, is seldom meant."""
+    """Both, broadcast with a warning if they have not one shape: that is seldom meant."""
     if input.shape != target.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=3,
         )
+        with contextlib.suppress(RuntimeError):  # where they do not fit the loss says so
+            input, target = clew.broadcast_tensors(input, target)
     return input, target
 
 
 # Regression -----------------------------------------------------------------------------------------------------------
 
 
-def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+@domain("real; real, reduction='none'")
+def mse_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """Squared difference.
 
     >>> import clew
     >>> clew.nn.functional.mse_loss(clew.tensor([1.0, 2.0]), clew.tensor([1.0, 4.0]))
     tensor(2.)
     """
+    reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _same_shape(input, target)
     return clew.mse_loss(input, target, reduction_code(reduction))
 
 
-def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+@domain("input=distinct(a, b), target=distinct(a, b) + 0.05")
+def l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """Absolute difference."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _same_shape(input, target)
     return clew.l1_loss(input, target, reduction_code(reduction))
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+@domain("real; real, beta=0.5, reduction='sum'")
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """`d * d / (2 * beta)` for differences `d` below `beta`, else `|d| - beta / 2`."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta; got {beta}")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    return _reduce(_huber(*_same_shape(input, target), beta) / beta, reduction)
+    input, target = _same_shape(input, target)
+    return clew.smooth_l1_loss(input, target, reduction_code(reduction), beta)
 
 
-def huber_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """`d * d / 2` for differences `d` up to `delta`, else `delta * (|d| - delta / 2)`."""
-    if delta <= 0:
-        raise RuntimeError(f"huber_loss does not support non-positive values for delta; got {delta}")
-    return _reduce(_huber(*_same_shape(input, target), delta), reduction)
-
-
-def _huber(input: Tensor, target: Tensor, delta: float) -> Tensor:
-    difference = input - target
-    size = difference.abs()
-    return clew.where(size < delta, difference * difference * 0.5, (size - 0.5 * delta) * delta)
+@domain("real; real, delta=0.7, reduction='none'")
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """`d * d / 2` for differences `d` below `delta`, else `delta * (|d| - delta / 2)`."""
+    input, target = _same_shape(input, target)
+    return clew.huber_loss(input, target, reduction_code(reduction), delta)
 
 
 # Classification -------------------------------------------------------------------------------------------------------
 
 
+@domain(
+    "input=real(c, b), target=index(b, c); "
+    "input=real(c, b), target=index(b, c), weight=constant(positive(b)), reduction='sum'"
+)
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """Negative log-likelihood of the target classes.
 
@@ -96,15 +144,22 @@ def nll_loss(
     >>> clew.nn.functional.nll_loss(clew.log(clew.tensor([[0.5, 0.5]])), clew.tensor([1]))
     tensor(0.6931)
     """
+    reduction = legacy_reduction(size_average, reduce, reduction)
     return clew.nll_loss(input, target, weight, reduction_code(reduction), ignore_index)
 
 
+@domain(
+    "input=real(c, b), target=index(b, c); "
+    "input=real(c, b), target=fraction(c, b), label_smoothing=0.1; "
+    "input=real(c, b), target=index(b, c), weight=constant(positive(b)), label_smoothing=0.2, reduction='none'"
+)
 def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    *,
+    size_average: bool | None = None,
     ignore_index: int = -100,
+    reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -121,11 +176,15 @@ def cross_entropy(
     >>> clew.nn.functional.cross_entropy(clew.zeros(1, 4), clew.tensor([2]))
     tensor(1.3863)
     """
+    reduction = legacy_reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if input.dim() == 1 else 1
+    soft = target.shape == input.shape and target.is_floating_point()
+    if soft and ignore_index >= 0:
+        raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target; weigh the classes")
     log_probs = clew.log_softmax(input, class_dim)
-    if target.shape == input.shape and target.is_floating_point():
+    if soft:
         return _soft_cross_entropy(log_probs, target, weight, class_dim, reduction, label_smoothing)
     _check_classes(input, target)
     if label_smoothing == 0.0:
@@ -163,7 +222,7 @@ def _even_loss(
     ignored = target == ignore_index
     loss = (-weighted.sum(class_dim)).masked_fill(ignored, 0.0)
     if reduction != "mean":
-        return _reduce(loss, reduction)
+        return reduced(loss, reduction)
     if weight is None:
         return loss.sum() / (~ignored).sum()
     total = weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0).sum()
@@ -175,27 +234,44 @@ def _soft_cross_entropy(
 ) -> Tensor:
     """Cross entropy against probabilities."""
     classes = log_probs.shape[class_dim]
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+            f"weight tensor of shape: {list(weight.shape)}"
+        )
     if label_smoothing > 0:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = target * (1 - label_smoothing) + label_smoothing / max(classes, 1)
     if weight is not None:
         target = target * _per_class(weight, log_probs, class_dim)
     loss = -(log_probs * target).sum(class_dim)
     if reduction == "mean":
         # Weights do not enter the mean here (they do for class indices): PyTorch's definition.
-        return loss.sum() / max(loss.numel(), 1)
-    return _reduce(loss, reduction)
+        return loss.sum() / (loss.numel() if classes else 0)
+    return reduced(loss, reduction)
 
 
-def kl_div(input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False) -> Tensor:
+@domain(
+    "input=real(a, b), target=fraction(a, b), reduction='batchmean'; "
+    "input=real(a, b), target=real(a, b), reduction='sum', log_target=True"
+)
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """Kullback-Leibler divergence `target * (log(target) - input)`; `input` is log-probabilities.
 
     `reduction="batchmean"` is the sum divided by the batch size, which is the mathematical definition.
     """
-    if log_target:
-        loss = target.exp() * (target - input)
-    else:
-        # 0 * log(0) is 0 here.
-        loss = clew.where(target > 0, target * target.clamp(min=_tiny(target)).log(), target * 0) - target * input
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError(
+            f"kl_div: Integral inputs not supported. Expected floating tensors, got {input.dtype} and {target.dtype}"
+        )
+    loss = target.exp() * (target - input) if log_target else clew.xlogy(target, target) - target * input
     if reduction == "batchmean":
         return loss.sum() / input.shape[0] if input.dim() else loss.sum()
     if reduction == "mean":
@@ -204,59 +280,37 @@ def kl_div(input: Tensor, target: Tensor, *, reduction: str = "mean", log_target
             "only by the batch size, and aligns with the KL div math definition.",
             stacklevel=2,
         )
-    return _reduce(loss, reduction)
-
-
-def _tiny(tensor: Tensor) -> float:
-    return float(clew.finfo(tensor.dtype).tiny)
+    return reduced(loss, reduction)
 
 
 # Two classes ----------------------------------------------------------------------------------------------------------
 
 
-class _BinaryCrossEntropy(Function):
-    """`-(t * log(p) + (1 - t) * log(1 - p))` with the logarithms cut off at -100.
-
-    A node of its own, because the composite's gradient is not a number at 0 and 1.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, target: Tensor) -> Tensor:
-        ctx.save_for_backward(input, target)
-        log_yes, log_no = input.log().clamp(min=-100), (-input).log1p().clamp(min=-100)
-        return (target - 1) * log_no - target * log_yes
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        input, target = ctx.saved_tensors
-        wants_input, wants_target = ctx.needs_input_grad
-        by_input = grad * (input - target) / ((1 - input) * input).clamp(min=1e-12) if wants_input else None
-        by_target = grad * ((1 - input).log().clamp(min=-100) - input.log().clamp(min=-100)) if wants_target else None
-        return by_input, by_target
-
-
+@domain("fraction; input=fraction(a, b), target=fraction(a, b), weight=constant(positive(b)), reduction='sum'")
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """Cross entropy of probabilities `input` against `target`, elementwise; both in [0, 1] and of one shape."""
-    if input.shape != target.shape:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
-        )
-    if input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
-        raise RuntimeError(
-            "all elements of input should be between 0 and 1; for logits use binary_cross_entropy_with_logits"
-        )
-    loss: Tensor = _BinaryCrossEntropy.apply(input, target)
-    return _reduce(loss if weight is None else loss * weight, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    return clew.binary_cross_entropy(input, target, weight, reduction_code(reduction))
 
 
+@domain(
+    "input=real(a, b), target=fraction(a, b); "
+    "input=real(a, b), target=fraction(a, b), weight=constant(positive(b)), pos_weight=constant(positive(b)), "
+    "reduction='sum'"
+)
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    *,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
@@ -268,6 +322,7 @@ def binary_cross_entropy_with_logits(
         weight: a factor for each element, broadcast.
         pos_weight: a factor for the positive part, broadcast (one a class, say).
     """
+    reduction = legacy_reduction(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(
             "binary_cross_entropy_with_logits: "

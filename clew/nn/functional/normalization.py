@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import clew
 from clew import Tensor
+from clew._domains import domain
+
+from .padding import pad
+from .pooling import avg_pool2d
+
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "local_response_norm",
+    "rms_norm",
+]
 
 
+@domain(
+    "input=real(c, b), weight=real(b), bias=real(b), training=True; "
+    "input=real(c, b), running_mean=constant(real(b)), running_var=constant(positive(b))"
+)
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -33,7 +50,7 @@ def batch_norm(
             [ 1.0000]])
     """
     if training:
-        _need_several("value per channel", input, math.prod(input.shape) // max(1, input.shape[1]))
+        _need_several("value per channel", input, math.prod(input.shape[:1]) * math.prod(input.shape[2:]))
     return clew.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -42,6 +59,7 @@ def _need_several(what: str, input: Tensor, count: int) -> None:
         raise ValueError(f"Expected more than 1 {what} when training, got input size {input.shape}")
 
 
+@domain("input=real(a, b, c), weight=real(b), bias=real(b)")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -65,7 +83,7 @@ def instance_norm(
         return None if values is None else values.repeat(samples)
 
     means, variances = repeated(running_mean), repeated(running_var)
-    flat = input.reshape(1, samples * channels, *input.shape[2:])
+    flat = input.contiguous().reshape(1, samples * channels, *input.shape[2:])
     result = clew.batch_norm(flat, repeated(weight), repeated(bias), means, variances, True, momentum, eps)
     for running, moved in [(running_mean, means), (running_var, variances)]:
         if running is not None and moved is not None:
@@ -74,6 +92,7 @@ def instance_norm(
     return result.reshape(input.shape)
 
 
+@domain("input=real(a, c, b), num_groups=2, weight=real(c), bias=real(c)")
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -87,24 +106,60 @@ def group_norm(
 
     Raises:
         RuntimeError: the groups do not divide the channels.
+        ValueError: a group has one element only.
+        ZeroDivisionError: there are no groups.
     """
-    if input.dim() < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
-    samples, channels = input.shape[:2]
-    if num_groups <= 0 or channels % num_groups:
+    if num_groups == 0:
+        raise ZeroDivisionError("group_norm: expected num_groups above 0, got 0")
+    if input.dim() >= 2:
+        of_group = input.shape[0] * input.shape[1] // num_groups
+        _need_several("value per channel", input, of_group * math.prod(input.shape[2:]))
+    return clew.group_norm(input, num_groups, weight, bias, eps)
+
+
+@domain(
+    "input=real(a, b, c), normalized_shape=(c,), weight=real(c); input=real(a, b, c), normalized_shape=(b, c), eps=0.1"
+)
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """`x / sqrt(mean(x * x) + eps) * weight`, over the last dimensions, of the sizes `normalized_shape`.
+
+    Root mean square layer normalization (Zhang and Sennrich, https://arxiv.org/abs/1910.07467).
+
+    Args:
+        eps: the dtype's `finfo(...).eps` unless given.
+
+    Raises:
+        RuntimeError: the input's last sizes are others, or the weight's are.
+    """
+    sizes = tuple(normalized_shape)
+    if not sizes or tuple(input.shape[-len(sizes) :]) != sizes:
         raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(input.shape)} and num_groups={num_groups}"
+            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], "
+            f"but got input of size{list(input.shape)}"
         )
-    for name, parameter in [("weight", weight), ("bias", bias)]:
-        if parameter is not None and tuple(parameter.shape) != (channels,):
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {list(parameter.shape)} and input of shape {list(input.shape)}"
-            )
-    grouped = input.reshape(samples, num_groups, math.prod(input.shape[1:]) // num_groups)
-    result = clew.layer_norm(grouped, grouped.shape[-1:], None, None, eps).reshape(input.shape)
-    sizes = [1, channels, *[1] * (input.dim() - 2)]
-    if weight is not None:
-        result = result * weight.reshape(sizes)
-    return result if bias is None else result + bias.reshape(sizes)
+    if weight is not None and tuple(weight.shape) != sizes:
+        raise RuntimeError(
+            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
+            f"{list(weight.shape)} and normalized_shape = {list(sizes)}"
+        )
+    tiny = clew.finfo(input.dtype).eps if eps is None else eps
+    scaled = input * (input.square().mean(tuple(range(-len(sizes), 0)), keepdim=True) + tiny).rsqrt()
+    return scaled if weight is None else scaled * weight
+
+
+@domain("input=real(a, b, c), size=2; input=real(1, b, 2, 3), size=3, alpha=0.5, beta=0.6, k=2.0")
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divide each element of (N, C, ...) by `(k + alpha * mean of squares) ** beta` of the `size` channels around it.
+
+    Krizhevsky et al., 2012.
+    """
+    if input.dim() < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
+    if input.numel() == 0:
+        return input
+    squares = (input * input).reshape(input.shape[0], 1, input.shape[1], -1)
+    around = pad(squares, (0, 0, size // 2, (size - 1) // 2))
+    means = avg_pool2d(around, (size, 1), stride=1).reshape(input.shape)
+    return input / (means * alpha + k) ** beta

@@ -6,6 +6,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from clew import Tensor, _core
+from clew._domains import domain
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+]
 
 Numbers = int | Sequence[int]  # one for each axis of space, or one for all
 Sizes = int | Sequence[int | None]  # None keeps the size of an axis
@@ -14,22 +33,30 @@ _ops: Any = _core.ops
 
 
 def _sizes(input: Tensor, output_size: Sizes, axes: int) -> list[int]:
-    given = [output_size] * axes if isinstance(output_size, int) else list(output_size)
-    if len(given) == 1:
-        given *= axes
+    if isinstance(output_size, int):
+        return [output_size] * axes
+    given = list(output_size)
+    if axes > 1 and input.dim() <= len(given):
+        raise ValueError(
+            f"output_size: Input dimension should be at least {len(given) + 1}, got an input of shape "
+            f"{list(input.shape)}; add an axis of channels"
+        )
+    if axes == 1 and None in given:
+        raise TypeError("output_size: expected an integer, got None; give the size of the axis")
     if len(given) != axes:
-        raise ValueError(f"output_size: expected a number or {axes} of them, got {output_size}")
+        raise RuntimeError(f"output_size: expected a number or {axes} of them, got {output_size}")
     return [own if size is None else size for size, own in zip(given, input.shape[-axes:], strict=True)]
 
 
 def _adaptive_mean(input: Tensor, sizes: list[int], pool: Any) -> Tensor:
     axes = len(sizes)
-    if sizes == [1] * axes and input.dim() in (axes + 1, axes + 2) and input.numel():
+    if sizes == [1] * axes and (axes > 1 or input.dim() in (2, 3)):
         return input.mean(tuple(range(-axes, 0)), keepdim=True)
     result: Tensor = pool(input, sizes)
     return result
 
 
+@domain("input=distinct(a, b, 5), kernel_size=2; input=distinct(a, b, 5), kernel_size=2, stride=1, return_indices=True")
 def max_pool1d(
     input: Tensor,
     kernel_size: Numbers,
@@ -58,6 +85,7 @@ def max_pool1d(
     return both if return_indices else both[0]
 
 
+@domain("input=distinct(a, b, 5), kernel_size=2, ceil_mode=True")
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: Numbers,
@@ -73,6 +101,10 @@ def max_pool1d_with_indices(
     return values, indices
 
 
+@domain(
+    "input=distinct(1, a, 5, 4), kernel_size=2; "
+    "input=distinct(1, a, 5, 4), kernel_size=2, stride=1, return_indices=True"
+)
 def max_pool2d(
     input: Tensor,
     kernel_size: Numbers,
@@ -87,6 +119,7 @@ def max_pool2d(
     return both if return_indices else both[0]
 
 
+@domain("input=distinct(1, a, 5, 4), kernel_size=2, ceil_mode=True")
 def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: Numbers,
@@ -102,6 +135,10 @@ def max_pool2d_with_indices(
     return values, indices
 
 
+@domain(
+    "input=distinct(1, 2, 4, 3, 2), kernel_size=2; "
+    "input=distinct(1, 2, 4, 3, 2), kernel_size=2, stride=1, return_indices=True"
+)
 def max_pool3d(
     input: Tensor,
     kernel_size: Numbers,
@@ -116,6 +153,7 @@ def max_pool3d(
     return both if return_indices else both[0]
 
 
+@domain("input=distinct(1, 2, 4, 3, 2), kernel_size=2, ceil_mode=True")
 def max_pool3d_with_indices(
     input: Tensor,
     kernel_size: Numbers,
@@ -131,6 +169,7 @@ def max_pool3d_with_indices(
     return values, indices
 
 
+@domain("input=real(a, b, 5), kernel_size=2; input=real(a, b, 5), kernel_size=2, padding=1, count_include_pad=False")
 def avg_pool1d(
     input: Tensor,
     kernel_size: Numbers,
@@ -157,6 +196,9 @@ def avg_pool1d(
     return result
 
 
+@domain(
+    "input=real(1, a, 5, 4), kernel_size=2; input=real(1, a, 5, 4), kernel_size=2, padding=1, count_include_pad=False"
+)
 def avg_pool2d(
     input: Tensor,
     kernel_size: Numbers,
@@ -173,6 +215,10 @@ def avg_pool2d(
     return result
 
 
+@domain(
+    "input=real(1, 2, 4, 3, 2), kernel_size=2; "
+    "input=real(1, 2, 4, 3, 2), kernel_size=2, padding=1, count_include_pad=False"
+)
 def avg_pool3d(
     input: Tensor,
     kernel_size: Numbers,
@@ -189,33 +235,39 @@ def avg_pool3d(
     return result
 
 
+@domain("input=real(a, b, 5), output_size=2; input=real(a, b, 5), output_size=1")
 def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover the input (N, C, L) or (C, L)."""
     return _adaptive_mean(input, _sizes(input, output_size, 1), _ops.adaptive_avg_pool1d)
 
 
+@domain("input=distinct(a, b, 5), output_size=2")
 def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The largest of `output_size` windows over the input (N, C, L) or (C, L); and where, if asked."""
     both = _ops.adaptive_max_pool1d(input, _sizes(input, output_size, 1))
     return both if return_indices else both[0]
 
 
+@domain("input=real(1, a, 5, 4), output_size=2; input=real(1, a, 5, 4), output_size=1")
 def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover the input (N, C, H, W) or (C, H, W)."""
     return _adaptive_mean(input, _sizes(input, output_size, 2), _ops.adaptive_avg_pool2d)
 
 
+@domain("input=distinct(1, a, 5, 4), output_size=2")
 def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The largest of `output_size` windows over the input (N, C, H, W) or (C, H, W); and where, if asked."""
     both = _ops.adaptive_max_pool2d(input, _sizes(input, output_size, 2))
     return both if return_indices else both[0]
 
 
+@domain("input=real(1, 2, 4, 3, 2), output_size=2; input=real(1, 2, 4, 3, 2), output_size=1")
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """The means of `output_size` windows that cover the input (N, C, D, H, W) or (C, D, H, W)."""
     return _adaptive_mean(input, _sizes(input, output_size, 3), _ops.adaptive_avg_pool3d)
 
 
+@domain("input=distinct(1, 2, 4, 3, 2), output_size=2")
 def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """The largest of `output_size` windows over the input (N, C, D, H, W) or (C, D, H, W); and where, if asked."""
     both = _ops.adaptive_max_pool3d(input, _sizes(input, output_size, 3))

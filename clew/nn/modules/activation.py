@@ -15,6 +15,49 @@ from .. import functional as F
 from ..parameter import Parameter
 from .module import Module
 
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
+
+
+def options_of(cls: type, options: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The options of a class by name, as a call gives them by place and by name; the others have their defaults."""
+    given = dict(zip(options, args, strict=False))
+    unknown = kwargs.keys() - options.keys() | kwargs.keys() & given.keys()
+    if unknown or len(args) > len(options):
+        raise TypeError(
+            f"{cls.__name__}: expected at most ({', '.join(options)}), each once, "
+            f"got {len(args)} positional arguments and {sorted(kwargs)}"
+        )
+    return options | given | kwargs
+
 
 @dataclass_transform()
 class Activation(Module):
@@ -32,14 +75,7 @@ class Activation(Module):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        given = dict(zip(self._options, args, strict=False))
-        unknown = kwargs.keys() - self._options.keys() | kwargs.keys() & given.keys()
-        if unknown or len(args) > len(self._options):
-            raise TypeError(
-                f"{type(self).__name__}: expected at most ({', '.join(self._options)}), each once, "
-                f"got {len(args)} positional arguments and {sorted(kwargs)}"
-            )
-        self.__dict__.update(self._options | given | kwargs)
+        self.__dict__.update(options_of(type(self), self._options, args, kwargs))
 
     def extra_repr(self) -> str:
         """The options; `inplace` only if set."""
@@ -133,8 +169,10 @@ class SiLU(Activation):
 class Mish(Activation):
     """`x * tanh(softplus(x))`."""
 
+    inplace: bool = False
+
     def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input)
+        return F.mish(input, self.inplace)
 
 
 class Sigmoid(Activation):
@@ -223,6 +261,47 @@ class LogSoftmax(Activation):
         return F.log_softmax(input, self.dim)
 
 
+class Softmax2d(Module):
+    """`softmax` over the channels of (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3)
+
+
+class Hardshrink(Activation):
+    """`x` where it is above `lambd` or below `-lambd`, else 0."""
+
+    lambd: float = 0.5
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Softshrink(Hardshrink):
+    """`x` moved by `lambd` towards 0, and no farther."""
+
+    lambd: float = 0.5
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+
+class RReLU(Activation):
+    """`x` where positive, else `x` times a slope: drawn from U(lower, upper) in training, their mean in evaluation."""
+
+    lower: float = 1.0 / 8
+    upper: float = 1.0 / 3
+    inplace: bool = False
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
 class GLU(Activation):
     """Halves the input along `dim`: the first half times the sigmoid of the second."""
 
@@ -237,7 +316,7 @@ class PReLU(Module):
 
     >>> import clew
     >>> clew.nn.PReLU()(clew.tensor([-4.0, 4.0]))
-    tensor([-1.,  4.], grad_fn=<WhereBackward0>)
+    tensor([-1.,  4.], grad_fn=<PreluKernelBackward0>)
     """
 
     weight: Parameter

@@ -11,12 +11,12 @@ from clew import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """A `Linear` of the name that PyTorch gives it here."""
+__all__ = [
+    "MultiheadAttention",
+]
 
 
 class MultiheadAttention(Module):

@@ -8,7 +8,7 @@ mappings over these tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, MutableMapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew import Tensor
@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 
 _V = TypeVar("_V")
 Names = dict[str, None]  # an ordered set
+
+
+class _Keys(KeysView[str]):
+    """As of a dict, from behind as well; likewise the other two."""
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self))
+
+
+class _Items(ItemsView[str, _V]):
+    def __reversed__(self) -> Iterator[tuple[str, _V]]:
+        return reversed(list(self))
+
+
+class _Values(ValuesView[_V]):
+    def __reversed__(self) -> Iterator[_V]:
+        return reversed(list(self))
 
 
 class Registered(MutableMapping[str, _V]):
@@ -50,12 +67,35 @@ class Registered(MutableMapping[str, _V]):
     def __len__(self) -> int:
         return len(self._names)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._names)
+
+    def keys(self) -> KeysView[str]:
+        return _Keys(self)
+
+    def items(self) -> ItemsView[str, _V]:
+        return _Items(self)
+
+    def values(self) -> ValuesView[_V]:
+        return _Values(self)
+
     def __repr__(self) -> str:
         return repr(dict(self))
 
     def copy(self) -> dict[str, _V]:
         """A plain dict with the same items."""
         return dict(self)
+
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)  # what is kept elsewhere, or copied, is no part of the module
+
+    def replace(self, items: Mapping[str, _V]) -> None:
+        """Have these items and no others."""
+        items = dict(items)
+        self.clear()
+        self.update(items)
 
 
 class Attributes:
@@ -80,13 +120,25 @@ class Attributes:
     def _parameters(self) -> Registered[Parameter | None]:
         return Registered(self.__dict__, self._parameter_names)
 
+    @_parameters.setter
+    def _parameters(self, items: Mapping[str, Parameter | None]) -> None:
+        self._parameters.replace(items)
+
     @property
     def _buffers(self) -> Registered[Tensor | None]:
         return Registered(self.__dict__, self._buffer_names)
 
+    @_buffers.setter
+    def _buffers(self, items: Mapping[str, Tensor | None]) -> None:
+        self._buffers.replace(items)
+
     @property
     def _modules(self) -> Registered[Module | None]:
         return Registered(self.__dict__, self._module_names)
+
+    @_modules.setter
+    def _modules(self, items: Mapping[str, Module | None]) -> None:
+        self._modules.replace(items)
 
     if TYPE_CHECKING:
 
@@ -163,7 +215,9 @@ class Attributes:
             self.register_parameter(name, value)
         elif isinstance(value, Attributes):
             self._make_room(name, "_module_names")
-            self.add_module(name, value)  # type: ignore[arg-type]
+            if "_module_names" not in kept:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._modules[name] = value  # type: ignore[assignment]
         elif isinstance(value, Buffer):
             self._make_room(name, "_buffer_names")
             self.register_buffer(name, value, value.persistent)

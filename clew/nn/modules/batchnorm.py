@@ -10,6 +10,12 @@ from clew import Tensor
 from .. import functional as F
 from .normalization import ScaleAndShift
 
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+]
+
 
 class _NormBase(ScaleAndShift):
     """Scale, shift and running statistics of channels."""
@@ -53,7 +59,7 @@ class _NormBase(ScaleAndShift):
         self.reset_running_stats()
         super().reset_parameters()
 
-    def _check_rank(self, input: Tensor) -> None:
+    def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in self.ranks:
             expected = " or ".join(f"{rank}D" for rank in self.ranks)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
@@ -67,7 +73,7 @@ class _NormBase(ScaleAndShift):
 
 class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
-        self._check_rank(input)
+        self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -120,99 +126,3 @@ class BatchNorm3d(_BatchNorm):
     """Normalises each channel of volumes (N, C, D, H, W): see `BatchNorm1d`."""
 
     ranks = (5,)
-
-
-class _InstanceNorm(_NormBase):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_rank(input)
-        batched = input if input.dim() == max(self.ranks) else input.unsqueeze(0)
-        if self.affine and batched.shape[1] != self.num_features:
-            raise ValueError(
-                f"expected input's size at dim=1 to match num_features ({self.num_features}), but got: "
-                f"{batched.shape[1]}."
-            )
-        result = F.instance_norm(
-            batched,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum,
-            self.eps,
-        )
-        return result if batched is input else result.squeeze(0)
-
-
-class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each sample of inputs (N, C, L) or (C, L): see `clew.nn.functional.instance_norm`."""
-
-    ranks = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each image (N, C, H, W) or (C, H, W)."""
-
-    ranks = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Normalises each channel of each volume (N, C, D, H, W) or (C, D, H, W)."""
-
-    ranks = (4, 5)
-
-
-class GroupNorm(ScaleAndShift):
-    """Normalises groups of channels of each sample: see `clew.nn.functional.group_norm`.
-
-    Args:
-        num_groups, num_channels: the first divides the second.
-        eps: added to the variance.
-        affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros) of each channel.
-        bias: whether there is a shift.
-
-    >>> import clew
-    >>> clew.nn.GroupNorm(2, 4)(clew.ones(3, 4, 5)).shape == (3, 4, 5)
-    True
-    """
-
-    def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__()
-        if num_channels % num_groups:
-            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self._make_parameters(num_channels, affine, bias, device, dtype)
-        self.reset_parameters()
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )

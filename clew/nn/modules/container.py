@@ -10,6 +10,12 @@ from typing import Any, TypeVar, overload
 
 from .module import Module
 
+__all__ = [
+    "ModuleDict",
+    "ModuleList",
+    "Sequential",
+]
+
 _S = TypeVar("_S", bound="_ModuleSequence")
 
 

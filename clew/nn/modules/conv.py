@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from contextlib import suppress
+from typing import Any, ClassVar, cast
 
 import clew
 from clew import Tensor
@@ -14,12 +16,16 @@ from .. import init
 from ..parameter import Parameter
 from .module import Module
 
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+]
+
 Numbers = int | Sequence[int]  # one for each axis of space, or one for all
-
-
-def each(value: Numbers, axes: int) -> tuple[int, ...]:
-    """`value` for each of so many axes."""
-    return tuple(value) if isinstance(value, Sequence) else (value,) * axes
 
 
 class _ConvNd(Module):
@@ -49,14 +55,12 @@ class _ConvNd(Module):
         _check_channels(in_channels, out_channels, groups)
         if padding_mode not in _PADDING_MODES:
             raise ValueError(f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode={padding_mode!r}")
-        if padding_mode != "zeros":
-            raise NotImplementedError(
-                f'{type(self).__name__}: padding_mode={padding_mode!r} is not supported; use "zeros"'
-            )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = each(kernel_size, self.axes), each(stride, self.axes)
-        self.dilation, self.output_padding = each(dilation, self.axes), each(output_padding, self.axes)
-        self.padding = padding if isinstance(padding, str) else each(padding, self.axes)
+        self.kernel_size = self._each("kernel_size", kernel_size, (self.axes,))
+        self.stride = self._each("stride", stride, (1, self.axes))
+        self.dilation = self._each("dilation", dilation, (1, self.axes))
+        self.output_padding = self._each("output_padding", output_padding, (1, self.axes))
+        self.padding = padding if isinstance(padding, str) else self._each("padding", padding, (1, self.axes))
         self.padding_mode, self.transposed = padding_mode, transposed
         if isinstance(padding, str):
             _check_named_padding(padding, self.stride)
@@ -66,7 +70,31 @@ class _ConvNd(Module):
         self.register_parameter(
             "bias", Parameter(clew.empty(out_channels, device=device, dtype=dtype)) if bias else None
         )
+        self._reversed_padding_repeated_twice = self._around()
         self.reset_parameters()
+
+    def _around(self) -> list[int]:
+        """What `functional.pad` is called with: (before, after) for each axis, the last one first."""
+        if self.padding == "same":
+            totals = [gap * (size - 1) for gap, size in zip(self.dilation, self.kernel_size, strict=True)]
+            pairs = [(total // 2, total - total // 2) for total in totals]
+        else:
+            padding = (0,) * self.axes if isinstance(self.padding, str) else self.padding
+            pairs = [(size, size) for size in (padding * self.axes)[: self.axes]]
+        return [size for pair in reversed(pairs) for size in pair]
+
+    def _each(self, name: str, value: Numbers, counts: tuple[int, ...]) -> tuple[int, ...]:
+        """`value` for each axis. A sequence has one of so many `counts`: one stands for all when the layer runs."""
+        with suppress(TypeError):
+            return (operator.index(cast(int, value)),) * self.axes
+        try:
+            numbers = () if isinstance(value, str | bytes | bytearray) else tuple(map(operator.index, cast(Any, value)))
+        except TypeError:
+            numbers = ()
+        if len(numbers) not in counts:
+            expected = f"an int or {self.axes} {'int in a sequence' if self.axes == 1 else 'ints'}"
+            raise TypeError(f"{type(self).__name__}: expected {name} to be {expected}, got {value!r}")
+        return numbers
 
     def reset_parameters(self) -> None:
         """Draw new weights."""
@@ -88,7 +116,9 @@ class _ConvNd(Module):
             text += f", output_padding={self.output_padding}"
         if self.groups != 1:
             text += f", groups={self.groups}"
-        return text + (", bias=False" if self.bias is None else "")
+        if self.bias is None:
+            text += ", bias=False"
+        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
 
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -130,6 +160,12 @@ class _Conv(_ConvNd):
             device, dtype,
         )  # fmt: skip
 
+    def _padded(self, input: Tensor) -> tuple[Tensor, str | tuple[int, ...]]:
+        """The input with what is not zeros around it, and the zeros that are left for the convolution."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        return F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), (0,) * self.axes
+
 
 class Conv1d(_Conv):
     """Slides learned kernels over sequences (N, C, L): see `clew.nn.functional.conv1d`.
@@ -138,7 +174,7 @@ class Conv1d(_Conv):
         in_channels, out_channels: C before and after.
         kernel_size, stride, padding, dilation, groups: as in the function.
         bias: whether there is a bias.
-        padding_mode: "zeros"; others are not supported.
+        padding_mode: "zeros", or a mode of `clew.nn.functional.pad`: "reflect", "replicate", "circular".
 
     Attributes:
         weight: of shape (out_channels, in_channels / groups, kernel_size), drawn from U(-k, k) with
@@ -153,7 +189,8 @@ class Conv1d(_Conv):
     axes = 1
 
     def forward(self, input: Tensor) -> Tensor:
-        return clew.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        x, padding = self._padded(input)
+        return clew.conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_Conv):
@@ -167,7 +204,8 @@ class Conv2d(_Conv):
     axes = 2
 
     def forward(self, input: Tensor) -> Tensor:
-        return clew.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        x, padding = self._padded(input)
+        return clew.conv2d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_Conv):
@@ -176,7 +214,8 @@ class Conv3d(_Conv):
     axes = 3
 
     def forward(self, input: Tensor) -> Tensor:
-        return clew.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        x, padding = self._padded(input)
+        return clew.conv3d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTransposeNd(_ConvNd):

@@ -12,6 +12,10 @@ from ..functional.layer import embedding_padding, refuse_embedding_options
 from ..parameter import Parameter
 from .module import Module
 
+__all__ = [
+    "Embedding",
+]
+
 
 class Embedding(Module):
     """A table of `num_embeddings` vectors, drawn from N(0, 1): indices (*) give vectors (*, embedding_dim).

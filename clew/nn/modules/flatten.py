@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from clew import Tensor
 
+from .. import functional as F
 from .module import Module
+
+__all__ = [
+    "Flatten",
+    "Fold",
+    "Unflatten",
+    "Unfold",
+]
+
+Numbers = int | Sequence[int]  # one for each axis of space, or one for both
 
 
 class Flatten(Module):
@@ -49,3 +59,52 @@ class Unflatten(Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class Unfold(Module):
+    """The windows of images as columns: `functional.unfold`.
+
+    >>> import clew
+    >>> clew.nn.Unfold(2)(clew.zeros(1, 3, 4, 5)).shape == (1, 12, 12)
+    True
+    """
+
+    def __init__(self, kernel_size: Numbers, dilation: Numbers = 1, padding: Numbers = 0, stride: Numbers = 1) -> None:
+        super().__init__()
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+
+
+class Fold(Module):
+    """Images from columns of windows, summed where they overlap: `functional.fold`.
+
+    >>> import clew
+    >>> clew.nn.Fold((4, 5), 2)(clew.zeros(1, 12, 12)).shape == (1, 3, 4, 5)
+    True
+    """
+
+    def __init__(
+        self,
+        output_size: Numbers,
+        kernel_size: Numbers,
+        dilation: Numbers = 1,
+        padding: Numbers = 0,
+        stride: Numbers = 1,
+    ) -> None:
+        super().__init__()
+        self.output_size, self.kernel_size = output_size, kernel_size
+        self.dilation, self.padding, self.stride = dilation, padding, stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
+            f"padding={self.padding}, stride={self.stride}"
+        )

@@ -5,10 +5,13 @@ A module without hooks has `_hooks = None` and never comes here.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from clew import Tensor
 
 from ...utils.hooks import RemovableHandle, register
 from .backward_hooks import BackwardHooks
@@ -16,39 +19,47 @@ from .backward_hooks import BackwardHooks
 if TYPE_CHECKING:
     from .module import Module
 
-
-class Hook(NamedTuple):
-    """A function to call, and how."""
-
-    call: Callable[..., Any]
-    with_kwargs: bool = False
-    always_call: bool = False
-
-    def after(self, module: Module, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
-        """Call as a forward hook; the result that it leaves."""
-        changed = self.call(module, args, kwargs, result) if self.with_kwargs else self.call(module, args, result)
-        return result if changed is None else changed
+Table = OrderedDict[int, Callable[..., Any]]  # hooks by the ids of their handles, in the order in which they run
 
 
 class Hooks:
-    """The hooks of one module, or of all (`everywhere`), in the order in which they run."""
+    """The hooks of one module, or of all (`everywhere`)."""
 
     def __init__(self) -> None:
-        self.forward_pre: OrderedDict[int, Hook] = OrderedDict()
-        self.forward: OrderedDict[int, Hook] = OrderedDict()
-        self.backward_pre: OrderedDict[int, Hook] = OrderedDict()
-        self.backward: OrderedDict[int, Hook] = OrderedDict()
+        self.forward_pre: Table = OrderedDict()
+        self.forward: Table = OrderedDict()
+        self.backward_pre: Table = OrderedDict()
+        self.backward: Table = OrderedDict()
+        self.full: bool | None = None  # of which of the two kinds `backward` is
+        # How some are called, by their ids.
+        self.forward_pre_with_kwargs: dict[int, bool] = {}
+        self.forward_with_kwargs: dict[int, bool] = {}
+        self.always_called: dict[int, bool] = {}
+
+    def add_forward(self, hook: Callable[..., Any], prepend: bool, with_kwargs: bool, always: bool) -> RemovableHandle:
+        """Add a hook that runs after forward."""
+        handle = register(self.forward, hook, prepend)
+        self.forward_with_kwargs |= {handle.id: True} if with_kwargs else {}
+        self.always_called |= {handle.id: True} if always else {}
+        return handle
+
+    def add_backward(self, hook: Callable[..., Any], prepend: bool, full: bool) -> RemovableHandle:
+        """Add a hook that runs in backward."""
+        if self.full is not None and self.full is not full and self.backward:
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                "Please use only one of them."
+            )
+        self.full = full
+        return register(self.backward, hook, prepend)
 
 
 everywhere: Hooks | None = None  # set when the first hook for all modules is registered
 
 
-def _all(module: Module, kind: str) -> Iterator[tuple[int, Hook]]:
-    """The hooks of `kind` that `module` runs: those for all modules, then its own."""
-    for hooks in (everywhere, module._hooks):
-        if hooks is not None:
-            # A copy, because a hook may remove itself.
-            yield from list(getattr(hooks, kind).items())
+def _sets(module: Module) -> Iterator[Hooks]:
+    """The hooks that `module` runs: those for all modules, then its own."""
+    return (hooks for hooks in (everywhere, module._hooks) if hooks is not None)
 
 
 def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -71,28 +82,34 @@ class _Run:
 
     def forward(self) -> Any:
         module = self.module
-        for _, hook in _all(module, "forward_pre"):
-            self._before(hook)
-        backward = [hook.call for _, hook in _all(module, "backward")]
-        backward_pre = [hook.call for _, hook in _all(module, "backward_pre")]
+        # Tables are copied, because a hook may remove itself.
+        for hooks in _sets(module):
+            for key, hook in list(hooks.forward_pre.items()):
+                self._before(hook, key in hooks.forward_pre_with_kwargs)
+        backward = [hook for hooks in _sets(module) if hooks.full is not False for hook in hooks.backward.values()]
+        backward_pre = [hook for hooks in _sets(module) for hook in hooks.backward_pre.values()]
         around = BackwardHooks(module, backward, backward_pre) if backward or backward_pre else None
         if around:
             self.args = around.wrap_inputs(self.args)
         self.result = module.forward(*self.args, **self.kwargs)
-        for key, hook in _all(module, "forward"):
-            self.called.add(key)
-            self.result = hook.after(module, self.args, self.kwargs, self.result)
+        for hooks in _sets(module):
+            for key, hook in list(hooks.forward.items()):
+                self.called.add(key)
+                self._after(hook, key in hooks.forward_with_kwargs)
         if around:
             self.result = around.wrap_outputs(self.result)
+        regular = [hook for hooks in _sets(module) if hooks.full is False for hook in hooks.backward.values()]
+        if regular:
+            _hook_last_node(module, regular, self.args, self.result)
         return self.result
 
-    def _before(self, hook: Hook) -> None:
-        if not hook.with_kwargs:
-            changed = hook.call(self.module, self.args)
+    def _before(self, hook: Callable[..., Any], with_kwargs: bool) -> None:
+        if not with_kwargs:
+            changed = hook(self.module, self.args)
             if changed is not None:
                 self.args = changed if isinstance(changed, tuple) else (changed,)
             return
-        changed = hook.call(self.module, self.args, self.kwargs)
+        changed = hook(self.module, self.args, self.kwargs)
         if changed is None:
             return
         if not (isinstance(changed, tuple) and len(changed) == 2):
@@ -101,25 +118,78 @@ class _Run:
             )
         self.args, self.kwargs = changed
 
+    def _after(self, hook: Callable[..., Any], with_kwargs: bool) -> None:
+        given = (self.args, self.kwargs) if with_kwargs else (self.args,)
+        changed = hook(self.module, *given, self.result)
+        self.result = self.result if changed is None else changed
+
     def after_failure(self) -> None:
         """Run the hooks registered with `always_call` that have not run yet; what they raise becomes a warning."""
-        for key, hook in _all(self.module, "forward"):
-            if not hook.always_call or key in self.called:
-                continue
-            try:
-                self.result = hook.after(self.module, self.args, self.kwargs, self.result)
-            except Exception as error:
-                warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception "
-                    f"that was silenced as another error was raised in forward: {error}",
-                    stacklevel=2,
-                )
+        for hooks in _sets(self.module):
+            for key, hook in list(hooks.forward.items()):
+                if key not in hooks.always_called or key in self.called:
+                    continue
+                try:
+                    self._after(hook, key in hooks.forward_with_kwargs)
+                except Exception as error:
+                    warnings.warn(
+                        "module forward hook with ``always_call=True`` raised an exception "
+                        f"that was silenced as another error was raised in forward: {error}",
+                        stacklevel=2,
+                    )
+
+
+def _hook_last_node(module: Module, hooks: list[Callable[..., Any]], args: tuple[Any, ...], result: Any) -> None:
+    """Regular backward hooks see the gradients of the last node that forward made, whatever that is."""
+    first = result
+    while not isinstance(first, Tensor):
+        values = first.values() if isinstance(first, Mapping) else first
+        first = next((value for value in values if isinstance(value, Tensor | Mapping | tuple | list)), None)
+        if first is None:
+            return
+    node = first.grad_fn
+    if node is None:
+        return
+    below = {function for function, _ in node.next_functions}
+    if {arg.grad_fn for arg in args if isinstance(arg, Tensor) and arg.grad_fn} != below:
+        warnings.warn(
+            "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will "
+            "be removed in future versions. This hook will be missing some grad_input. Please use "
+            "register_full_backward_hook to get the documented behavior.",
+            FutureWarning,
+            stacklevel=4,
+        )
+    for hook in hooks:
+        node.register_hook(functools.partial(hook, module))
+
+
+def _table(kind: str) -> Any:
+    """The hooks of one kind as an attribute, by PyTorch's name: to look at, empty or replace."""
+
+    def get(module: HookRegistration) -> Any:
+        return getattr(module._own_hooks(), kind)
+
+    def put(module: HookRegistration, hooks: Any) -> None:
+        setattr(module._own_hooks(), kind, hooks if isinstance(hooks, OrderedDict) else OrderedDict(hooks))
+
+    return property(get, put)
 
 
 class HookRegistration:
     """The part of a module that takes hooks on."""
 
     _hooks: Hooks | None = None
+    _forward_pre_hooks = _table("forward_pre")
+    _forward_hooks = _table("forward")
+    _backward_pre_hooks = _table("backward_pre")
+    _backward_hooks = _table("backward")
+    _forward_pre_hooks_with_kwargs = _table("forward_pre_with_kwargs")
+    _forward_hooks_with_kwargs = _table("forward_with_kwargs")
+    _forward_hooks_always_called = _table("always_called")
+
+    @property
+    def _is_full_backward_hook(self) -> bool | None:
+        return None if self._hooks is None else self._hooks.full
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -128,7 +198,10 @@ class HookRegistration:
 
         With `with_kwargs` the call is `hook(module, args, kwargs)` and the answer None or `(args, kwargs)`.
         """
-        return register(self._own_hooks().forward_pre, Hook(hook, with_kwargs), prepend)
+        hooks = self._own_hooks()
+        handle = register(hooks.forward_pre, hook, prepend)
+        hooks.forward_pre_with_kwargs |= {handle.id: True} if with_kwargs else {}
+        return handle
 
     def register_forward_hook(
         self,
@@ -143,14 +216,14 @@ class HookRegistration:
         With `with_kwargs` the call is `hook(module, args, kwargs, output)`. With `always_call` the hook also runs when
         forward raised.
         """
-        return register(self._own_hooks().forward, Hook(hook, with_kwargs, always_call), prepend)
+        return self._own_hooks().add_forward(hook, prepend, with_kwargs, always_call)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` when the gradients of the module's outputs are known, before its backward.
 
         A tuple that it returns replaces `grad_output`.
         """
-        return register(self._own_hooks().backward_pre, Hook(hook), prepend)
+        return register(self._own_hooks().backward_pre, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the module's inputs are known.
@@ -158,7 +231,14 @@ class HookRegistration:
         `grad_input` has an entry for each positional argument (None where it is no tensor); a tuple that the hook
         returns replaces it. Writing in place to inputs or outputs of a module with such hooks is an error.
         """
-        return register(self._own_hooks().backward, Hook(hook), prepend)
+        return self._own_hooks().add_backward(hook, prepend, full=True)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` at the last node that forward made; deprecated.
+
+        Of a module that makes several nodes these are not the module's gradients: use `register_full_backward_hook`.
+        """
+        return self._own_hooks().add_backward(hook, False, full=False)
 
     def _own_hooks(self) -> Hooks:
         if self._hooks is None:
@@ -175,21 +255,26 @@ def _hooks_everywhere() -> Hooks:
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, args)` before the forward of every module."""
-    return register(_hooks_everywhere().forward_pre, Hook(hook))
+    return register(_hooks_everywhere().forward_pre, hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward of every module."""
-    return register(_hooks_everywhere().forward, Hook(hook, with_kwargs, always_call))
+    return _hooks_everywhere().add_forward(hook, False, with_kwargs, always_call)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_output)` before the backward of every module."""
-    return register(_hooks_everywhere().backward_pre, Hook(hook))
+    return register(_hooks_everywhere().backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` after the backward of every module."""
-    return register(_hooks_everywhere().backward, Hook(hook))
+    return _hooks_everywhere().add_backward(hook, False, full=True)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` at the last node of every module; deprecated."""
+    return _hooks_everywhere().add_backward(hook, False, full=False)

@@ -13,6 +13,12 @@ from .. import init
 from ..parameter import Parameter
 from .module import Module
 
+__all__ = [
+    "Bilinear",
+    "Identity",
+    "Linear",
+]
+
 
 class Identity(Module):
     """Gives its input back; takes any arguments, so that it can stand in for another layer."""
@@ -67,6 +73,10 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A `Linear` of the name that PyTorch gives it here."""
 
 
 class Bilinear(Module):

@@ -11,6 +11,7 @@ from clew import Tensor
 from ...utils.grads import clear_grad
 from . import hooks
 from .hooks import (
+    register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
@@ -20,6 +21,7 @@ from .state import State
 
 __all__ = [
     "Module",
+    "register_module_backward_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
@@ -50,6 +52,9 @@ class Module(hooks.HookRegistration, State):
       (inner): Linear(in_features=4, out_features=4, bias=True)
     )
     """
+
+    dump_patches = False
+    call_super_init = False
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; every subclass defines it, with its own parameters."""
@@ -143,6 +148,30 @@ class Module(hooks.HookRegistration, State):
     def cpu(self: _M) -> _M:
         """Move to the CPU."""
         return self.to("cpu")
+
+    def cuda(self: _M, device: Any = None) -> _M:
+        """Not supported, as by `Tensor.cuda`: the CPU is the only device."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def type(self: _M, dst_type: Any) -> _M:
+        """Convert parameters and buffers, integer ones as well, to a dtype or what names one."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def bfloat16(self: _M) -> _M:
+        """Convert parameters and floating buffers to bfloat16."""
+        return self._apply(lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor)
+
+    def to_empty(self: _M, *, device: Any, recurse: bool = True) -> _M:
+        """Move to the device without the values: parameters and buffers are fresh memory."""
+        return self._apply(lambda tensor: clew.empty_like(tensor, device=device), recurse=recurse)
+
+    def share_memory(self: _M) -> _M:
+        """Let other processes see parameters and buffers, as `Tensor.share_memory_` does."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """What `clew.compile` does, in place: the module runs as it is."""
+        clew.compile(self, *args, **kwargs)
 
     def _apply(self: _M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _M:
         """Replace the data of every parameter, gradient and buffer by `fn` of it."""

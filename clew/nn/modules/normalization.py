@@ -9,9 +9,17 @@ from typing import Any
 import clew
 from clew import Tensor
 
+from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
+
+__all__ = [
+    "GroupNorm",
+    "LayerNorm",
+    "LocalResponseNorm",
+    "RMSNorm",
+]
 
 
 class ScaleAndShift(Module):
@@ -73,3 +81,104 @@ class LayerNorm(ScaleAndShift):
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
             f"bias={self.bias is not None}"
         )
+
+
+class GroupNorm(ScaleAndShift):
+    """Normalises groups of channels of each sample: see `clew.nn.functional.group_norm`.
+
+    Args:
+        num_groups, num_channels: the first divides the second.
+        eps: added to the variance.
+        affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros) of each channel.
+        bias: whether there is a shift.
+
+    >>> import clew
+    >>> clew.nn.GroupNorm(2, 4)(clew.ones(3, 4, 5)).shape == (3, 4, 5)
+    True
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self._make_parameters(num_channels, affine, bias, device, dtype)
+        self.reset_parameters()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """Divides the last dimensions of each sample by their root mean square, then scales.
+
+    Root mean square layer normalization (Zhang and Sennrich, https://arxiv.org/abs/1910.07467).
+
+    Args:
+        normalized_shape: the sizes of those dimensions (a number for the last one alone).
+        eps: added to the mean square; None means the dtype's `finfo(...).eps`.
+        elementwise_affine: whether there is a learned scale `weight` (ones at first).
+
+    >>> import clew
+    >>> clew.nn.RMSNorm(2, elementwise_affine=False)(clew.tensor([[1.0, 7.0]]))
+    tensor([[0.2000, 1.4000]])
+    """
+
+    weight: Parameter | None
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        sizes = normalized_shape if isinstance(normalized_shape, Sequence) else [operator.index(normalized_shape)]
+        self.normalized_shape = tuple(sizes)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        scale = clew.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
+        self.register_parameter("weight", None if scale is None else Parameter(scale))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Scale by one."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LocalResponseNorm(Module):
+    """Divides each element by a mean over neighbouring channels: see `clew.nn.functional.local_response_norm`."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -11,6 +11,11 @@ from clew import Tensor
 from ..parameter import Parameter
 from .module import Module
 
+__all__ = [
+    "ParameterDict",
+    "ParameterList",
+]
+
 
 def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value

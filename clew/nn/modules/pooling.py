@@ -10,6 +10,24 @@ from clew import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+]
+
 Numbers = int | Sequence[int]  # one for each axis of space, or one for all
 Sizes = int | Sequence[int | None] | None
 
@@ -201,3 +219,40 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 def _single(value: Numbers) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, Sequence) else (value,)
+
+
+class _LPPoolNd(Module):
+    """The p-norm of each window."""
+
+    def __init__(
+        self, norm_type: float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPoolNd):
+    """The p-norm of each window of sequences (N, C, L): see `clew.nn.functional.lp_pool1d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPoolNd):
+    """The p-norm of each window of images (N, C, H, W): see `clew.nn.functional.lp_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool3d(_LPPoolNd):
+    """The p-norm of each window of volumes (N, C, D, H, W): see `clew.nn.functional.lp_pool3d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,16 +45,25 @@ class StateHooks:
         self.load_post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 
 
+def _table(kind: str) -> property:
+    """The hooks of one kind as an attribute, by PyTorch's name."""
+    return property(lambda module: getattr(module._own_state_hooks(), kind))
+
+
 class State(Traversal):
     """The part of a module that saves and loads its state."""
 
     _version: int = 1
     _state_hooks: StateHooks | None = None
+    _state_dict_pre_hooks = _table("save_pre")
+    _state_dict_hooks = _table("save_post")
+    _load_state_dict_pre_hooks = _table("load_pre")
+    _load_state_dict_post_hooks = _table("load_post")
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
     def state_dict(
-        self, *, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+        self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
         """All parameters and persistent buffers by their dotted names, detached unless `keep_vars`.
 
@@ -63,6 +73,15 @@ class State(Traversal):
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.ReLU()).state_dict())
         ['0.weight', '0.bias']
         """
+        if args:
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            return self.state_dict(**{"destination": destination, "prefix": prefix, "keep_vars": keep_vars} | given)
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()  # type: ignore[attr-defined]
@@ -76,8 +95,9 @@ class State(Traversal):
             if child is not None:
                 child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._run_state_hooks("save_post"):
-            if hook(self, destination, prefix, metadata) is not None:
-                raise RuntimeError("state_dict post-hook must return None")
+            changed = hook(self, destination, prefix, metadata)
+            if changed is not None:
+                destination = changed
         return destination
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -227,13 +247,29 @@ class State(Traversal):
         """Call `hook(module, prefix, keep_vars)` before this module's part of `state_dict()` is made."""
         return register(self._own_state_hooks().save_pre, hook)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after it is made; the hook may change the mapping."""
+
+        def without_result(*args: Any) -> None:
+            if hook(*args) is not None:
+                raise RuntimeError("state_dict post-hook must return None")
+
+        return register(self._own_state_hooks().save_post, without_result)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As `register_state_dict_post_hook`, but what the hook returns, if not None, takes the mapping's place."""
         return register(self._own_state_hooks().save_post, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(module, *arguments of _load_from_state_dict)` before this module's part is loaded."""
         return register(self._own_state_hooks().load_pre, hook)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., None], with_module: bool = False
+    ) -> RemovableHandle:
+        """As `register_load_state_dict_pre_hook`; the hook gets the module only if it asks."""
+        called = hook if with_module else _WithoutModule(hook)
+        return register(self._own_state_hooks().load_pre, called)
 
     def register_load_state_dict_post_hook(self, hook: Callable[[Module, IncompatibleKeys], None]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; the hook may change the two lists of names."""
@@ -246,6 +282,15 @@ class State(Traversal):
 
     def _run_state_hooks(self, kind: str) -> list[Callable[..., Any]]:
         return [] if self._state_hooks is None else list(getattr(self._state_hooks, kind).values())
+
+
+class _WithoutModule(NamedTuple):
+    """A hook that is called without the module."""
+
+    hook: Callable[..., None]
+
+    def __call__(self, module: Module, *args: Any) -> None:
+        self.hook(*args)
 
 
 class _Loading(NamedTuple):

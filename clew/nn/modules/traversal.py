@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from clew import Tensor
@@ -68,7 +68,7 @@ class Traversal(Attributes):
         >>> [(name, tuple(p.shape)) for name, p in nn.Sequential(nn.Linear(3, 2)).named_parameters()]
         [('0.weight', (2, 3)), ('0.bias', (2,))]
         """
-        return self._named_members("_parameter_names", prefix, recurse, remove_duplicate)
+        return self._named_members(_own_parameters, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers of this module and, if `recurse`, of those below it; each once."""
@@ -79,17 +79,20 @@ class Traversal(Attributes):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """`(dotted name, buffer)` of all buffers."""
-        return self._named_members("_buffer_names", prefix, recurse, remove_duplicate)
+        return self._named_members(_own_buffers, prefix, recurse, remove_duplicate)
 
     def _named_members(
-        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
+        self,
+        get_members_fn: Callable[[Module], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
+        """What `get_members_fn` finds in this module and, if `recurse`, in those below it, by dotted names."""
         seen: set[int] = set()
-        modules = self.named_modules(None, prefix, remove_duplicate) if recurse else iter([(prefix, self)])
-        for path, module in modules:
-            kept = module.__dict__
-            for name in kept[table]:
-                member = kept[name]
+        own = iter([(prefix, cast("Module", self))])
+        for path, module in self.named_modules(None, prefix, remove_duplicate) if recurse else own:
+            for name, member in get_members_fn(module):
                 if member is None or id(member) in seen:
                     continue
                 if remove_duplicate:
@@ -141,3 +144,13 @@ class Traversal(Attributes):
         if not hasattr(owner, name):
             raise AttributeError(f"{type(owner).__name__} has no attribute `{name}`")
         return getattr(owner, name)
+
+
+def _own_parameters(module: Module) -> list[tuple[str, Any]]:
+    kept = module.__dict__
+    return [(name, kept[name]) for name in kept["_parameter_names"]]
+
+
+def _own_buffers(module: Module) -> list[tuple[str, Any]]:
+    kept = module.__dict__
+    return [(name, kept[name]) for name in kept["_buffer_names"]]

@@ -31,6 +31,9 @@ class IterableDataset(Dataset[T_co]):
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__}.__iter__ is not defined")
 
+    def __add__(self, other: Dataset[T_co]) -> ChainDataset[T_co]:  # type: ignore[override]  # as PyTorch's
+        return ChainDataset([self, other])
+
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Samples that are rows of tensors: sample `i` is the tuple of row `i` of each.
@@ -92,6 +95,67 @@ class ConcatDataset(Dataset[T_co]):
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
+
+
+class StackDataset(Dataset[Any]):
+    """Samples put together from those of several datasets of one length: tuples, or dicts if datasets have names.
+
+    >>> from clew.utils.data import StackDataset
+    >>> StackDataset(image=["a", "b"], label=[0, 1])[1]
+    {'image': 'b', 'label': 1}
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output, "
+                f"but {'both' if args else 'none'} types are given."
+            )
+        self.datasets: Any = args or kwargs
+        if len({len(dataset) for dataset in self._parts()}) > 1:
+            raise ValueError("Size mismatch between datasets")
+
+    def _parts(self) -> Iterable[Any]:
+        return self.datasets.values() if isinstance(self.datasets, dict) else self.datasets
+
+    def _put_together(self, parts: Sequence[Any]) -> Any:
+        return dict(zip(self.datasets, parts, strict=True)) if isinstance(self.datasets, dict) else tuple(parts)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._put_together([dataset[index] for dataset in self._parts()])
+
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
+        columns = []
+        for dataset in self._parts():
+            fetch = getattr(dataset, "__getitems__", None)
+            column = fetch(indices) if fetch else [dataset[index] for index in indices]
+            if len(column) != len(indices):
+                raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}")
+            columns.append(column)
+        return [self._put_together(parts) for parts in zip(*columns, strict=True)]
+
+    def __len__(self) -> int:
+        return len(next(iter(self._parts())))
+
+
+class ChainDataset(IterableDataset[T_co]):
+    """The samples of several iterable datasets, one after the other."""
+
+    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[T_co]:
+        for dataset in self._checked():
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self._checked())
+
+    def _checked(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield dataset
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:

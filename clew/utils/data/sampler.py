@@ -72,7 +72,7 @@ class RandomSampler(Sampler[int]):
             generator.manual_seed(draw_seed())
         size, wanted = len(self.data_source), self.num_samples
         if self.replacement:
-            for chunk in [32] * (wanted // 32) + [wanted % 32]:
+            for chunk in itertools.chain(itertools.repeat(32, wanted // 32), [wanted % 32]):
                 yield from clew.randint(0, size, (chunk,), generator=generator).tolist()
             return
         for _ in range(wanted // size):
@@ -96,6 +96,43 @@ class SubsetRandomSampler(Sampler[int]):
 
     def __len__(self) -> int:
         return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Indices drawn with these probabilities.
+
+    Args:
+        weights: one for each index, not negative; they need not sum to 1.
+        num_samples: how many to draw.
+        replacement: whether an index may come again.
+        generator: where random numbers come from.
+
+    >>> import clew
+    >>> from clew.utils.data import WeightedRandomSampler
+    >>> list(WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
+    [1, 1, 1]
+    """
+
+    def __init__(
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
+    ) -> None:
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.weights = clew.as_tensor(weights, dtype=clew.float64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = clew.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from iter(drawn.tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
 
 
 class BatchSampler(Sampler[list[int]]):

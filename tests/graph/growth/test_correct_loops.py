@@ -11,24 +11,18 @@ import correct_training  # noqa: F401
 import pytest
 from small_training import CORRECT
 
-import clew
-from clew.graph.schedule import Schedule
+from clew.graph.watch import Watch
 
 RUN_ONE_GRAPH = ("one_graph_run_many_times", "rows_of_a_jacobian")  # they make nothing, so that no iteration ends
 
 
-@pytest.fixture(params=["as scheduled", "after each iteration"])
-def looks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Silence must not depend on when it looks, which depends on the machine."""
-    if request.param == "after each iteration":
-        monkeypatch.setattr(Schedule, "is_due", lambda schedule, nodes_alive: True)
-
-
 @pytest.mark.beyond
-@pytest.mark.usefixtures("no_leak", "looks")
+@pytest.mark.usefixtures("no_leak")
+@pytest.mark.parametrize("always", [False, True], ids=["as scheduled", "after each iteration"])
 @pytest.mark.parametrize("loop", CORRECT, ids=[loop.__name__ for loop in CORRECT])
-def test_silence(loop: Any) -> None:
-    with clew.graph.watch() as watch:
+def test_silence(loop: Any, always: bool) -> None:
+    """Silence must not depend on when it looks, which depends on the machine."""
+    with Watch(always=always) as watch:
         loop()  # a warning would be an error
     assert watch.warnings == []
     assert watch.failure is None

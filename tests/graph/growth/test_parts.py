@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections import Counter
 from types import SimpleNamespace
@@ -10,10 +11,8 @@ from typing import Any
 import pytest
 
 import clew
-from clew.graph import schedule as schedule_module
+from clew._core import Iterations, LookSchedule
 from clew.graph.holder import find_holder
-from clew.graph.iterations import Iterations
-from clew.graph.schedule import Schedule
 
 pytestmark = pytest.mark.beyond
 
@@ -30,45 +29,46 @@ def test_the_memory_of_iterations_is_bounded_and_the_recent_ones_are_exact() -> 
     iterations = Iterations()
     for serial in range(0, 1_000_000, 2):
         iterations.end(serial)
-    assert len(iterations._ends) <= 1 << 16
+    assert iterations.remembered <= 1 << 16
     recent = [iterations.of(sequence) for sequence in range(990_000, 999_999, 2)]
     assert recent == list(range(recent[0], recent[0] + len(recent)))
     assert recent[-1] == iterations.latest
 
 
-class Clock:
-    """A loop of so many seconds an iteration, looks of so many seconds."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
-        monkeypatch.setattr(schedule_module, "perf_counter", lambda: self.now)
-
-    def looks(self, nodes: Any, iteration_seconds: float, look_seconds: float, wait: Any = None) -> list[int]:
-        schedule = Schedule()
-        taken = []
-        for number in range(1, 1001):
-            self.now += iteration_seconds
-            if schedule.is_due(nodes(number)):
-                taken.append(number)
-                self.now += look_seconds
-                schedule.looked(look_seconds, wait)
-        return taken
+def looks(nodes: Any, iteration_seconds: float, look_seconds: float, wait: Any = None) -> list[int]:
+    """After which of a thousand iterations it looks, in a loop of so many seconds an iteration and a look."""
+    now = 0.0
+    schedule = LookSchedule(lambda: now)
+    taken = []
+    for number in range(1, 1001):
+        now += iteration_seconds
+        if schedule.is_due(nodes(number)):
+            taken.append(number)
+            now += look_seconds
+            schedule.looked(look_seconds, wait)
+    assert schedule.looks == len(taken)
+    return taken
 
 
-def test_looks_cost_one_percent_when_nothing_rises(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = Clock(monkeypatch).looks(lambda number: 100, 1.0, 1.0)
-    assert looks[:2] == [8, 16]
-    assert 5 <= len(looks) <= 2 + 11
+def test_looks_cost_one_percent_when_nothing_rises() -> None:
+    taken = looks(lambda number: 100, 1.0, 1.0)
+    assert taken[:2] == [8, 16]
+    assert 5 <= len(taken) <= 2 + 11
 
 
-def test_looks_cost_a_few_percent_when_it_always_rises(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = Clock(monkeypatch).looks(lambda number: number, 1.0, 1.0, wait=1)
-    assert len(looks) <= 2 + 6 + 6 + 0.06 * 1000 + 1
+def test_looks_cost_a_few_percent_when_it_always_rises() -> None:
+    taken = looks(lambda number: number, 1.0, 1.0, wait=1)
+    assert len(taken) <= 2 + 6 + 6 + 0.06 * 1000 + 1
 
 
-def test_a_rise_is_seen_within_twelve_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = Clock(monkeypatch).looks(lambda number: 100 + 10 * max(0, number - 500), 1.0, 0.1)
-    assert any(506 <= number <= 513 for number in looks)
+def test_a_rise_is_seen_within_twelve_iterations() -> None:
+    taken = looks(lambda number: 100 + 10 * max(0, number - 500), 1.0, 0.1)
+    assert any(506 <= number <= 513 for number in taken)
+
+
+def test_it_may_look_always() -> None:
+    schedule = LookSchedule(always=True)
+    assert all(schedule.is_due(0) for _ in range(20))
 
 
 @pytest.mark.parametrize(
@@ -76,17 +76,21 @@ def test_a_rise_is_seen_within_twelve_iterations(monkeypatch: pytest.MonkeyPatch
     [(4, 0, None), (7, 0, 11), (10, 10, None), (10, 12, None), (10, 2, 8), (10, 6, 16), (10, 9, 24), (30, 20, 1)],
 )
 def test_how_long_to_wait(holds: int, held: int, expected: int | None) -> None:
-    schedule = Schedule()
+    schedule = LookSchedule()
     for _ in range(8):
         schedule.is_due(0)
     assert schedule.wait(holds, held, 18) == expected
 
 
-def held(values: dict[str, Any], tensors: list[Any]) -> str | None:
-    """The holder of tensors that cover one iteration each, among the variables of one function."""
+def frame(values: dict[str, Any], file: str) -> Any:
+    return SimpleNamespace(f_locals=values, f_globals={}, f_code=SimpleNamespace(co_flags=0, co_filename=file))
+
+
+def held(values: dict[str, Any], tensors: list[Any], library: dict[str, Any] | None = None) -> str | None:
+    """The holder of tensors that cover one iteration each, among the variables of one function and a library's."""
     bits = {id(tensor): 1 << number for number, tensor in enumerate(tensors)}
-    frame: Any = SimpleNamespace(f_locals=values, f_globals={}, f_code=SimpleNamespace(co_flags=0))
-    return find_holder(tensors, lambda tensor: bits[id(tensor)], [frame])
+    frames = [frame(values, "/home/user/train.py"), frame(library or {}, inspect.getfile(pytest))]
+    return find_holder(tensors, lambda tensor: bits[id(tensor)], frames)
 
 
 def test_the_shortest_path_that_has_all() -> None:
@@ -97,6 +101,14 @@ def test_the_shortest_path_that_has_all() -> None:
     assert held({"meter": SimpleNamespace(history=SimpleNamespace(values=tensors))}, tensors) == "meter.history.values"
     assert held({"rows": [[tensor] for tensor in tensors]}, tensors) == "rows"
     assert held({"x": 1}, tensors) is None
+
+
+def test_the_callers_in_a_package_may_hold_more_and_are_searched_last() -> None:
+    tensors = [clew.ones(1) for _ in range(5)]
+    assert held({"last": tensors[-1]}, tensors, library={"kept": tensors}) == "kept"
+    many = [[number] for number in range(300_000)]
+    assert held({"deep": {"deeper": [tensors]}}, tensors, library={"items": many}) == "deep['deeper'][0]"
+    assert held({"deep": {"deeper": tensors[1:]}}, tensors, library={"items": many}) == "deep['deeper']"
 
 
 def test_a_gradient_is_found_under_its_leaf() -> None:

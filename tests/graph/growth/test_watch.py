@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from small_training import batch, mse, step, trainer
 
 import clew
 from clew import _core
-from clew.graph import GrowthWarning, events
+from clew.graph import GrowthWarning
+from clew.graph.watch import Watch
 
 pytestmark = [pytest.mark.beyond, pytest.mark.usefixtures("no_leak")]
 
@@ -32,40 +34,69 @@ def train(iterations: int, keep: list[Any] | None = None) -> None:
             keep.append(loss)
 
 
-def watched_quietly(function: Any, *arguments: Any) -> clew.graph.Watch:
-    with clew.graph.watch() as watch, warnings.catch_warnings():
+def watched_quietly(function: Any, *arguments: Any, clock: Callable[[], float] | None = None) -> Watch:
+    with Watch(clock=clock) as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         function(*arguments)
     assert watch.failure is None
     return watch
 
 
-@pytest.fixture
-def hours_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each reading of the clock is an hour after the last, so that the watch may take as many looks as it likes."""
-    hours = itertools.count(0, 3600)
-    monkeypatch.setattr(sys.modules["clew.graph.schedule"], "perf_counter", lambda: next(hours))
+def hours_pass() -> Callable[[], float]:
+    """A clock each reading of which is an hour after the last, so that as many looks are taken as one likes."""
+    return itertools.count(0, 3600).__next__
 
 
-def test_off_there_is_no_listener() -> None:
-    watch = clew.graph.watch()
-    assert events._listeners == []
+def is_watching(watch: Watch) -> bool:
+    """Whether one that looks always has seen another iteration."""
+    before = watch.looks
+    train(1)
+    return watch.looks == before + 1
+
+
+def test_it_watches_from_start_to_stop() -> None:
+    watch = Watch(always=True)
+    assert not is_watching(watch)
     with watch:
-        assert len(events._listeners) == 1
-    assert events._listeners == []
+        assert is_watching(watch)
+    assert not is_watching(watch)
     watch.start()
     assert watch.start() is watch
-    assert len(events._listeners) == 1
+    assert is_watching(watch)
     watch.stop()
     watch.stop()
-    assert events._listeners == []
+    assert not is_watching(watch)
     train(20, [])  # a warning would be an error
 
 
 def test_it_stops_when_the_program_fails() -> None:
-    with pytest.raises(ZeroDivisionError), clew.graph.watch():
+    watch = Watch(always=True)
+    with pytest.raises(ZeroDivisionError), watch:
         raise ZeroDivisionError
-    assert events._listeners == []
+    assert not is_watching(watch)
+
+
+def test_it_is_held_while_it_watches_and_no_longer() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        gone = weakref.ref(clew.graph.watch().start())
+        watch = gone()
+        assert watch is not None
+        watch.stop()
+        del watch
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_one_that_stops_itself_does_not_keep_another_from_seeing(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing, other = Watch(always=True), Watch(always=True)
+    monkeypatch.setattr(failing, "_look_once", lambda *arguments: 1 / 0)
+    with failing, other:
+        train(1)
+        assert failing.failure == "ZeroDivisionError('division by zero')"
+        assert other.looks == 1
 
 
 def test_text() -> None:
@@ -98,7 +129,7 @@ def test_counts_are_those_of_the_graph() -> None:
     (told,) = watch.warnings
     assert told.path == "kept"
     assert told.iterations == len(kept) - 1  # all but the one that has just ended
-    node_bytes = sum(node.nbytes for node in clew.graph.walk([y.grad_fn]) if node.name() != "AccumulateGrad")
+    node_bytes = sum(node.nbytes for node in clew.graph.walk([y.grad_fn]) if type(node).__name__ != "AccumulateGrad")
     assert told.nbytes == told.iterations * node_bytes + w.nbytes  # all have saved the same w
     before = _core.graph_counters()["nodes_alive"]
     kept[:] = [y]
@@ -158,11 +189,10 @@ def test_a_leak_that_begins_later(before: int) -> None:
     assert told.path == "losses"
 
 
-@pytest.mark.usefixtures("hours_pass")
 def test_every_fifth_iteration() -> None:
     model, optimizer = trainer()
     logged = []
-    with clew.graph.watch() as watch, warnings.catch_warnings():
+    with Watch(clock=hours_pass()) as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(5 * 20):
             x, y = batch()
@@ -173,7 +203,6 @@ def test_every_fifth_iteration() -> None:
     assert [told.path for told in watch.warnings] == ["logged"]
 
 
-@pytest.mark.usefixtures("hours_pass")
 def test_graphs_that_could_be_waiting_get_more_time() -> None:
     """Scores of another network, which nothing has run: an episode could be this long, but not for ever."""
     other = clew.randn(4, requires_grad=True)
@@ -186,9 +215,9 @@ def test_graphs_that_could_be_waiting_get_more_time() -> None:
             scores.append((x @ other).sum())
             step(optimizer, mse(model(x), y))
 
-    assert watched_quietly(program, 150).warnings == []
+    assert watched_quietly(program, 150, clock=hours_pass()).warnings == []
     scores.clear()
-    assert [told.path for told in watched_quietly(program, 400).warnings] == ["scores"]
+    assert [told.path for told in watched_quietly(program, 400, clock=hours_pass()).warnings] == ["scores"]
 
 
 def test_it_keeps_nothing_alive() -> None:
@@ -246,9 +275,22 @@ def test_a_failure_of_its_own_stops_only_the_watch(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys.modules["clew.graph.watch"], "Look", broken)
     with clew.graph.watch() as watch:
         train(25)
-        assert events._listeners == []
+        assert not watch._is_on
     assert watch.failure == "RuntimeError('broken')"
     assert gc.isenabled()
+
+
+def test_a_clock_that_fails_stops_only_the_watch() -> None:
+    readings = iter([0.0, 1.0])  # when it is made, and when it starts
+    with Watch(clock=readings.__next__) as watch:
+        train(25)
+        assert not watch._is_on
+    assert watch.failure == "StopIteration()"
+
+
+def test_what_cannot_be_an_option_is_refused_at_once() -> None:
+    with pytest.raises(RuntimeError, match="ambiguous"):
+        Watch(warn=clew.ones(2))  # type: ignore[arg-type]
 
 
 def test_under_an_error_filter_it_raises_and_the_program_can_go_on() -> None:

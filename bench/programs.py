@@ -1,0 +1,373 @@
+"""Programs that others wrote for PyTorch, unmodified, under ``clew run --as-torch`` and under PyTorch.
+
+python bench/programs.py                      all of them; writes docs/programs.md
+python bench/programs.py -k gan --seeds 2     some, without writing
+python bench/programs.py --packages           those that come with installed packages
+
+`bench/programs.toml` is the table, `bench/watched.py` runs one of them once, `bench/sources.py` fetches them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT))  # behind everything installed: an installed clew is what is run, if there is one
+
+from bench import machine  # noqa: E402
+from bench.report import markdown  # noqa: E402
+from bench.sources import MissingSource, fetched  # noqa: E402
+
+TABLE = ROOT / "bench" / "programs.toml"
+PAGE = ROOT / "docs" / "programs.md"
+RESULTS = ROOT / "docs" / "benchmarks" / "programs.json"
+COMPARED, TOLERANCE = 20, 1e-4
+AVERAGED = 10  # without a metric of its own, a program's is the mean of so many last losses
+_CLEW = [
+    sys.executable,
+    "-c",
+    "from clew.cli import main; raise SystemExit(main())",
+    "run",
+    "--as-torch",
+]
+COMMANDS = {"clew": _CLEW, "torch": [sys.executable]}
+
+
+class Failed(Exception):
+    """A run that did not come to its end, in its own last words."""
+
+
+@dataclass
+class Run:
+    """One run of a program."""
+
+    losses: list[float]
+    metric: float
+    seconds: float
+    stopped: bool
+
+
+@dataclass
+class Result:
+    """What is known of a program: its first losses from one seed, the metric from several, the best times."""
+
+    name: str
+    clew: list[float] = field(default_factory=list)
+    torch: list[float] = field(default_factory=list)
+    clew_metrics: list[float] = field(default_factory=list)
+    torch_metrics: list[float] = field(default_factory=list)
+    clew_seconds: float = math.nan
+    torch_seconds: float = math.nan
+    steps: int = 0
+    stopped: bool = False
+    error: str = ""
+
+    @property
+    def difference(self) -> float:
+        """The largest relative difference of the first losses; infinite where one run has more of them."""
+        if self.error or len(self.clew) != len(self.torch) or not self.clew:
+            return math.inf
+        return max(relative(ours, theirs) for ours, theirs in zip(self.clew, self.torch, strict=True))
+
+    @property
+    def metric(self) -> float:
+        """The mean of clew's."""
+        return sum(self.clew_metrics) / len(self.clew_metrics) if self.clew_metrics else math.nan
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the metric lies in the spread of PyTorch's, which is a point where no seed matters."""
+        if not self.torch_metrics:
+            return False
+        low, high = min(self.torch_metrics), max(self.torch_metrics)
+        return low <= self.metric <= high or relative(self.metric, low) <= TOLERANCE
+
+    @property
+    def verdict(self) -> str:
+        """What the page says of it."""
+        if self.error:
+            return self.error
+        wrong = [] if self.difference <= TOLERANCE else ["losses differ"]
+        wrong += [] if self.is_inside else ["metric outside"]
+        return ", ".join(wrong) or "same"
+
+
+def relative(ours: float, theirs: float) -> float:
+    """Their relative difference; none where both are the same, whatever they are."""
+    if ours == theirs or (math.isnan(ours) and math.isnan(theirs)):
+        return 0.0
+    difference = abs(ours - theirs) / max(abs(theirs), sys.float_info.min)
+    return difference if math.isfinite(difference) else math.inf
+
+
+class Runner:
+    """A process that has imported a library and runs programs in forks of itself."""
+
+    def __init__(self, library: str) -> None:
+        self.library = library
+        self._process = subprocess.Popen(
+            [*COMMANDS[library], str(ROOT / "bench" / "watched.py")],
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
+
+    def run(self, program: dict[str, Any], source: Path, seed: int) -> Run:
+        """Run a program once, in a copy of its folder.
+
+        Raises:
+            Failed: it ended with an error, or took too long.
+        """
+        limit = program.get("limit", 120)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "program"
+            shutil.copytree(source, folder)
+            job = {
+                "arguments": [],
+                "directory": ".",
+                "path": [],
+                "steps": 0,
+                "losses": "backward",
+            }
+            job |= {name: program[name] for name in ("file", *job) if name in program}
+            code = self._ask(job | {"folder": str(folder), "seed": seed, "limit": limit})
+            if code == -signal.SIGALRM:
+                raise Failed(f"{self.library}: not done after {limit} s")
+            if code:
+                words = (folder / "errors.txt").read_text().strip().splitlines() or [f"ended with {code}"]
+                raise Failed(f"{self.library}: {words[-1]}")
+            return read(
+                program,
+                json.loads((folder / "result.json").read_text()),
+                (folder / "printed.txt").read_text(),
+            )
+
+    def _ask(self, job: dict[str, Any]) -> int:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the process with {self.library} has ended")
+        return int(answer)
+
+
+def environment() -> dict[str, str]:
+    """One thread, no screen, and sets in one order: what the programs leave to chance besides their draws."""
+    paths = os.pathsep.join([*(name for name in sys.path if name), str(ROOT)])
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS")}
+    fixed = {
+        "MPLBACKEND": "Agg",
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONWARNINGS": "ignore",
+    }
+    return kept | fixed | {"PYTHONPATH": paths, "CUDA_VISIBLE_DEVICES": ""}
+
+
+def read(program: dict[str, Any], result: dict[str, Any], printed: str) -> Run:
+    """Losses and metric: as recorded, or as the program prints them where the table has a pattern for that."""
+    losses = result["losses"]
+    pattern = program.get("losses", "backward")
+    if pattern not in ("backward", "grad"):
+        losses = [float(found) for found in re.findall(pattern, printed, re.M)]
+    if not losses:
+        raise Failed("no losses were found")
+    last = losses[-AVERAGED:]
+    metric = sum(last) / len(last)
+    if "metric" in program:
+        found = re.findall(program["metric"], printed, re.M)
+        if not found:
+            raise Failed(f"its metric, {program['metric']!r}, was not printed")
+        metric = float(found[-1])
+    return Run(losses, metric, result["seconds"], result["stopped"])
+
+
+def measure(program: dict[str, Any], source: Path, seeds: int, runners: Sequence[Runner]) -> Result:
+    """Run it from each seed, under both in turns."""
+    result = Result(program["name"])
+    try:
+        runs = [[runner.run(program, source, seed) for runner in runners] for seed in range(seeds)]
+    except Failed as error:
+        result.error = str(error)
+        return result
+    theirs, ours = zip(*runs, strict=True)
+    result.torch, result.clew = theirs[0].losses[:COMPARED], ours[0].losses[:COMPARED]
+    result.steps, result.stopped = len(theirs[0].losses), theirs[0].stopped
+    result.torch_metrics, result.clew_metrics = ([one.metric for one in each] for each in (theirs, ours))
+    result.torch_seconds, result.clew_seconds = (min(one.seconds for one in each) for each in (theirs, ours))
+    return result
+
+
+def page(
+    programs: Sequence[dict[str, Any]],
+    results: dict[str, Result],
+    described: dict[str, Any],
+) -> str:
+    """docs/programs.md."""
+    shown = [(program, results[program["name"]]) for program in programs if program["name"] in results]
+    same = [program for program, result in shown if result.verdict == "same"]
+    new = sum(not program.get("seen", False) for program in same)
+    rows = [
+        [
+            "program",
+            "steps",
+            "difference",
+            "metric",
+            "PyTorch, five seeds",
+            "PyTorch s",
+            "clew s",
+            "verdict",
+        ]
+    ]
+    rows += [row(program, result) for program, result in shown]
+    return _PAGE.format(
+        same=len(same),
+        all=len(shown),
+        new=new,
+        table=markdown(rows),
+        sources="\n".join(_source(program) for program, _ in shown),
+        load=f"{os.getloadavg()[2]:.0f} of {described['processors']}",
+        machine=f"{described['processor']}, one thread, {described['date']}",
+    )
+
+
+def row(program: dict[str, Any], result: Result) -> list[str]:
+    """A program's line of the table."""
+    name = program["name"] + ("" if not program.get("seen", False) else " (seen)")
+    if result.error:
+        return [name, "", "", "", "", "", "", result.error.replace("|", r"\|")]
+    spread = f"{min(result.torch_metrics):.5g} to {max(result.torch_metrics):.5g}"
+    times = [f"{result.torch_seconds:.2f}", f"{result.clew_seconds:.2f}"]
+    steps = f"{result.steps}{', stopped' if result.stopped else ''}"
+    return [
+        name,
+        steps,
+        f"{result.difference:.1e}",
+        f"{result.metric:.5g}",
+        spread,
+        *times,
+        result.verdict,
+    ]
+
+
+def _source(program: dict[str, Any]) -> str:
+    arguments = " ".join(program.get("arguments", []))
+    what = f"`{program['file']}`" + (f" with `{arguments}`" if arguments else "")
+    if "package" in program:
+        return f"- {program['name']}: the example in the description of {program['package']} {program['version']}"
+    repository, commit = program["repository"], program["commit"]
+    return (
+        f"- {program['name']}: {what} of [{repository}](https://github.com/{repository}/tree/{commit}) at {commit[:10]}"
+    )
+
+
+_PAGE = """# Programs that others wrote
+
+Made by `python bench/programs.py --write`; do not edit. Each program is unmodified and pinned to a commit (the list
+below the table). It runs under `clew run --as-torch` and under PyTorch from the same seeds, on one thread.
+
+- *difference*: the largest relative difference of its first 20 losses (as many as it has, if fewer) from one seed. A
+  loss is the value that a backward starts from, or what the program prints where it runs none.
+- *metric*: what the program prints at its end, or else the mean of its last ten losses; clew's mean of five seeds,
+  and beside it the least and the largest of PyTorch's. A seed that the program sets itself is shifted.
+- *stopped*: it was ended after so many backwards, because it runs for longer than a page is worth.
+- Times are seconds of the program without the import of the library, the best of the five seeds, in turns.
+- (seen): looked at before `clew run --as-torch` was finished.
+
+{same} of {all} give the same numbers: losses within 1e-4, metric inside the spread. {new} of these were not looked at
+before.
+
+{table}
+
+Measured on {machine}; processes that wanted a processor in the last quarter of an hour: {load}.
+
+## Where they come from
+
+{sources}
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        "bench/programs.py",
+        description="Programs of others, under clew and under PyTorch.",
+    )
+    made.add_argument("-k", metavar="NAME", default="", help="only programs whose name contains NAME")
+    made.add_argument(
+        "--packages",
+        action="store_true",
+        help="only those that come with installed packages",
+    )
+    made.add_argument(
+        "--sources",
+        type=Path,
+        metavar="DIR",
+        help="git repositories, each in DIR/owner+name",
+    )
+    made.add_argument("--seeds", type=int, default=5, help="how many seeds (5)")
+    made.add_argument(
+        "--write",
+        action="store_true",
+        help="write docs/programs.md; what was not run stays as it was",
+    )
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    programs = tomllib.loads(TABLE.read_text())["program"]
+    results: dict[str, Result] = {}
+    runners = [Runner("torch"), Runner("clew")]
+    for program in programs:
+        if options.k not in program["name"] or (options.packages and "package" not in program):
+            continue
+        try:
+            source = fetched(program, options.sources)
+        except MissingSource as missing:
+            print(f"{program['name']}: left out: {missing}", flush=True)
+            continue
+        result = results[program["name"]] = measure(program, source, options.seeds, runners)
+        print(" | ".join(row(program, result)), flush=True)
+        if options.write:
+            write(programs, results)
+    for runner in runners:
+        runner.close()
+    return int(any(result.verdict != "same" for result in results.values()))
+
+
+def write(programs: Sequence[dict[str, Any]], results: dict[str, Result]) -> None:
+    """Add these results to those that are kept, and make the page of all of them."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    kept |= {name: asdict(result) for name, result in results.items()}
+    names = {program["name"] for program in programs}
+    kept = {name: kept[name] for name in sorted(kept) if name in names}
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(values)}" for name, values in kept.items())
+    RESULTS.write_text("{\n" + lines + "\n}\n")
+    described = machine.describe()
+    all_results = {name: Result(**values) for name, values in kept.items()}
+    PAGE.write_text(page(programs, all_results, described))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""The table of the repository's README, made from the figures of the benchmark: `python -m bench.readme`.
+
+A figure stands in one place, `docs/benchmarks/figures.json`; what else shows it is made from there.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bench.bars import best
+from bench.report import bytes_text, markdown, time_text
+
+ROOT = Path(__file__).parents[1]
+FIGURES = ROOT / "docs" / "benchmarks" / "figures.json"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- figures: made by python -m bench.readme -->", "<!-- end of figures -->"
+
+# What the table shows, in order: the workload, and what it is called there.
+SHOWN = {
+    "product of 4 elements, recorded": "recording a product of 4 elements",
+    "chain of 1000 products, forward and backward": "chain of 1000 products, forward and backward, per product",
+    "tiny MLP step, SGD": "tiny MLP (8x4→16→1), SGD",
+    "tiny MLP step, Adam": "the same, Adam",
+    "MLP 784-256-256-10, batch 64, Adam": "MLP 784-256-256-10, batch 64, Adam",
+    "policy gradient, batch 1, episode of 100 steps": "policy gradient, batch 1, an episode of 100 steps",
+    "LSTM, 50 steps, batch 16, hidden 128": "LSTM, 50 steps, batch 16, hidden 128",
+    "mini-GPT, 4x64 tokens, width 128, AdamW": "mini-GPT, 4x64 tokens, width 128",
+    "convolution net 28x28, 32 and 64 channels, batch 64": "convolution net on 28x28, batch 64",
+}
+SHOWN_MEMORY = ("MLP 784-256-256-10, batch 64, Adam", "mini-GPT, 4x64 tokens, width 128, AdamW")
+
+
+def table(figures: dict[str, Any]) -> str:
+    """Time of clew and of PyTorch on one thread, and the peaks of memory."""
+    lines = [["", "clew", "PyTorch", "PyTorch / clew"]]
+    rows = {row["workload"]: row for row in figures["rows"] if row["threads"] == 1}
+    for workload, title in SHOWN.items():
+        row = rows.get(workload, {"results": {}})
+        ours, theirs = best(row, "clew"), best(row, "torch")
+        if ours is not None and theirs is not None:
+            lines.append([title, time_text(ours), time_text(theirs), f"{theirs / ours:.1f}"])
+    memory = {row["workload"]: row for row in figures["memory"]}
+    for workload in SHOWN_MEMORY:
+        results = memory.get(workload, {"results": {}})["results"]
+        ours, theirs = (results.get(name, {}).get("bytes") for name in ("clew", "torch"))
+        if ours is not None and theirs is not None:
+            title = f"peak memory over the import's: {SHOWN[workload]}"
+            lines.append([title, bytes_text(ours), bytes_text(theirs), f"{theirs / ours:.1f}"])
+    return markdown(lines)
+
+
+def filled(text: str, figures: dict[str, Any]) -> str:
+    """`text` with the table between its two marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise ValueError(f"README: expected the marks {BEGIN!r} and {END!r}, got a text without them")
+    return f"{before}{BEGIN}\n\n{table(figures)}\n\n{END}{after}"
+
+
+def write(figures: dict[str, Any]) -> None:
+    """Renew the README's table."""
+    README.write_text(filled(README.read_text(encoding="utf-8"), figures), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(json.loads(FIGURES.read_text(encoding="utf-8")))

@@ -1,0 +1,159 @@
+#include "bind/backward_log.h"
+
+#include <nanobind/stl/string.h>
+
+#include "bind/culprits.h"
+#include "bind/errors.h"
+#include "bind/site.h"
+#include "core/autograd/view.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+PyObject* object_of(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
+
+std::string file_of(const Site& site) {
+    const char* text = PyUnicode_AsUTF8(static_cast<PyCodeObject*>(site.code)->co_filename);
+    if (text == nullptr) PyErr_Clear();
+    return text ? text : "";
+}
+
+}  // namespace
+
+BackwardLog::BackwardLog(nb::object ask, std::size_t limit, nb::object at, bool always)
+    : ask_(std::move(ask)), limit_(limit), always_(always) {
+    if (at.is_none()) return;
+    file_ = nb::cast<std::string>(at[0]);
+    at_line_ = nb::cast<int>(at[1]);
+}
+
+BackwardLog::~BackwardLog() { stop(); }
+
+void BackwardLog::start() {
+    if (is_on_) return;
+    is_on_ = true;
+    thread_ = PyThread_get_thread_ident();
+    start_ = {now_ns() - listeners_spent(), timings};
+    backward_ns_ = timings.backward;
+    add_listener(this);
+}
+
+void BackwardLog::stop() {
+    if (is_on_) remove_listener(this);
+    is_on_ = false;
+}
+
+// Whether this backward ran inside another, as those of `checkpoint` do: it is part of that one. The engine adds to its
+// time, which is that of one thread, when an outermost backward ends.
+bool BackwardLog::is_nested() {
+    if (PyThread_get_thread_ident() != thread_) return false;
+    const bool nested = timings.backward == backward_ns_;
+    backward_ns_ = timings.backward;
+    return nested;
+}
+
+BackwardLog::Step BackwardLog::between(const Mark& before, const Mark& after) {
+    const Timings &then = before.timings, &now = after.timings;
+    return {after.at - before.at, now.recording - then.recording, now.forward_kernels - then.forward_kernels,
+            now.backward - then.backward, now.operations - then.operations};
+}
+
+std::size_t BackwardLog::line_of(const Site& site) {
+    if (const std::size_t* known = called_.find(site)) return *known;
+    const std::string file = file_of(site);
+    const int number = PyCode_Addr2Line(static_cast<PyCodeObject*>(site.code), site.instruction);
+    std::size_t i = 0;
+    while (i < lines_.size() && (lines_[i]->number != number || lines_[i]->file != file)) ++i;
+    if (i == lines_.size()) {
+        const bool is_described = at_line_ == -1 || (at_line_ == number && file_ == file);
+        lines_.push_back(std::make_unique<Line>(
+            Line{.file = file, .number = number, .code = Handle::borrow(site.code), .is_described = is_described}));
+    }
+    return called_.put(site, i);
+}
+
+void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& release, std::int64_t entered) {
+    const Mark now{entered - listeners_spent(), timings};
+    const Site site = current_site();
+    const Handle code = Handle::steal(site.code);
+    if (!code || is_nested()) return;
+    const std::size_t number = line_of(site);
+    Line& line = *lines_[number];
+    if (line.count++ == 0) {
+        line.first = between(start_, now);
+    } else if (line.steps.size() < kMostSteps) {
+        line.steps.push_back(between(line.mark, now));
+    } else {
+        line.steps[line.oldest] = between(line.mark, now);
+        line.oldest = (line.oldest + 1) % kMostSteps;
+    }
+    line.mark = now;
+    last_ = static_cast<std::int64_t>(number);
+    bool is_whole = true, asks = always_;
+    std::vector<Node*> nodes;
+    if (line.is_described) {
+        nodes.reserve(roots.size());
+        for (const Tensor& root : roots) nodes.push_back(gradient_edge(root).node);
+        is_whole = line.copy.take(nodes, limit_, numbers_);
+        asks |= !is_whole || (asks_for_names_ && line.copy.has_unknown_leaves());
+    }
+    if (!asks) return;
+    const Handle tuple = Handle::steal(root_nodes(roots)),
+                 record = release ? Handle::steal(release_object(release.get())) : Handle::borrow(Py_None);
+    Py_DECREF(checked(PyObject_CallFunction(ask_.ptr(), "nOOO", static_cast<Py_ssize_t>(number), object_of(tuple),
+                                            object_of(record), is_whole ? Py_True : Py_False)));
+    // Once more, with the names that were found.
+    if (line.is_described && is_whole) line.copy.take(nodes, limit_, numbers_);
+}
+
+std::int64_t BackwardLog::number_of(nb::handle leaf) const {
+    TensorObject* tensor = as_tensor(leaf.ptr());
+    return tensor ? numbers_.of(tensor) : LeafNumbers::kUnknown;
+}
+
+std::int64_t BackwardLog::count(const std::string& file, int number) const {
+    for (const auto& line : lines_)
+        if (line->number == number && line->file == file) return line->count;
+    return 0;
+}
+
+nb::list BackwardLog::lines() const {
+    const auto as_tuple = [](const Step& step) {
+        return nb::make_tuple(step.wall, step.recording, step.forward_kernels, step.backward, step.operations);
+    };
+    nb::list result;
+    for (const auto& line : lines_) {
+        nb::list steps;
+        for (std::size_t i = 0; i < line->steps.size(); ++i)
+            steps.append(as_tuple(line->steps[(line->oldest + i) % line->steps.size()]));
+        nb::dict told;
+        told["file"] = nb::borrow(static_cast<PyCodeObject*>(line->code.get())->co_filename);
+        told["line"] = line->number;
+        told["function"] = nb::borrow(static_cast<PyCodeObject*>(line->code.get())->co_qualname);
+        told["count"] = line->count;
+        told["since_start"] = as_tuple(line->first);
+        told["steps"] = steps;
+        told["graph"] = line->copy.is_taken() ? nb::steal(line->copy.tell()) : nb::none();
+        result.append(told);
+    }
+    return result;
+}
+
+void init_backward_log(nb::module_& m) {
+    nb::class_<BackwardLog>(m, "BackwardLog", "Notes each backward: its line, the times since the last, its graph.")
+        .def(nb::init<nb::object, std::size_t, nb::object, bool>(), nb::arg("ask"), nb::arg("limit"),
+             nb::arg("at").none(), nb::arg("always"))
+        .def("start", &BackwardLog::start, "Begins to listen.")
+        .def("stop", &BackwardLog::stop, "Listens no more; what was noted stays.")
+        .def("give_number", &BackwardLog::give_number, nb::arg("leaf"), nb::arg("number"),
+             "The number by which the leaf is told of from now on.")
+        .def("number", &BackwardLog::number_of, nb::arg("leaf"), "The leaf's number, or -1.")
+        .def("ask_no_more_for_names", &BackwardLog::ask_no_more_for_names)
+        .def("count", &BackwardLog::count, nb::arg("file"), nb::arg("line"), "How many backwards a line has called.")
+        .def("lines", &BackwardLog::lines, "What was noted, a dict for each line that called backwards.")
+        .def("last", &BackwardLog::last, "Which of them called the last; -1: there was none.");
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,82 @@
+// What `clew xray` notes of each backward: from which line it was called, the times since the one before, its graph.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bind/backward.h"
+#include "bind/graph_copy.h"
+#include "bind/site_map.h"
+
+namespace clew::bind {
+
+// Python is called only for what the core cannot do: to find the names of leaves that are new, and to describe graphs
+// that hold Python objects.
+class BackwardLog final : public BackwardListener {
+public:
+    // `at`: None, or the (file, line) whose graphs alone are described. `ask(line's number, roots, release, is_whole)`
+    // is called when there are leaves without a name (it may then give them numbers), when the graph could not be
+    // copied (not is_whole), and always if `always`.
+    BackwardLog(nanobind::object ask, std::size_t limit, nanobind::object at, bool always);
+    ~BackwardLog() override;
+    BackwardLog(const BackwardLog&) = delete;
+    BackwardLog& operator=(const BackwardLog&) = delete;
+
+    void start();
+    void stop();
+    void after(const std::vector<Tensor>& roots, const Ref<Release>& release, std::int64_t entered) override;
+
+    void give_number(nanobind::handle leaf, std::int64_t number) { numbers_.add(leaf.ptr(), number); }
+    std::int64_t number_of(nanobind::handle leaf) const;
+    void ask_no_more_for_names() { asks_for_names_ = false; }
+    // How many backwards that line has called.
+    std::int64_t count(const std::string& file, int line) const;
+    // One dict for each line that called a backward, in the order of the first.
+    nanobind::list lines() const;
+    std::int64_t last() const { return last_; }  // the number of the line that called the last; -1: none
+
+private:
+    static constexpr std::size_t kMostSteps = 10'000;  // of one line
+    struct Mark {
+        std::int64_t at = 0;
+        Timings timings{};
+    };
+    struct Step {
+        std::int64_t wall, recording, forward_kernels, backward, operations;
+    };
+    struct Line {
+        std::string file;
+        int number;
+        Handle code;
+        bool is_described;
+        std::int64_t count = 0;
+        Mark mark{};
+        Step first{};
+        std::vector<Step> steps{};  // a ring when it is full
+        std::size_t oldest = 0;
+        GraphCopy copy{};
+    };
+
+    static Step between(const Mark& before, const Mark& after);
+    std::size_t line_of(const Site& site);
+    bool is_nested();
+
+    nanobind::object ask_;
+    std::size_t limit_;
+    std::string file_{};
+    int at_line_ = -1;  // -1: all are described
+    bool always_, asks_for_names_ = true, is_on_ = false;
+    unsigned long thread_ = 0;
+    std::int64_t backward_ns_ = 0;
+    Mark start_{};
+    LeafNumbers numbers_{};
+    std::vector<std::unique_ptr<Line>> lines_{};
+    SiteMap<std::size_t> called_{};
+    std::int64_t last_ = -1;
+};
+
+void init_backward_log(nanobind::module_& m);
+
+}  // namespace clew::bind

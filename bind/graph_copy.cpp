@@ -1,0 +1,188 @@
+#include "bind/graph_copy.h"
+
+#include <algorithm>
+
+#include "bind/dtype.h"
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "bind/site.h"
+
+namespace clew::bind {
+namespace {
+
+constexpr std::size_t kFewPlaces = 64;  // most graphs of a step that is worth counting in microseconds are small
+
+PyObject* object_of(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
+
+// Breadth first, as clew.graph.walk.nearest.
+NodeSet nearest(const std::vector<Node*>& roots, std::size_t count) {
+    NodeSet found;
+    const auto add = [&](Node* node) {
+        if (found.size() < count) found.insert(node);
+    };
+    for (Node* root : roots) add(root);
+    for (std::size_t i = 0; i < found.size() && found.size() < count; ++i) each_below(*found[i], Reach::Backward, add);
+    return found;
+}
+
+// In topological order, as clew.graph.walk. From the last root to the first: the list is turned round in the end.
+std::vector<Node*> in_order(const std::vector<Node*>& roots, NodeSet& seen, const NodeSet* within = nullptr) {
+    std::vector<Node*> finished;
+    finished.reserve(32);
+    for (std::size_t i = roots.size(); i-- > 0;) walk(roots[i], Reach::Backward, seen, &finished, within);
+    std::reverse(finished.begin(), finished.end());
+    return finished;
+}
+
+bool holds_python(const Node& node) {
+    if (node.has(Node::kFunction)) return true;
+    return node.extras && (node.extras->attributes || node.extras->metadata);
+}
+bool holds_python_things(Node& node) {
+    Node& saver = saver_of(node);
+    if (holds_python(node) || (&saver != &node && holds_python(saver))) return true;
+    for (int i = 0; i < saver.slot_count; ++i) {
+        const SavedSlot& slot = saver.slots()[i];
+        if (slot.has_rest && (slot.rest->packed || slot.rest->unpack)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void LeafNumbers::add(PyObject* leaf, std::int64_t number) {
+    TensorObject* tensor = as_tensor(leaf);
+    if (tensor == nullptr) fail(ErrorKind::Type, "expected a Tensor, got %s", Py_TYPE(leaf)->tp_name);
+    numbers_[tensor] = {Handle::steal(checked(PyWeakref_NewRef(leaf, nullptr))), number};
+}
+
+std::int64_t LeafNumbers::of(TensorObject* leaf) const {
+    const auto found = numbers_.find(leaf);
+    if (found == numbers_.end()) return kUnknown;
+    const bool stands = PyWeakref_GetObject(object_of(found->second.reference)) == as_object(leaf);
+    return stands ? found->second.number : kUnknown;
+}
+
+void GraphCopy::clear() {
+    rows_.clear();
+    outputs_.clear();
+    slots_.clear();
+    edges_.clear();
+    leaves_.clear();
+    roots_.clear();
+    groups_.clear();
+    totals_ = {};
+    has_unknown_leaves_ = false;
+}
+
+bool GraphCopy::take(const std::vector<Node*>& roots, std::size_t limit, const LeafNumbers& numbers) {
+    clear();
+    NodeSet seen(kFewPlaces);
+    std::vector<Node*> nodes = in_order(roots, seen);
+    if (nodes.size() > limit) {
+        groups_ = graph_groups(seen);
+        const NodeSet chosen = nearest(roots, limit);
+        NodeSet met;
+        nodes = in_order(roots, met, &chosen);
+    }
+    totals_ = graph_totals(seen, nullptr, nullptr);  // and now `seen` has what the graph holds besides, too
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        if (!holds_python_things(*seen[i])) continue;
+        clear();
+        return false;
+    }
+    NodeSet order(kFewPlaces);
+    for (Node* node : nodes) order.insert(node);
+    for (Node* node : nodes) add(*node, order, numbers);
+    for (Node* root : roots) roots_.push_back(root->kind);
+    return true;
+}
+
+void GraphCopy::add(Node& node, const NodeSet& order, const LeafNumbers& numbers) {
+    for (int i = 0; i < node.output_count; ++i)
+        outputs_.push_back({LayoutRef(node.outputs()[i].layout), node.output_dtypes()[i]});
+    Node& saver = saver_of(node);
+    each_slot(node, [&](SavedSlot& slot) {
+        slots_.push_back({slot_name(saver, slot), LayoutRef(slot.layout), slot.dtype, facts_of(slot)});
+    });
+    for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+        const Edge edge = node.edge(static_cast<int>(i));
+        const std::uint32_t row = edge ? order.index_of(edge.node) : 0;
+        edges_.push_back({!edge                     ? kNone
+                          : row == NodeSet::kAbsent ? kHidden
+                                                    : static_cast<std::int32_t>(row),
+                          edge.index});
+    }
+    Row row{.kind = node.kind,
+            .code = Handle::borrow(node.code),
+            .instruction = node.instruction,
+            .released = Ref<Release>(node.released),
+            .bytes = node_bytes(node),
+            .outputs_end = outputs_.size(),
+            .slots_end = slots_.size(),
+            .edges_end = edges_.size()};
+    if (node.has(Node::kAccumulate)) {
+        row.leaf = static_cast<std::int64_t>(leaves_.size());
+        Leaf leaf{.number = LeafNumbers::kGone};
+        if (TensorObject* tensor = node.outputs()[0].tensor) {
+            const Storage& storage = *tensor->storage;
+            leaf = {numbers.of(tensor),
+                    &storage,
+                    storage.foreign ? 0 : storage.identity,
+                    {LayoutRef(tensor->layout), tensor->dtype}};
+            has_unknown_leaves_ |= leaf.number == LeafNumbers::kUnknown;
+        } else {
+            leaf.shape = {LayoutRef(node.outputs()[0].layout), node.output_dtypes()[0]};
+        }
+        leaves_.push_back(std::move(leaf));
+    }
+    rows_.push_back(std::move(row));
+}
+
+// (name, op, site, outputs, saved, edges, release, bytes, leaf)
+PyObject* GraphCopy::row_tuple(std::size_t i) const {
+    const Row& row = rows_[i];
+    const Row none{};
+    const Row& before = i ? rows_[i - 1] : none;
+    const Handle outputs = Handle::steal(checked(PyList_New(0))), saved = Handle::steal(checked(PyList_New(0))),
+                 edges = Handle::steal(checked(PyList_New(0)));
+    for (std::size_t j = before.outputs_end; j < row.outputs_end; ++j) {
+        const Layout* layout = outputs_[j].layout.get();
+        append(object_of(outputs),
+               layout ? Py_BuildValue("NN", plain_tuple(layout->shape()), dtype_object(outputs_[j].dtype))
+                      : Py_BuildValue("OO", Py_None, Py_None));
+    }
+    for (std::size_t j = before.slots_end; j < row.slots_end; ++j)
+        append(object_of(saved), slot_record(slots_[j].name, *slots_[j].layout, slots_[j].dtype, slots_[j].facts));
+    for (std::size_t j = before.edges_end; j < row.edges_end; ++j)
+        append(object_of(edges), Py_BuildValue("iI", static_cast<int>(edges_[j].row), edges_[j].output));
+    return Py_BuildValue(
+        "ssNOOONnN", row.kind->node_name, row.kind->name, site_object({row.code.get(), row.instruction}),
+        object_of(outputs), object_of(saved), object_of(edges),
+        row.released ? release_object(row.released.get()) : Py_NewRef(Py_None), static_cast<Py_ssize_t>(row.bytes),
+        row.leaf == kNone ? Py_NewRef(Py_None) : leaf_tuple(leaves_[static_cast<std::size_t>(row.leaf)]));
+}
+
+// (number, storage, identity, shape, dtype)
+PyObject* GraphCopy::leaf_tuple(const Leaf& leaf) const {
+    const Layout* layout = leaf.shape.layout.get();
+    return checked(Py_BuildValue(
+        "LNKNN", static_cast<long long>(leaf.number), PyLong_FromVoidPtr(const_cast<Storage*>(leaf.storage)),
+        static_cast<unsigned long long>(leaf.identity), layout ? plain_tuple(layout->shape()) : PyTuple_New(0),
+        layout ? dtype_object(leaf.shape.dtype) : PyUnicode_FromString("")));
+}
+
+PyObject* GraphCopy::tell() const {
+    PyObject* told = checked(PyDict_New());
+    Handle owner = Handle::steal(told);
+    PyObject *nodes = checked(PyList_New(0)), *roots = nullptr;
+    set_item(told, "nodes", nodes);
+    for (std::size_t i = 0; i < rows_.size(); ++i) append(nodes, row_tuple(i));
+    set_item(told, "roots", roots = checked(PyList_New(0)));
+    for (const NodeKind* kind : roots_) append(roots, PyUnicode_FromString(kind->node_name));
+    set_item(told, "totals", totals_dict(totals_));
+    set_item(told, "groups", groups_list(groups_));
+    return static_cast<PyObject*>(owner.detach());
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,117 @@
+// The C++ half of clew/_operation.py: a definition in the registry like any other, whose forward and backward call
+// Python. Its attributes have no struct; they lie as the schema says.
+#include "bind/python_operation.h"
+
+#include <string>
+
+#include "bind/errors.h"
+#include "bind/function.h"
+#include "bind/objects.h"
+#include "bind/operation.h"
+#include "bind/parse.h"
+#include "core/autograd/mode.h"
+#include "core/base/error.h"
+#include "core/kernels/copy.h"
+
+namespace clew::bind {
+namespace {
+
+struct PythonOp : OpDef {
+    std::string schema_line, node, outputs, domain, doc;  // what `text` points to
+    PyObject *run, *rule;
+};
+
+bool is_tensor(const Argument& argument) {
+    return argument.type == ArgType::Tensor || argument.type == ArgType::Operand;
+}
+
+// The result as the output, or written into it if it is a destination.
+void give(const OpDef& op, const Tensor& result, Tensor& output) {
+    if (!output) {
+        output = result;
+        return;
+    }
+    if (!same_sizes(output.sizes(), result.sizes()))
+        fail(ErrorKind::Runtime, "%s: output with shape %s doesn't match the broadcast shape %s", op.name,
+             shape_text(output.sizes()).c_str(), shape_text(result.sizes()).c_str());
+    if (is_floating(result.dtype()) && !is_floating(output.dtype()))
+        fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s", op.name,
+             dtype_name(result.dtype()), dtype_name(output.dtype()));
+    kernels::copy(output.view(), result.view());
+}
+
+// run(*arguments) -> a tuple of the results; arguments are in the order of the schema.
+void python_forward(ForwardCall& call) {
+    const auto& op = static_cast<const PythonOp&>(call.op);
+    const Handle arguments = Handle::steal(checked(PyTuple_New(static_cast<Py_ssize_t>(op.schema.arguments.size()))));
+    std::size_t input = 0, field = 0;
+    for (const Argument& argument : op.schema.arguments) {
+        const auto place = static_cast<Py_ssize_t>(input + field);
+        PyTuple_SET_ITEM(
+            static_cast<PyObject*>(arguments.get()), place,
+            is_tensor(argument) ? wrap(call.inputs[input++]) : checked(attribute_object(op, call.attributes, field++)));
+    }
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    const Handle results = Handle::steal(checked(PyObject_CallObject(op.run, static_cast<PyObject*>(arguments.get()))));
+    auto* tuple = static_cast<PyObject*>(results.get());
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != static_cast<Py_ssize_t>(call.outputs.size()))
+        fail(ErrorKind::Type, "%s: expected its forward to give %zu result(s)", op.name, call.outputs.size());
+    for (std::size_t i = 0; i < call.outputs.size(); ++i)
+        give(op, Tensor(as_tensor(PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i)))), call.outputs[i]);
+}
+
+// rule(node, gradients, needs) -> gradients
+void python_backward(BackwardCall& call) {
+    const auto& op = static_cast<const PythonOp&>(*call.node.kind);
+    const Handle rule = Handle::steal(checked(PyMethod_New(op.rule, as_object(&call.node))));
+    call_python_rule(call, static_cast<PyObject*>(rule.get()));
+}
+
+// define_operation(schema, node, outputs, flags, domain, doc, run, rule, saves, constants, differentiable_outputs):
+// `saves` has, for each input, what its rule keeps: a bit for each input, a bit for each output.
+PyObject* define_operation(PyObject*, PyObject* args) {
+    const char *schema, *node, *outputs, *domain, *doc;
+    PyObject *run, *rule, *saves;
+    unsigned flags;
+    unsigned long long constants, differentiable_outputs;
+    if (!PyArg_ParseTuple(args, "sssIssOOO!KK", &schema, &node, &outputs, &flags, &domain, &doc, &run, &rule,
+                          &PyList_Type, &saves, &constants, &differentiable_outputs))
+        return nullptr;
+    return guarded([&]() -> PyObject* {
+        auto* op = new PythonOp{};  // as long as the program, like all definitions
+        op->schema_line = schema, op->node = node, op->outputs = outputs, op->domain = domain, op->doc = doc;
+        op->run = Py_NewRef(run), op->rule = Py_NewRef(rule);
+        op->text = {.schema = op->schema_line.c_str(),
+                    .node = op->node.c_str(),
+                    .flags = flags,
+                    .outputs = op->outputs.c_str(),
+                    .domain = op->domain.c_str(),
+                    .doc = op->doc.c_str()};
+        op->forward = python_forward;
+        if (PyList_GET_SIZE(saves)) op->backward = python_backward, op->differentiable = true;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(saves); ++i) {
+            Saves kept;
+            if (!PyArg_ParseTuple(PyList_GET_ITEM(saves, i), "II", &kept.inputs, &kept.outputs)) throw PythonError();
+            op->saved_by_rule.push_back(kept);
+        }
+        op->constants = constants;
+        op->differentiable_outputs = differentiable_outputs;
+        opdef_detail::lay_out_attributes(*op);
+        opdef_detail::finish(*op);
+        op->output_count = static_cast<std::uint32_t>(op->output_names.size());
+        if (op->variadic)
+            fail(ErrorKind::NotImplemented, "%s: lists of tensors are not supported in operations in Python", op->name);
+        return publish(*op);
+    });
+}
+
+PyMethodDef functions[] = {
+    {"define_operation", define_operation, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void init_python_operations(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
+
+}  // namespace clew::bind

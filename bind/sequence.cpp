@@ -1,0 +1,321 @@
+#include "bind/sequence.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "bind/buffer.h"
+#include "bind/dtype.h"
+#include "bind/errors.h"
+#include "bind/escapes.h"
+#include "bind/objects.h"
+#include "core/base/error.h"
+#include "core/kernels/copy.h"
+#include "core/ops/apply.h"
+#include "core/ops/functions.h"
+
+namespace clew::bind {
+namespace {
+
+// Note [Reading a sequence once]
+// A sequence may be somebody's class, whose methods can change any list that is being read, or answer differently the
+// next time. So each element is asked for once, and its number goes at once into Values: sizes, dtype and elements all
+// come from there. While code of others may run, nothing of a list is held but a reference to one element.
+
+// Numbers as they were read: the dtype they will have is known at the end only.
+class Values {
+public:
+    enum Kind : std::uint8_t {
+        Whole,        // an int that fits int64, or a bool
+        Real,         // a float
+        RealTensor,   // the floating element of a tensor: a Python float would be cut to an int, this is not
+        BeyondInt64,  // an int, rounded to a double
+        BeyondReal,   // an int that no double holds
+    };
+
+    void reserve(std::int64_t count) { bits_.reserve(static_cast<std::size_t>(count)); }
+    std::int64_t size() const { return static_cast<std::int64_t>(bits_.size()); }
+    void add(std::int64_t value) { add({.whole = value}, Whole); }
+    void add(double value, Kind kind = Real) { add({.real = value}, kind); }
+
+    template <class T>
+    void store(T* out) const {
+        for (std::size_t i = 0; i < bits_.size(); ++i)
+            out[i] = converted<T>(bits_[i], kinds_.empty() ? first_kind_ : kinds_[i]);
+    }
+
+private:
+    union Bits {
+        std::int64_t whole;
+        double real;
+    };
+
+    void add(Bits bits, Kind kind) {
+        if (bits_.empty())
+            first_kind_ = kind;
+        else if (kind != first_kind_ && kinds_.empty())
+            kinds_.assign(bits_.size(), first_kind_);
+        const bool mixed = kind != first_kind_ || !kinds_.empty();
+        bits_.push_back(bits);
+        if (mixed) kinds_.push_back(kind);
+    }
+
+    template <class T>
+    static T converted(Bits bits, Kind kind) {
+        if constexpr (std::is_same_v<T, bool>) {
+            return kind == Whole ? bits.whole != 0 : bits.real != 0;
+        } else if constexpr (std::is_floating_point_v<T>) {
+            if (kind == BeyondReal) {
+                PyErr_SetString(PyExc_OverflowError, "tensor: int too large to convert to float");
+                throw PythonError();
+            }
+            return static_cast<T>(kind == Whole ? static_cast<double>(bits.whole) : bits.real);
+        } else {
+            return converted_to_int<T>(bits, kind);
+        }
+    }
+
+    template <class T>
+    static T converted_to_int(Bits bits, Kind kind) {
+        using Limits = std::numeric_limits<T>;
+        const char* name = dtype_name(dtype_of<T>::value);
+        if (kind == BeyondInt64 || kind == BeyondReal)
+            fail(ErrorKind::Value, "tensor: expected integers that fit int64, got a larger one; give a floating dtype");
+        if (kind == RealTensor)
+            fail(ErrorKind::Type,
+                 "tensor: expected integer tensors of a single element for dtype %s, got a floating one; convert it "
+                 "with int()",
+                 name);
+        if (kind == Real) {
+            // The limits themselves may be no doubles; 2 to the power of the digits is one.
+            const double above = std::ldexp(1.0, Limits::digits), whole = std::trunc(bits.real);
+            if (!(whole < above && whole >= (Limits::is_signed ? -above : 0.0)))
+                fail(ErrorKind::Runtime, "tensor: value %g cannot be converted to type %s without overflow", bits.real,
+                     name);
+            return static_cast<T>(whole);
+        }
+        if (bits.whole < Limits::min() || bits.whole > Limits::max())
+            fail(ErrorKind::Runtime, "tensor: value %lld cannot be converted to type %s without overflow",
+                 static_cast<long long>(bits.whole), name);
+        return static_cast<T>(bits.whole);
+    }
+
+    std::vector<Bits> bits_;
+    Kind first_kind_ = Whole;
+    std::vector<Kind> kinds_;  // empty while all are of the first one's
+};
+
+class Reader {
+public:
+    explicit Reader(PyObject* data) { read(data, 0); }
+
+    Tensor result(std::optional<DType> dtype) const {
+        Tensor made = empty(sizes_, dtype.value_or(inferred()));
+        if (made.numel() != values_.size())  // each sequence was as long as the first of its depth
+            fail(ErrorKind::Runtime, "tensor: expected %lld numbers, got %lld; was the data changed meanwhile?",
+                 static_cast<long long>(made.numel()), static_cast<long long>(values_.size()));
+        made->lost = lost_;
+        switch (made.dtype()) {
+            case DType::Bool:
+                values_.store(made.data_as<bool>());
+                break;
+            case DType::UInt8:
+                values_.store(made.data_as<std::uint8_t>());
+                break;
+            case DType::Int32:
+                values_.store(made.data_as<std::int32_t>());
+                break;
+            case DType::Int64:
+                values_.store(made.data_as<std::int64_t>());
+                break;
+            case DType::Float32:
+                values_.store(made.data_as<float>());
+                break;
+            case DType::Float64:
+                values_.store(made.data_as<double>());
+                break;
+        }
+        return made;
+    }
+
+private:
+    DType inferred() const {
+        std::optional<DType> common;
+        for (int i = 0; i < 6; ++i) {
+            const auto dtype = static_cast<DType>(i);
+            if (seen_ & 1u << i) common = common ? promote(*common, dtype) : dtype;
+        }
+        return common.value_or(default_dtype());
+    }
+
+    void saw(DType dtype) { seen_ |= 1u << static_cast<int>(dtype); }
+
+    void read(PyObject* object, int depth) {
+        if (PyFloat_CheckExact(object)) {
+            // The first float only: a list of data is long.
+            if (!(seen_ & 1u << static_cast<int>(default_dtype())) && !lost_) lost_ = where_read(object);
+            saw(default_dtype());
+            number(depth).add(PyFloat_AS_DOUBLE(object));
+        } else if (PyBool_Check(object)) {
+            saw(DType::Bool);
+            number(depth).add(std::int64_t{object == Py_True});
+        } else if (PyLong_Check(object)) {
+            saw(DType::Int64);
+            read_int(object, depth);
+        } else if (PyList_Check(object)) {
+            read_list(object, depth);
+        } else if (PyTuple_Check(object)) {
+            const auto count = enter(PyTuple_GET_SIZE(object), depth);
+            for (Py_ssize_t i = 0; i < count; ++i) read(PyTuple_GET_ITEM(object, i), depth + 1);
+        } else if (TensorObject* tensor = as_tensor(object)) {
+            read_tensor(Tensor(tensor), depth);
+        } else if (PyObject_CheckBuffer(object) && is_array(object)) {
+            Buffer buffer(object, PyBUF_STRIDES | PyBUF_FORMAT);
+            read_array(buffer, depth);
+        } else if (PyFloat_Check(object)) {
+            saw(default_dtype());
+            number(depth).add(PyFloat_AS_DOUBLE(object));
+        } else if (PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
+                   !PyDict_Check(object)) {
+            read_sequence(object, depth);
+        } else {
+            refuse(object);
+        }
+    }
+
+    void read_int(PyObject* object, int depth) {
+        int overflow = 0;
+        const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+        if (overflow == 0) return number(depth).add(std::int64_t{value});
+        const double rounded = PyLong_AsDouble(object);
+        const bool beyond = rounded == -1 && PyErr_Occurred();
+        PyErr_Clear();
+        number(depth).add(rounded, beyond ? Values::BeyondReal : Values::BeyondInt64);
+    }
+
+    void read_list(PyObject* list, int depth) {
+        const auto count = enter(PyList_GET_SIZE(list), depth);
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            if (i >= PyList_GET_SIZE(list))
+                fail(ErrorKind::Runtime, "tensor: expected a list of length %zd, got one that shrank while it was read",
+                     count);
+            const Handle item = Handle::borrow(PyList_GET_ITEM(list, i));
+            read(static_cast<PyObject*>(item.get()), depth + 1);
+        }
+    }
+
+    void read_sequence(PyObject* object, int depth) {
+        const Py_ssize_t length = PySequence_Size(object);
+        if (length < 0) throw PythonError();
+        const auto count = enter(length, depth);
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            const Handle item = Handle::steal(checked(PySequence_GetItem(object, i)));
+            read(static_cast<PyObject*>(item.get()), depth + 1);
+        }
+    }
+
+    // A tensor where numbers are due counts as its one element, whatever its axes.
+    void read_tensor(const Tensor& tensor, int depth) {
+        if (!lost_) lost_ = lost_by_copy(tensor);
+        saw(tensor.dtype());
+        if (!fixed_ || depth >= sizes_.size()) {
+            if (tensor.numel() != 1)
+                fail(ErrorKind::Value,
+                     "tensor: only one element tensors can be converted to Python scalars, got one of shape %s; join "
+                     "tensors with stack or cat",
+                     shape_text(tensor.sizes()).c_str());
+            number(depth);
+        } else {
+            for (int i = 0; i < tensor.ndim(); ++i) enter(tensor.size(i), depth + i);
+            number(depth + tensor.ndim());
+        }
+        const Tensor dense = empty(tensor.sizes(), tensor.dtype());
+        kernels::copy(dense.view(), tensor.view());
+        add_all(dense.data(), dense.dtype(), dense.numel(), Values::RealTensor);
+    }
+
+    void read_array(Buffer& buffer, int depth) {
+        const DType dtype = dtype_of_format(*buffer);
+        saw(dtype);
+        for (int i = 0; i < buffer->ndim; ++i) enter(buffer->shape[i], depth + i);
+        if (buffer->len == 0) return;
+        number(depth + buffer->ndim);
+        std::vector<char> dense(static_cast<std::size_t>(buffer->len));
+        checked(PyBuffer_ToContiguous(dense.data(), &*buffer, buffer->len, 'C'));
+        add_all(dense.data(), dtype, buffer->len / buffer->itemsize, Values::Real);
+    }
+
+    void add_all(const void* data, DType dtype, std::int64_t count, Values::Kind real) {
+        for (std::int64_t i = 0; i < count; ++i) switch (dtype) {
+                case DType::Bool:  // other bytes than 0 and 1 are true, too
+                    values_.add(std::int64_t{static_cast<const std::uint8_t*>(data)[i] != 0});
+                    break;
+                case DType::UInt8:
+                    values_.add(std::int64_t{static_cast<const std::uint8_t*>(data)[i]});
+                    break;
+                case DType::Int32:
+                    values_.add(std::int64_t{static_cast<const std::int32_t*>(data)[i]});
+                    break;
+                case DType::Int64:
+                    values_.add(static_cast<const std::int64_t*>(data)[i]);
+                    break;
+                case DType::Float32:
+                    values_.add(static_cast<double>(static_cast<const float*>(data)[i]), real);
+                    break;
+                case DType::Float64:
+                    values_.add(static_cast<const double*>(data)[i], real);
+                    break;
+            }
+    }
+
+    // A sequence begins: the first of each depth says how long all are.
+    Py_ssize_t enter(Py_ssize_t count, int depth) {
+        if (depth == sizes_.size()) {
+            if (fixed_) fail(ErrorKind::Type, "tensor: expected a number at dim %d (got a sequence)", depth);
+            if (depth == kMaxDims)
+                fail(ErrorKind::Value, "tensor: too many dimensions: expected at most %d nested sequences", kMaxDims);
+            sizes_.push_back(count);
+            if (count == 0) fixed_ = true;
+        } else if (count != sizes_[depth]) {
+            fail(ErrorKind::Value, "tensor: expected sequence of length %lld at dim %d (got %zd)",
+                 static_cast<long long>(sizes_[depth]), depth, count);
+        }
+        return count;
+    }
+
+    // A number is due: the first one says how deep all are, and how many there will be.
+    Values& number(int depth) {
+        if (!fixed_) {
+            fixed_ = true;
+            values_.reserve(count_elements(sizes_));
+        }
+        if (depth != sizes_.size())
+            fail(ErrorKind::Type, "tensor: expected sequence of length %lld at dim %d (got a number)",
+                 static_cast<long long>(sizes_[depth]), depth);
+        return values_;
+    }
+
+    [[noreturn]] static void refuse(PyObject* object) {
+        if (PyUnicode_Check(object) || PyBytes_Check(object))
+            fail(ErrorKind::Type, "tensor: invalid data type '%s'; expected numbers or nested sequences of them",
+                 Py_TYPE(object)->tp_name);
+        if (PyComplex_Check(object)) fail(ErrorKind::NotImplemented, "tensor: complex dtypes are not supported yet");
+        fail(ErrorKind::Runtime, "tensor: Could not infer dtype of %s; expected numbers or nested sequences of them",
+             Py_TYPE(object)->tp_name);
+    }
+
+    Values values_;
+    Dims sizes_;
+    bool fixed_ = false;  // how many axes there are: known at the first number or empty sequence
+    unsigned seen_ = 0;   // a bit for each dtype
+    Ref<Lost> lost_{};    // the first element that had a history, or had lost it
+};
+
+}  // namespace
+
+Tensor tensor_from_sequence(PyObject* data, std::optional<DType> dtype) { return Reader(data).result(dtype); }
+
+Ref<Lost> lost_by_copy(const Tensor& source) { return source.requires_grad() ? Lost::make("tensor") : source->lost; }
+
+}  // namespace clew::bind

@@ -1,0 +1,141 @@
+"""Operations of the registry that are written in Python: one definition holds the forward and the rules.
+
+A function over NumPy arrays (or tensors, of which nothing is recorded) becomes an operation by the decorator. The
+parameters of a rule say what it needs, and thereby what a node keeps:
+
+    @operation(
+        "scaled(Tensor self, Tensor other, *, float by=1.0)",
+        rules=(lambda g, other, by: g * other * by, lambda g, self, by: g * self * by),
+        domain="real",
+    )
+    def scaled(self, other, by):
+        \"\"\"self * other * by.\"\"\"
+        return self * other * by
+
+Rules are made of operations on tensors, so that they have derivatives themselves. See `operation`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._core import Operation, Tensor
+
+Rule = Callable[..., Any]
+
+# Flags of core/ops/opdef.h.
+METHOD, FUNCTION, IN_PLACE, OUT, HIDDEN, NAMESPACE, OUT_ALIKE = 1, 2, 4, 8, 64, 4096, 8192
+_NON_DIFFERENTIABLE = 32
+
+
+def operation(
+    schema: str,
+    *,
+    rules: Sequence[Rule | None] = (),
+    outputs: str = "result",
+    node: str | None = None,
+    flags: int = HIDDEN,
+    arrays: bool = True,
+    domain: str,
+) -> Callable[[Callable[..., Any]], Operation]:
+    """Register the operation of which the decorated function computes the values.
+
+    Args:
+        schema: name and arguments as in core/ops/schema.h. The forward gets them in this order, tensors as arrays. It
+            returns an array (or tensor), or a tuple of as many as there are outputs.
+        rules: for each tensor of the schema a function from gradients of the outputs to the gradient of that input, or
+            None if there is no derivative. Its parameters are `g`, the gradient of the only output, or `g_<output>`
+            (None if nobody used that output); the names of inputs and outputs, which are saved for it; those of
+            attributes; and `grad_<input>`, what the rule of that input gives.
+        outputs: their names. Those without a `g_<output>` in any rule have no derivative.
+        node: what its nodes are called; the default is made from the name, `QrBackward0`.
+        flags: of core/ops/opdef.h.
+        arrays: False for a forward that gets tensors as they are, whose dtypes tell numbers from arrays.
+        domain: arguments that tests may call it with: Note [Domains] in core/ops/opdef.h.
+    """
+    name = schema.partition("(")[0].partition(".")[0]
+    text = node or "".join(word.capitalize() for word in name.split("_")) + "Backward0"
+
+    def define(forward: Callable[..., Any]) -> Operation:
+        plan = _Rules(name, schema, rules, outputs.split())
+
+        def run(*arguments: Any) -> tuple[Tensor, ...]:
+            if arrays:
+                arguments = tuple(one.detach().numpy() if isinstance(one, Tensor) else one for one in arguments)
+            with numpy.errstate(all="ignore"):  # infinities and NaN are results like others
+                results = forward(*arguments)
+            return tuple(map(_tensor, results if isinstance(results, tuple) else (results,)))
+
+        given: tuple[Any, ...] = (inspect.getdoc(forward) or "", run, plan.gradients, plan.saves)
+        kind = flags if plan.saves else flags | _NON_DIFFERENTIABLE
+        masks = plan.constants, plan.differentiable_outputs
+        return _core.define_operation(schema, text, outputs, kind, domain, *given, *masks)
+
+    return define
+
+
+def _tensor(result: Any) -> Tensor:
+    """The result in memory of the core's."""
+    return result if isinstance(result, Tensor) else _core.tensor(numpy.asarray(result))
+
+
+class _Rules:
+    """The rules of one operation: what each of them keeps, and how to call it."""
+
+    def __init__(self, name: str, schema: str, rules: Sequence[Rule | None], outputs: list[str]) -> None:
+        arguments = [one.strip() for one in schema[schema.index("(") + 1 : schema.rindex(")")].split(",")]
+        names = [(one.partition(" ")[0], one.rpartition(" ")[2].partition("=")[0]) for one in arguments]
+        self.inputs = [argument for kind, argument in names if kind in ("Tensor", "Tensor?", "Operand")]
+        self.rules = dict(zip(self.inputs, rules, strict=False))
+        self.parameters = {one: list(inspect.signature(rule).parameters) for one, rule in self.rules.items() if rule}
+        asked = [parameter for parameters in self.parameters.values() for parameter in parameters]
+        known = {"g": 0} | {f"g_{output}": place for place, output in enumerate(outputs)}
+        self.outputs = {name: known[name] for name in asked if name in known}
+        for parameter in asked:
+            saved = {*self.inputs, *outputs, *known, *(f"grad_{one}" for one in self.parameters)}
+            if parameter not in saved and parameter not in {argument for _, argument in names}:
+                raise ValueError(f"{name}: a rule asks for '{parameter}', which is no argument, output or gradient")
+        self.differentiable_outputs = sum(1 << place for place in set(self.outputs.values()))
+        self.constants = sum(1 << place for place, one in enumerate(self.inputs) if self.rules.get(one) is None)
+        self.saves = [self._kept(one, outputs) for one in self.inputs] if self.parameters else []
+
+    def _kept(self, name: str, outputs: list[str]) -> tuple[int, int]:
+        """What the rule of an input keeps: a bit for each input, a bit for each output."""
+        inputs, results = 0, 0
+        for parameter in self.parameters.get(name, ()):
+            if parameter in self.inputs:
+                inputs |= 1 << self.inputs.index(parameter)
+            elif parameter in outputs:
+                results |= 1 << outputs.index(parameter)
+            elif parameter.startswith("grad_"):
+                more = self._kept(parameter.removeprefix("grad_"), outputs)
+                inputs, results = inputs | more[0], results | more[1]
+        return inputs, results
+
+    def gradients(self, node: Any, incoming: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[Any, ...]:
+        """The gradients of the inputs that need one."""
+        found: dict[str, Any] = {}
+        needed = zip(self.inputs, needs, strict=True)
+        return tuple(
+            self._gradient(name, node, incoming, found) if need and name in self.parameters else None
+            for name, need in needed
+        )
+
+    def _gradient(self, name: str, node: Any, incoming: tuple[Any, ...], found: dict[str, Any]) -> Any:
+        if name not in found:
+            found[name] = self.rules[name](
+                *[  # type: ignore[misc]
+                    incoming[self.outputs[parameter]]
+                    if parameter in self.outputs
+                    else self._gradient(parameter.removeprefix("grad_"), node, incoming, found)
+                    if parameter.startswith("grad_")
+                    else getattr(node, f"_saved_{parameter}")
+                    for parameter in self.parameters[name]
+                ]
+            )
+        return found[name]

@@ -1,0 +1,32 @@
+"""`torch.cuda.amp`: the older spelling, for a device that there is not. Both do nothing but say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import GradScaler as _GradScaler
+from . import autocast as _autocast
+from . import custom_bwd, custom_fwd
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+
+class autocast(_autocast):
+    """`clew.amp.autocast("cuda")`."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler(_GradScaler):
+    """`clew.amp.GradScaler("cuda")`."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

@@ -1,0 +1,238 @@
+"""Transforms of each element by itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import clew
+import clew.nn.functional as F
+from clew import Tensor
+
+from . import constraints
+from ._transform import Transform, widened
+from .utils import broadcast_all, is_number, lazy_property, sum_rightmost
+
+
+class Fixed(Transform):
+    """A transform without parameters: all of a class are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+class _Increasing(Fixed):
+    domain = constraints.real
+    bijective = True
+    sign: ClassVar = +1
+
+
+class ExpTransform(_Increasing):
+    """y = exp(x)."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.exp()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return x
+
+
+def inside_unit_interval(x: Tensor) -> Tensor:
+    """Numbers kept away from 0 and 1, on their side."""
+    info = clew.finfo(x.dtype)
+    return x.clamp(min=info.tiny, max=1 - info.eps)
+
+
+class SigmoidTransform(_Increasing):
+    """y = 1 / (1 + exp(-x)), kept away from 0 and 1."""
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Tensor) -> Tensor:
+        return inside_unit_interval(x.sigmoid())
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        y = inside_unit_interval(y)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return -F.softplus(-x) - F.softplus(x)
+
+
+class SoftplusTransform(_Increasing):
+    """y = log(1 + exp(x))."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return F.softplus(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (-(-y).expm1()).log() + y
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return -F.softplus(-x)
+
+
+class TanhTransform(_Increasing):
+    """y = tanh(x), whose Jacobian is exact where y is rounded to 1."""
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.tanh()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (y.log1p() - (-y).log1p()) / 2
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return 2 * (math.log(2) - x - F.softplus(-2 * x))
+
+
+class AbsTransform(Fixed):
+    """y = |x|, with the positive root for an inverse."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
+def _same(one: Any, other: Any) -> bool:
+    equal = one == other
+    return bool(equal.all()) if isinstance(equal, Tensor) else bool(equal)
+
+
+def _broadcast(shape: Any, *values: Any) -> Any:
+    return clew.broadcast_shapes(shape, *(getattr(value, "shape", ()) for value in values))
+
+
+class PowerTransform(Transform):
+    """y = x^exponent for positive x."""
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    def _options(self) -> dict[str, Any]:
+        return {"exponent": self.exponent}
+
+    @lazy_property
+    def sign(self) -> Any:
+        return self.exponent.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and _same(self.exponent, other.exponent)
+
+    __hash__ = Transform.__hash__
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        return _broadcast(shape, self.exponent)
+
+    inverse_shape = forward_shape
+
+
+class AffineTransform(Transform):
+    """y = loc + scale * x.
+
+    Args:
+        loc, scale: numbers or tensors.
+        event_dim: how many axes on the right make up an event.
+    """
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.loc, self.scale = loc, scale
+        self._event_dim = event_dim
+
+    def _options(self) -> dict[str, Any]:
+        return {"loc": self.loc, "scale": self.scale, "event_dim": self._event_dim}
+
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return widened(constraints.real, self._event_dim)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        return widened(constraints.real, self._event_dim)
+
+    @property
+    def sign(self) -> Any:
+        return (self.scale > 0) - (self.scale < 0) if is_number(self.scale) else self.scale.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
+
+    __hash__ = Transform.__hash__
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        scale = clew.full_like(x, self.scale) if is_number(self.scale) else self.scale
+        return sum_rightmost(scale.abs().log().expand(x.shape), self._event_dim)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return _broadcast(shape, self.loc, self.scale)
+
+    inverse_shape = forward_shape
+
+
+class CumulativeDistributionTransform(Transform):
+    """y = the probability, under a distribution, of at most x."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign: ClassVar = +1
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    def _options(self) -> dict[str, Any]:
+        return {"distribution": self.distribution}
+
+    domain: ClassVar = property(lambda self: self.distribution.support)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.distribution.log_prob(x)

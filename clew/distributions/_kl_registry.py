@@ -1,0 +1,96 @@
+"""Which formula gives the divergence between two classes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import clew
+from clew import Tensor
+
+from .distribution import Distribution
+
+__all__ = ["infinite_where", "kl_divergence", "register_kl"]
+
+_Formula = Callable[[Any, Any], Tensor]
+_REGISTRY: dict[tuple[type, type], _Formula] = {}
+_FOUND: dict[tuple[type, type], _Formula | None] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
+    """A decorator that enters `f(p, q)` as the divergence between two classes and their subclasses.
+
+    Raises:
+        TypeError: one of them is no subclass of `Distribution`.
+
+    >>> from clew.distributions import Normal, kl_divergence, register_kl
+    >>> class Standard(Normal): pass
+    >>> @register_kl(Standard, Standard)
+    ... def _none(p, q):
+    ...     return 0.0
+    >>> kl_divergence(Standard(0.0, 1.0), Standard(0.0, 1.0))
+    0.0
+    """
+    for name, given in (("type_p", type_p), ("type_q", type_q)):
+        if not isinstance(given, type) or not issubclass(given, Distribution):
+            raise TypeError(f"Expected {name} to be a Distribution subclass but got {given}")
+
+    def enter(formula: _Formula) -> _Formula:
+        _REGISTRY[type_p, type_q] = formula
+        _FOUND.clear()
+        return formula
+
+    return enter
+
+
+def _nearest(pairs: list[tuple[type, type]], first: int) -> tuple[type, type]:
+    """The pair whose class `first` (0 or 1) is the most derived, then whose other class is."""
+    best = pairs[0]
+    for pair in pairs[1:]:
+        one, other = pair[first], pair[1 - first]
+        if issubclass(one, best[first]) and (one is not best[first] or issubclass(other, best[1 - first])):
+            best = pair
+    return best
+
+
+def _find(type_p: type, type_q: type) -> _Formula | None:
+    pairs = [(p, q) for p, q in _REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)]
+    if not pairs:
+        return None
+    by_p, by_q = _nearest(pairs, 0), _nearest(pairs, 1)
+    if _REGISTRY[by_p] is not _REGISTRY[by_q]:
+        warnings.warn(
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
+            f"Please register_kl({by_p[0].__name__}, {by_q[1].__name__})",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return _REGISTRY[by_p]
+
+
+def kl_divergence(p: Any, q: Any) -> Tensor:
+    """KL(p || q), the mean under p of log p - log q, in nats, of shape `batch_shape`.
+
+    Raises:
+        NotImplementedError: no formula is known for the two classes.
+
+    >>> from clew.distributions import Normal, kl_divergence
+    >>> kl_divergence(Normal(1.0, 1.0), Normal(0.0, 1.0))
+    tensor(0.5000)
+    """
+    key = type(p), type(q)
+    if key not in _FOUND:
+        _FOUND[key] = _find(*key)
+    formula = _FOUND[key]
+    if formula is None:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}"
+        )
+    return formula(p, q)
+
+
+def infinite_where(condition: Tensor, value: Tensor) -> Tensor:
+    """The value, but infinity where the condition holds."""
+    return clew.where(condition, math.inf, value)

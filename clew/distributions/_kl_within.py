@@ -1,0 +1,229 @@
+"""Divergences between members of one family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import clew
+import clew.nn.functional as F
+from clew import Tensor
+
+from ._kl_registry import infinite_where, kl_divergence, register_kl
+from .bernoulli import Bernoulli, Binomial, Geometric, Poisson
+from .categorical import Categorical, OneHotCategorical
+from .cauchy import Cauchy, HalfNormal
+from .continuous_bernoulli import ContinuousBernoulli
+from .dirichlet import Beta, Dirichlet
+from .exp_family import ExponentialFamily
+from .exponential import Exponential, Laplace, Pareto
+from .gamma import Gamma
+from .multivariate_normal import (
+    LowRankMultivariateNormal,
+    MultivariateNormal,
+    half_log_det,
+    solve_lower,
+    squared_length,
+    squared_norm,
+)
+from .normal import Normal
+from .transformed_distribution import Independent, TransformedDistribution
+from .uniform import Gumbel, Uniform
+from .utils import euler_constant, sum_rightmost
+
+
+# ------------------------------------------------------------------------------------------------ a family with itself
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p: Any, q: Any) -> Tensor:
+    def part(chance: Tensor, other: Tensor, log_ratio: Tensor) -> Tensor:
+        return clew.where(chance == 0, 0.0, infinite_where(other == 0, chance * log_ratio))
+
+    return part(p.probs, q.probs, F.softplus(-q.logits) - F.softplus(-p.logits)) + part(
+        1 - p.probs, 1 - q.probs, F.softplus(q.logits) - F.softplus(p.logits)
+    )
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Any, q: Any) -> Tensor:
+    if bool((p.total_count < q.total_count).any()):
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    one = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
+    return infinite_where(p.total_count > q.total_count, p.total_count * one)
+
+
+@register_kl(Categorical, Categorical)
+def _categorical(p: Any, q: Any) -> Tensor:
+    terms = infinite_where(q.probs == 0, p.probs * (p.logits - q.logits))
+    return clew.where(p.probs == 0, 0.0, terms).sum(-1)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _one_hot(p: Any, q: Any) -> Tensor:
+    return _categorical(p._categorical, q._categorical)
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p: Any, q: Any) -> Tensor:
+    ours = p._cont_bern_log_norm() + (-p.probs).log1p()
+    return p.mean * (p.logits - q.logits) + ours - q._cont_bern_log_norm() - (-q.probs).log1p()
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Any, q: Any) -> Tensor:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Poisson, Poisson)
+def _poisson(p: Any, q: Any) -> Tensor:
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p: Any, q: Any) -> Tensor:
+    a, b = p.concentration, q.concentration
+    means = a.digamma() - a.sum(-1, keepdim=True).digamma()
+    return q._log_normalizer(b) - p._log_normalizer(a) + ((a - b) * means).sum(-1)
+
+
+@register_kl(Beta, Beta)
+def _beta(p: Any, q: Any) -> Tensor:
+    return _dirichlet(p._dirichlet, q._dirichlet)
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p: Any, q: Any) -> Tensor:
+    ratio = q.rate / p.rate
+    return ratio - ratio.log() - 1
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p: Any, q: Any) -> Tensor:
+    a, b = p.concentration, q.concentration
+    normalizers = b.lgamma() - a.lgamma() + b * (p.rate / q.rate).log()
+    return normalizers + (a - b) * a.digamma() + (q.rate - p.rate) * a / p.rate
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Any, q: Any) -> Tensor:
+    ratio, away = p.scale / q.scale, (p.loc - q.loc) / q.scale
+    means = ratio * euler_constant + ((1 + ratio).lgamma() - away).exp()
+    return away - ratio.log() + means - (1 + euler_constant)
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p: Any, q: Any) -> Tensor:
+    ratio, away = p.scale / q.scale, (p.loc - q.loc).abs()
+    return away / q.scale - ratio.log() + ratio * (-away / p.scale).exp() - 1
+
+
+@register_kl(Normal, Normal)
+def _normal(p: Any, q: Any) -> Tensor:
+    ratio, away = (p.scale / q.scale).pow(2), ((p.loc - q.loc) / q.scale).pow(2)
+    return 0.5 * (ratio + away - 1 - ratio.log())
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: Any, q: Any) -> Tensor:
+    return _normal(p.base_dist, q.base_dist)
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p: Any, q: Any) -> Tensor:
+    """Chyzak and Nielsen 2019, https://arxiv.org/abs/1905.10965."""
+    return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Any, q: Any) -> Tensor:
+    ratio = q.alpha / p.alpha
+    return infinite_where(p.scale < q.scale, q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1)
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p: Any, q: Any) -> Tensor:
+    outside = (q.low > p.low) | (q.high < p.high)
+    return infinite_where(outside, ((q.high - q.low) / (p.high - p.low)).log())
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p: Any, q: Any) -> Tensor:
+    """The Bregman divergence of the log-normalizer (Nielsen and Nock 2010, https://arxiv.org/abs/1112.4221)."""
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman "
+            "divergences"
+        )
+    natural, normalizer, means = p._normalizer_and_means()
+    result = q._log_normalizer(*q._natural_params) - normalizer
+    for eta, other, mean in zip(natural, q._natural_params, means, strict=True):
+        result = result - sum_rightmost((other - eta) * mean, mean.dim() - result.dim())
+    return result
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: Any, q: Any) -> Tensor:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError(
+            "KL(p || q) of transformed distributions: expected the same transforms and event shape"
+        )
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Any, q: Any) -> Tensor:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError(
+            "KL(p || q) of Independent: expected the same reinterpreted_batch_ndims, got "
+            f"{p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims}"
+        )
+    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+# ------------------------------------------------------------------------------------- normal distributions of vectors
+def _same_event(p: Any, q: Any) -> int:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be computed: "
+            f"{p.event_shape} and {q.event_shape}"
+        )
+    return int(p.event_shape[0])
+
+
+def _diagonal_root(p: Any) -> Tensor:
+    return p._unbroadcasted_cov_diag.sqrt().diag_embed()
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate(p: Any, q: Any) -> Tensor:
+    size, ours, theirs = _same_event(p, q), p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
+    moved = squared_norm(solve_lower(theirs, ours)) + squared_length(theirs, q.loc - p.loc)
+    return half_log_det(theirs) - half_log_det(ours) + 0.5 * (moved - size)
+
+
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+def _low_rank_and_full(p: Any, q: Any) -> Tensor:
+    size, theirs = _same_event(p, q), q._unbroadcasted_scale_tril
+    trace = squared_norm(solve_lower(theirs, p._unbroadcasted_cov_factor)) + squared_norm(
+        solve_lower(theirs, _diagonal_root(p))
+    )
+    moved = trace + squared_length(theirs, q.loc - p.loc)
+    return 0.5 * (2 * half_log_det(theirs) - p.log_det() + moved - size)
+
+
+def _trace_under(q: Any, factor: Tensor) -> Tensor:
+    """tr(Q^-1 F F^T) for a covariance Q = W W^T + D: by the matrix inversion lemma."""
+    outer = squared_norm(factor * q._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1))
+    return outer - squared_norm(q.whitened_factor() @ factor)
+
+
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _full_and_low_rank(p: Any, q: Any) -> Tensor:
+    size, ours = _same_event(p, q), p._unbroadcasted_scale_tril
+    moved = _trace_under(q, ours) + q.squared_distance(q.loc - p.loc)
+    return 0.5 * (q.log_det() - 2 * half_log_det(ours) + moved - size)
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+def _low_rank(p: Any, q: Any) -> Tensor:
+    size = _same_event(p, q)
+    trace = _trace_under(q, p._unbroadcasted_cov_factor) + _trace_under(q, _diagonal_root(p))
+    return 0.5 * (q.log_det() - p.log_det() + trace + q.squared_distance(q.loc - p.loc) - size)

@@ -1,0 +1,170 @@
+"""Transforms of parts of a tensor, and of its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import clew
+from clew import Size, Tensor
+
+from . import constraints
+from ._compound_constraints import expect_axis
+from ._transform import Transform
+from .utils import sum_rightmost
+
+
+class _Parts(Transform):
+    """Several transforms, one for each part of a tensor along an axis; subclasses cut and join."""
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        if not all(isinstance(one, Transform) for one in tseq):
+            raise AssertionError(f"{type(self).__name__}: expected transforms, got {tseq!r}")
+        super().__init__(cache_size=cache_size)
+        self.transforms = [one.with_cache(cache_size) for one in tseq] if cache_size else list(tseq)
+        self.dim = dim
+
+    def _options(self) -> dict[str, Any]:
+        return {"tseq": self.transforms, "dim": self.dim}
+
+    bijective: ClassVar = property(lambda self: all(one.bijective for one in self.transforms))
+
+    def _cut(self, x: Tensor) -> Sequence[Tensor]:
+        raise NotImplementedError
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        raise NotImplementedError
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._joined([one(part) for one, part in zip(self.transforms, self._cut(x), strict=True)])
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._joined([one.inv(part) for one, part in zip(self.transforms, self._cut(y), strict=True)])
+
+    def _determinants(self, x: Tensor, y: Tensor) -> list[Tensor]:
+        parts = zip(self.transforms, self._cut(x), self._cut(y), strict=True)
+        return [one.log_abs_det_jacobian(x_part, y_part) for one, x_part, y_part in parts]
+
+
+def _expect_size(transform: _Parts, x: Tensor, size: int) -> None:
+    expect_axis(type(transform).__name__, x, transform.dim)
+    if x.shape[transform.dim] != size:
+        raise AssertionError(
+            f"{type(transform).__name__}: expected size {size} along axis {transform.dim}, got {x.shape[transform.dim]}"
+        )
+
+
+class CatTransform(_Parts):
+    """Transforms of consecutive parts along the axis `dim`; part i is `lengths[i]` long (by default 1)."""
+
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
+        super().__init__(tseq, dim, cache_size)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(
+                f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)}): one for each"
+            )
+
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), "lengths": self.lengths}
+
+    @property
+    def event_dim(self) -> int:
+        return max(one.event_dim for one in self.transforms)
+
+    @property
+    def length(self) -> int:
+        """The size of the axis."""
+        return sum(self.lengths)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.cat([one.domain for one in self.transforms], self.dim, self.lengths)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.cat([one.codomain for one in self.transforms], self.dim, self.lengths)
+
+    def _cut(self, x: Tensor) -> Sequence[Tensor]:
+        _expect_size(self, x, self.length)
+        return x.split(self.lengths, self.dim)
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        return clew.cat(parts, dim=self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        found = self._determinants(x, y)
+        found = [sum_rightmost(d, self.event_dim - t.event_dim) for d, t in zip(found, self.transforms, strict=True)]
+        dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
+        return clew.cat(found, dim=dim) if dim < 0 else sum(found[1:], found[0])
+
+
+class StackTransform(_Parts):
+    """Transforms of the positions along the axis `dim`, one for each."""
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.stack([one.domain for one in self.transforms], self.dim)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.stack([one.codomain for one in self.transforms], self.dim)
+
+    def _cut(self, x: Tensor) -> Sequence[Tensor]:
+        _expect_size(self, x, len(self.transforms))
+        return x.unbind(self.dim)
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        return clew.stack(parts, dim=self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return clew.stack(self._determinants(x, y), dim=self.dim)
+
+
+class ReshapeTransform(Transform):
+    """Events of one shape given another shape."""
+
+    bijective = True
+
+    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if self.in_shape.numel() != self.out_shape.numel():
+            raise ValueError(f"in_shape, out_shape have different numbers of elements: {in_shape} and {out_shape}")
+        super().__init__(cache_size=cache_size)
+
+    def _options(self) -> dict[str, Any]:
+        return {"in_shape": self.in_shape, "out_shape": self.out_shape}
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.independent(constraints.real, len(self.in_shape))
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.independent(constraints.real, len(self.out_shape))
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self._exchanged(shape, self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self._exchanged(shape, self.out_shape, self.in_shape)
+
+    @staticmethod
+    def _exchanged(shape: Any, old: Size, new: Size) -> Any:
+        if len(shape) < len(old):
+            raise ValueError(f"Too few dimensions on input: expected at least {len(old)}, got {len(shape)}")
+        cut = len(shape) - len(old)
+        if tuple(shape[cut:]) != tuple(old):
+            raise ValueError(f"Shape mismatch: expected {old} but got {shape[cut:]}")
+        return shape[:cut] + new

@@ -1,0 +1,293 @@
+"""The base of all distributions.
+
+A distribution of this package writes its formulas and nothing else. `_set_parameters` broadcasts and checks what it is
+made from; `expand`, `repr`, checks of values and of samples' shapes follow from `arg_constraints`:
+
+    class Exponential(ExponentialFamily):
+        arg_constraints = {"rate": constraints.positive}
+        support = constraints.nonnegative
+
+        def __init__(self, rate, validate_args=None):
+            self._set_parameters(validate_args, rate=rate)
+
+        def _rsample(self, shape):                      # reparameterised draws; `_sample` for those without gradient
+            return clew.empty(shape).exponential_() / self.rate
+
+        def _log_prob(self, value):                     # `log_prob` checks the value first
+            return self.rate.log() - self.rate * value
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import clew
+from clew import Size, Tensor
+
+from . import constraints
+from .utils import broadcast_all, lazy_property
+
+__all__ = ["Distribution"]
+
+_PACKAGE = __name__.rpartition(".")[0] + "."
+
+
+class Distribution:
+    """A probability distribution, or a batch of independent ones.
+
+    A tensor of draws has shape `sample_shape + batch_shape + event_shape`; `log_prob` of it has shape
+    `sample_shape + batch_shape`. `sample` gives draws without history, `rsample` draws that are differentiable
+    functions of the parameters (where `has_rsample`).
+
+    Args:
+        batch_shape, event_shape: the shape of the batch, and of a draw from one member of it.
+        validate_args: whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises:
+        ValueError: a parameter lies outside its constraint.
+
+    Members that a distribution has not (a mean, a `cdf`) raise NotImplementedError.
+    """
+
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
+    arg_constraints: ClassVar[Any]
+    support: Any
+    _validate_args = __debug__
+    _sample: ClassVar[Any] = None  # draws of a given shape, where they are not what `rsample` gives
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether distributions check parameters and values unless they are told otherwise; they do, by default."""
+        if value not in [True, False]:
+            raise ValueError(f"set_default_validate_args: expected True or False, got {value!r}")
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        self._batch_shape = Size(batch_shape)
+        self._event_shape = Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._check_parameters()
+        super().__init__()
+
+    def _set_parameters(self, validate_args: bool | None, event_shape: Any = (), **parameters: Any) -> None:
+        """Keep parameters, of one shape by broadcasting, as attributes; their shape is that of the batch."""
+        for name, value in zip(parameters, broadcast_all(*parameters.values()), strict=True):
+            setattr(self, name, value)
+        Distribution.__init__(self, value.shape, event_shape, validate_args=validate_args)
+
+    def _check_parameters(self) -> None:
+        try:
+            given = self.arg_constraints
+        except (NotImplementedError, AttributeError):
+            warnings.warn(
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                "initialize the distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        for name, constraint in given.items():
+            lazy = name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property)
+            if constraints.is_dependent(constraint) or lazy:
+                continue
+            value = getattr(self, name)
+            if not bool(constraint.check(value).all()):
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                )
+
+    # ---------------------------------------------------------------------------------------------------- shapes
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the batch."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one draw from one member of the batch."""
+        return self._event_shape
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+        return Size(tuple(sample_shape)) + self._batch_shape + self._event_shape
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        """A distribution whose parameters are views of these, expanded to a larger batch.
+
+        Args:
+            batch_shape: the shape that `self.batch_shape` is broadcast to.
+
+        Raises:
+            NotImplementedError: the class has a constructor of its own and no `expand`.
+
+        >>> import clew.distributions as D
+        >>> D.Normal(0.0, 1.0).expand((2, 3))
+        Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3]))
+        """
+        new = self._get_checked_instance(self._own_class(), _instance)
+        self._expand_into(new, Size(tuple(batch_shape)))
+        return new
+
+    def _own_class(self) -> Any:
+        """The class of this package that `expand` knows how to expand."""
+        for one in type(self).__mro__:
+            if one.__module__.startswith(_PACKAGE) and "__init__" in one.__dict__ and one is not Distribution:
+                return one
+        raise NotImplementedError(f"{type(self).__name__}.expand is not implemented")
+
+    def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
+        if _instance is None and type(self).__init__ != cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method."
+            )
+        return self.__new__(type(self)) if _instance is None else _instance
+
+    def _event_dims(self) -> dict[str, int]:
+        """How many axes on the right of each parameter do not belong to the batch."""
+        dims = {}
+        for cls in (*reversed(type(self).__mro__), self):
+            given = cls.__dict__.get("arg_constraints") if isinstance(cls, type) else self.arg_constraints
+            if isinstance(given, dict):
+                dims.update({name: one.event_dim for name, one in given.items() if not constraints.is_dependent(one)})
+        return dims
+
+    def _expand_into(self, new: Any, batch_shape: Size) -> None:
+        """Give `new` this distribution's attributes: parameters and distributions expanded, others as they are."""
+        dims = self._event_dims()
+        for name, value in self.__dict__.items():
+            if name in new.__dict__:
+                continue
+            if isinstance(value, Distribution):
+                value = value.expand(batch_shape + value.batch_shape[len(self._batch_shape) :])
+            elif name in dims:
+                value = value.expand(batch_shape + value.shape[value.dim() - dims[name] :])
+            elif isinstance(getattr(type(self), name, None), lazy_property):
+                continue  # computed again when it is asked for
+            setattr(new, name, value)
+        new._batch_shape = batch_shape
+        new._validate_args = self._validate_args
+
+    # ---------------------------------------------------------------------------------------------------- what it says
+    @property
+    def mean(self) -> Tensor:
+        """The mean, of shape `batch_shape + event_shape`."""
+        raise self._has_no("mean")
+
+    @property
+    def mode(self) -> Tensor:
+        """Where the density is largest, of shape `batch_shape + event_shape`."""
+        raise self._has_no("mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each element of a draw."""
+        raise self._has_no("variance")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The root of the variance."""
+        return self.variance.sqrt()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, or of the probability of a discrete value.
+
+        Raises:
+            ValueError: the value has a wrong shape or lies outside the support (unless `validate_args=False`).
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._log_prob(value)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a draw of at most `value`."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._cdf(value)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        raise self._has_no("log_prob")
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        raise self._has_no("cdf")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of `cdf`: the quantile of each probability."""
+        raise self._has_no("icdf")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values of a discrete distribution, along a new first axis; with `expand` for each member of the batch."""
+        raise self._has_no("enumerate_support")
+
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+        """Values along the first axis, with the batch's axes after it."""
+        events = values.shape[1:]
+        values = values.view(values.shape[:1] + (1,) * len(self._batch_shape) + events)
+        return values.expand((-1, *self._batch_shape, *events)) if expand else values
+
+    def entropy(self) -> Tensor:
+        """The entropy in nats, of shape `batch_shape`."""
+        raise self._has_no("entropy")
+
+    def perplexity(self) -> Tensor:
+        """exp(entropy)."""
+        return self.entropy().exp()
+
+    def _has_no(self, name: str) -> NotImplementedError:
+        return NotImplementedError(f"{self.__class__} does not implement {name}")
+
+    # ---------------------------------------------------------------------------------------------------- draws
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws without history, of shape `sample_shape + batch_shape + event_shape`."""
+        with clew.no_grad():
+            if self._sample is None:
+                return self.rsample(sample_shape)
+            return self._sample(self._extended_shape(sample_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws that are differentiable functions of the parameters."""
+        return self._rsample(self._extended_shape(sample_shape))
+
+    def _rsample(self, shape: Size) -> Tensor:
+        raise self._has_no("rsample")
+
+    def sample_n(self, n: int) -> Tensor:
+        """`sample((n,))`, by its old name."""
+        warnings.warn(
+            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2
+        )
+        return self.sample((n,))
+
+    # ---------------------------------------------------------------------------------------------------- checks
+    def _validate_sample(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        expected = self._batch_shape + self._event_shape
+        if value.shape[value.dim() - len(self._event_shape) :] != self._event_shape:
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
+            )
+        if any(1 != i != j != 1 for i, j in zip(reversed(value.shape), reversed(expected), strict=False)):
+            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}.")
+        try:
+            support = self.support
+        except (NotImplementedError, AttributeError):
+            warnings.warn(
+                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        if not bool(support.check(value).all()):
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def __repr__(self) -> str:
+        known = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
+        args = ", ".join(f"{name}: {v if v.numel() == 1 else v.shape}" for name, v in known.items())
+        return f"{type(self).__name__}({args})"

@@ -1,0 +1,55 @@
+"""Functions between spaces whose inverse and Jacobian determinant are known.
+
+>>> import clew
+>>> from clew.distributions import transforms
+>>> to_positive = transforms.ExpTransform()
+>>> x = clew.tensor(2.0)
+>>> y = to_positive(x)
+>>> to_positive.inv(y), to_positive.log_abs_det_jacobian(x, y)
+(tensor(2.), tensor(2.))
+"""
+
+from __future__ import annotations
+
+from ._elementwise_transforms import (
+    AbsTransform,
+    AffineTransform,
+    CumulativeDistributionTransform,
+    ExpTransform,
+    PowerTransform,
+    SigmoidTransform,
+    SoftplusTransform,
+    TanhTransform,
+)
+from ._part_transforms import CatTransform, ReshapeTransform, StackTransform
+from ._transform import ComposeTransform, IndependentTransform, Transform, identity_transform
+from ._vector_transforms import (
+    CorrCholeskyTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    SoftmaxTransform,
+    StickBreakingTransform,
+)
+
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "CatTransform",
+    "ComposeTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
+    "TanhTransform",
+    "Transform",
+    "identity_transform",
+]

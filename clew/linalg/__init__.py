@@ -1,0 +1,28 @@
+"""Linear algebra: factorizations, systems, norms, over batches of matrices, with derivatives of any order.
+
+Values come from the LAPACK that NumPy has. There is no complex dtype yet: what would give complex results says so.
+"""
+
+from __future__ import annotations
+
+from .._unsupported import missing_from
+from . import _factors, _norms, _products, _spectral, _systems, _triangular
+from ._checks import LinAlgError as LinAlgError
+from ._factors import *  # noqa: F403
+from ._norms import *  # noqa: F403
+from ._products import *  # noqa: F403
+from ._spectral import *  # noqa: F403
+from ._systems import *  # noqa: F403
+from ._triangular import *  # noqa: F403
+
+__all__ = [
+    "LinAlgError",
+    *_factors.__all__,
+    *_norms.__all__,
+    *_products.__all__,
+    *_spectral.__all__,
+    *_systems.__all__,
+    *_triangular.__all__,
+]
+
+__getattr__ = missing_from(__name__)

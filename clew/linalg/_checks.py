@@ -1,0 +1,101 @@
+"""What the functions of clew.linalg share: checks of their arguments, `out=`, and the error of matrices."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from .. import _core
+from .._core import Tensor
+
+_Results = TypeVar("_Results")
+
+
+class LinAlgError(RuntimeError):
+    """A matrix for which there is no result: singular, or not positive-definite.
+
+    >>> import clew
+    >>> clew.linalg.inv(clew.zeros(2, 2))
+    Traceback (most recent call last):
+    ...
+    clew.linalg.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular.
+    """  # noqa: E501
+
+    __module__ = "clew.linalg"
+
+
+def check_tensor(name: str, argument: str, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
+
+
+def check_floating(name: str, *tensors: Tensor) -> None:
+    for x in tensors:
+        check_tensor(name, "A", x)
+        if not x.dtype.is_floating_point:
+            raise RuntimeError(
+                f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}; cast it by .to(...)"
+            )
+    if any(x.dtype != tensors[0].dtype for x in tensors):
+        kinds = " and ".join(str(x.dtype) for x in tensors)
+        raise RuntimeError(f"{name}: Expected tensors of the same dtype, but got {kinds} instead")
+
+
+def check_matrices(name: str, A: Tensor, argument: str = "A") -> None:
+    check_floating(name, A)
+    if A.dim() < 2:
+        raise RuntimeError(
+            f"{name}: The input tensor {argument} must have at least 2 dimensions, got shape {list(A.shape)}"
+        )
+
+
+def check_square(name: str, A: Tensor, argument: str = "A") -> None:
+    check_matrices(name, A, argument)
+    rows, columns = A.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"{name}: {argument} must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+
+
+def check_info(name: str, info: Tensor, message: str) -> None:
+    """Raise for the first matrix whose `info` is not 0, which `message` gets as `index`.
+
+    Raises:
+        LinAlgError: there is one.
+    """
+    if not info.any():
+        return
+    codes = info.reshape(-1).tolist()
+    place = next(i for i, code in enumerate(codes) if code)
+    batch = f"(Batch element {place}): " if info.dim() else ""
+    raise LinAlgError(f"{name}: {batch}{message.format(index=codes[place])}")
+
+
+def filled(name: str, result: _Results, out: Any) -> _Results:
+    """`result`, or `out` that holds it: a tensor, or a tuple of as many as there are results."""
+    if out is None:
+        return result
+    several: Any = result if isinstance(result, tuple) else (result,)
+    places = out if isinstance(out, tuple | list) else (out,)
+    if len(places) != len(several) or not all(isinstance(one, Tensor) for one in places):
+        raise TypeError(f"{name}: expected out= to be {len(several)} tensor(s), got {type(out).__name__}")
+    for value, place in zip(several, places, strict=True):
+        _fill(name, value, place)
+    return type(result)(*places) if hasattr(result, "_fields") else out
+
+
+def _fill(name: str, value: Tensor, place: Tensor) -> None:
+    if _core.is_grad_enabled() and (value.requires_grad or place.requires_grad):
+        raise RuntimeError(
+            f"{name}: functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad; call it without out=, or under no_grad()"
+        )
+    if place.shape != value.shape and place.numel():
+        raise RuntimeError(
+            f"{name}: expected out of shape {tuple(value.shape)}, got {tuple(place.shape)}; give one of the right "
+            "shape, or an empty one"
+        )
+    if place.shape == value.shape:
+        place.copy_(value)
+    else:
+        place.data = value.to(place.dtype)

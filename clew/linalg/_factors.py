@@ -1,0 +1,319 @@
+"""QR and LU factorizations."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._domains import domain
+from .._operation import NAMESPACE, OUT, operation
+from . import _arrays
+from ._checks import check_floating, check_info, check_matrices, check_square, filled
+from ._triangular import _solve_triangular
+
+__all__ = ["householder_product", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "qr"]
+
+
+# ------------------------------------------------------------------------------------------------------------------- QR
+def _gradient_of_qr(g_Q: Tensor | None, g_R: Tensor | None, Q: Tensor, R: Tensor, mode: str) -> Tensor:
+    """Walter and Lehmann, Algorithmic differentiation of linear algebra functions, 2018."""
+    if mode == "r":
+        raise RuntimeError(
+            "linalg.qr: the derivative depends on Q, which is not computed when mode='r'; use mode='reduced'"
+        )
+    rows, columns = Q.shape[-2], R.shape[-1]
+    if mode == "complete" and rows > columns:
+        raise RuntimeError(
+            "linalg.qr: the QR decomposition is not differentiable when mode='complete' and nrows > ncols"
+        )
+    g_Q = Q.new_zeros(Q.shape) if g_Q is None else g_Q
+    g_R = R.new_zeros(R.shape) if g_R is None else g_R
+    if rows >= columns:
+        return _gradient_of_tall_qr(g_Q, g_R, Q, R)
+    beyond, g_beyond = R[..., rows:], g_R[..., rows:]  # A[:, rows:] = Q beyond
+    square = _gradient_of_tall_qr(g_Q + Q @ beyond @ g_beyond.mT, g_R[..., :rows], Q, R[..., :rows])
+    result: Tensor = _core.ops.cat([square, Q @ g_beyond], -1)
+    return result
+
+
+def _gradient_of_tall_qr(g_Q: Tensor, g_R: Tensor, Q: Tensor, R: Tensor) -> Tensor:
+    inner = (g_R @ R.mT - Q.mT @ g_Q).triu()
+    inner = inner + inner.triu(1).mT
+    result: Tensor = _solve_triangular(R.mT, g_Q + Q @ inner, upper=False, left=False)
+    return result
+
+
+@operation(
+    "linalg_qr(Tensor A, str mode='reduced')",
+    outputs="Q R",
+    rules=(_gradient_of_qr,),
+    flags=NAMESPACE | OUT,
+    domain="A=real(c, b); A=real(a, b, d); A=real(b, c), mode='complete'",
+)
+def _qr(A: Any, mode: str) -> Any:
+    """Q with orthonormal columns and the upper triangular R, with Q R = A."""
+    if mode == "r":
+        return numpy.zeros(0, A.dtype), numpy.linalg.qr(A, "r")
+    return tuple(numpy.linalg.qr(A, mode))  # type: ignore[call-overload]
+
+
+class qr_result(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+
+@domain("A=real(a, c, b); A=real(b, d), mode='complete'")
+def qr(A: Tensor, mode: str = "reduced", *, out: tuple[Tensor, Tensor] | None = None) -> qr_result:
+    """The QR decomposition `A = Q @ R`.
+
+    Args:
+        A: shape (*, m, n), floating; k is the smaller of m and n.
+        mode: "reduced" gives Q of shape (*, m, k) and R of (*, k, n), "complete" (*, m, m) and (*, m, n); "r" gives an
+            empty Q and the reduced R.
+
+    Returns:
+        `Q` and `R`. The diagonal of R may be negative. There is a derivative if the first k columns are linearly
+        independent; none for mode "r", nor for "complete" with m > n.
+
+    >>> import clew
+    >>> Q, R = clew.linalg.qr(clew.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> clew.allclose(Q @ R, clew.tensor([[3.0, 1.0], [4.0, 2.0]])), clew.allclose(Q.T @ Q, clew.eye(2), atol=1e-6)
+    (True, True)
+    """
+    check_matrices("linalg.qr", A)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"linalg.qr: qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
+            "'complete'"
+        )
+    return filled("linalg.qr", qr_result(*_qr(A, mode)), out)
+
+
+@domain("A=unit(c, b), tau=fraction(b); A=unit(a, c, b), tau=fraction(a, a)")
+def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first n columns of a product of Householder reflectors.
+
+    Args:
+        A: shape (*, m, n) with m >= n: column i holds reflector i below its diagonal, whose 1 is not stored.
+        tau: shape (*, k) with k <= n, their factors.
+
+    Returns:
+        Shape (*, m, n).
+
+    >>> import clew
+    >>> clew.linalg.householder_product(clew.zeros(2, 2), clew.tensor([2.0]))
+    tensor([[-1.,  0.],
+            [ 0.,  1.]])
+    """
+    name = "linalg.householder_product"
+    check_matrices(name, A)
+    check_floating(name, A, tau)
+    rows, columns = A.shape[-2:]
+    if rows < columns or tau.shape[-1] > columns or tau.shape[:-1] != A.shape[:-2]:
+        raise RuntimeError(
+            f"{name}: expected A of shape (*, m, n) with m >= n and tau of shape (*, k) with k <= n, got "
+            f"{list(A.shape)} and {list(tau.shape)}"
+        )
+    result = _eye(A, rows, columns).expand(A.shape)
+    reflectors = A.tril(-1) + _eye(A, rows, columns)
+    for i in reversed(range(tau.shape[-1])):
+        v = reflectors[..., i, None]
+        result = result - tau[..., i, None, None] * (v @ (v.mT @ result))
+    return filled(name, result, out)
+
+
+def _eye(like: Tensor, rows: int, columns: int) -> Tensor:
+    return _core.from_numpy(numpy.eye(rows, columns)).to(like.dtype)
+
+
+# ------------------------------------------------------------------------------------------------------------------- LU
+def _gradient_of_lu(g_LU: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
+    """From d(LU) = dL U + L dU, for the square part; what lies beside it is solved for by the other factor."""
+    rows, columns = LU.shape[-2:]
+    k = min(rows, columns)
+    square, g = LU[..., :k, :k], g_LU[..., :k, :k]
+    g_L, g_U = g.tril(-1), g.triu()
+    L, U = square.tril(-1) + _eye(LU, k, k), square.triu()
+    beside: list[Tensor] = []
+    if columns > k:
+        right = _solve_triangular(L.mT, g_LU[..., k:], upper=True, unitriangular=True)
+        g_L = g_L - right @ LU[..., k:].mT
+        beside = [right]
+    elif rows > k:
+        below = _solve_triangular(U.mT, g_LU[..., k:, :], upper=False, left=False)
+        g_U = g_U - LU[..., k:, :].mT @ below
+        beside = [below]
+    inner = (L.mT @ g_L).tril(-1) + (g_U @ U.mT).triu()
+    half = _solve_triangular(L.mT, inner, upper=True, unitriangular=True)
+    whole: Tensor = _solve_triangular(U.mT, half, upper=False, left=False)
+    if beside:
+        whole = _core.ops.cat([whole, *beside], -1 if columns > k else -2)
+    return permutation(pivots, rows).to(LU.dtype) @ whole
+
+
+@operation(
+    "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False)",
+    outputs="LU pivots info",
+    rules=(_gradient_of_lu,),
+    flags=NAMESPACE | OUT,
+    domain="A=real(b, b); A=real(a, c, b); A=real(b, d)",
+)
+def _lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> Any:
+    """L below the diagonal and U in one, the rows that were exchanged from 1, and 0 or which pivot is zero."""
+    if not pivot:
+        raise NotImplementedError("linalg.lu_factor: LU without pivoting is not supported; leave pivot=True")
+    packed, pivots = _arrays.lu(A)
+    zero = numpy.diagonal(packed, axis1=-2, axis2=-1) == 0
+    info = numpy.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(numpy.int32)
+    if check_errors:
+        check_info("linalg.lu_factor_ex", _core.from_numpy(info), _ZERO_PIVOT)
+    return packed, pivots, info
+
+
+_ZERO_PIVOT = (
+    "U[{index},{index}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+    "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+)
+
+
+def permutation(pivots: Tensor, rows: int) -> Tensor:
+    """The matrix P with A = P L U, as booleans, of shape (*, rows, rows)."""
+    exchanged = pivots.detach().numpy()
+    batch = exchanged.shape[:-1]
+    order = numpy.broadcast_to(numpy.arange(rows), (*batch, rows)).copy()
+    for k in range(exchanged.shape[-1]):
+        chosen = exchanged[..., k, None].astype(numpy.int64) - 1
+        other = numpy.take_along_axis(order, chosen, -1)
+        numpy.put_along_axis(order, chosen, order[..., k, None], -1)
+        order[..., k] = other[..., 0]
+    return _core.from_numpy(numpy.arange(rows)[:, None] == order[..., None, :])
+
+
+class lu_factor_ex_result(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
+class lu_factor_result(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+
+class lu_result(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+@domain("A=real(a, b, b)")
+def lu_factor_ex(
+    A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: tuple[Tensor, Tensor, Tensor] | None = None
+) -> lu_factor_ex_result:
+    """`lu_factor` that tells by `info` (int32, one for each matrix) which pivot is zero, from 1, or 0.
+
+    >>> import clew
+    >>> clew.linalg.lu_factor_ex(clew.zeros(2, 2)).info
+    tensor(1, dtype=torch.int32)
+    """
+    check_matrices("linalg.lu_factor_ex", A)
+    result = lu_factor_ex_result(*_lu_factor_ex(A, pivot=pivot, check_errors=check_errors))
+    return filled("linalg.lu_factor_ex", result, out)
+
+
+@domain("A=real(a, b, b); A=real(c, b)")
+def lu_factor(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor] | None = None) -> lu_factor_result:
+    """The LU decomposition with partial pivoting in packed form, as `lu_solve` takes it.
+
+    Args:
+        A: shape (*, m, n), floating.
+
+    Returns:
+        `LU`, which has L (whose diagonal is ones) below the diagonal and U from it on, and `pivots` (int32): in step i
+        row i was exchanged with row pivots[i] - 1.
+
+    Raises:
+        LinAlgError: a pivot is zero.
+
+    >>> import clew
+    >>> clew.linalg.lu_factor(clew.tensor([[0.0, 1.0], [2.0, 3.0]]))
+    lu_factor_result(LU=tensor([[2., 3.],
+            [0., 1.]]), pivots=tensor([2, 2], dtype=torch.int32))
+    """
+    check_matrices("linalg.lu_factor", A)
+    LU, pivots, info = _lu_factor_ex(A, pivot=pivot)
+    check_info("linalg.lu_factor", info, _ZERO_PIVOT)
+    return filled("linalg.lu_factor", lu_factor_result(LU, pivots), out)
+
+
+def unpacked(LU: Tensor, pivots: Tensor) -> lu_result:
+    """P, L and U of what `lu_factor` gives."""
+    rows, columns = LU.shape[-2:]
+    k = min(rows, columns)
+    L = LU[..., :k].tril(-1) + _eye(LU, rows, k)
+    return lu_result(permutation(pivots, rows).to(LU.dtype), L, LU[..., :k, :].triu())
+
+
+@domain("A=real(a, b, b); A=real(c, b); A=real(b, d)")
+def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor, Tensor] | None = None) -> lu_result:
+    """The LU decomposition with partial pivoting: `A = P @ L @ U`.
+
+    Args:
+        A: shape (*, m, n), floating; k is the smaller of m and n.
+
+    Returns:
+        The permutation `P` of shape (*, m, m), `L` of shape (*, m, k) with ones on the diagonal, `U` of (*, k, n).
+
+    >>> import clew
+    >>> clew.linalg.lu(clew.tensor([[0.0, 1.0], [2.0, 3.0]])).U
+    tensor([[2., 3.],
+            [0., 1.]])
+    """
+    check_matrices("linalg.lu", A)
+    LU, pivots, _ = _lu_factor_ex(A, pivot=pivot)
+    return filled("linalg.lu", unpacked(LU, pivots), out)
+
+
+@domain("LU=dominant(b, b), pivots=constant(index(1, b).astype('int32') + b), B=real(b, a)")
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """Solve `A X = B` with what `lu_factor` gave for A.
+
+    Args:
+        LU, pivots: shapes (*, n, n) and (*, n).
+        B: shape (*, n, k), or (*, k, n) with `left=False`.
+        left: False solves `X A = B`.
+        adjoint: solve with the transpose of A.
+
+    >>> import clew
+    >>> LU, pivots = clew.linalg.lu_factor(clew.tensor([[0.0, 1.0], [2.0, 0.0]]))
+    >>> clew.linalg.lu_solve(LU, pivots, clew.tensor([[1.0], [4.0]]))
+    tensor([[2.],
+            [1.]])
+    """
+    name = "linalg.lu_solve"
+    check_square(name, LU, "LU")
+    check_matrices(name, B, "B")
+    check_floating(name, LU, B)
+    if LU.shape[-1] != B.shape[-2 if left else -1]:
+        raise RuntimeError(f"{name}: Incompatible shapes of A and B, got {list(LU.shape)} and {list(B.shape)}")
+    if pivots.shape != LU.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: Number of pivots per batch should be same as the dimension of the matrix, got "
+            f"{list(pivots.shape)} for {list(LU.shape)}"
+        )
+    if not left:  # X A = B is Aᵀ Xᵀ = Bᵀ
+        return filled(name, lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT, out)
+    P = permutation(pivots, LU.shape[-1]).to(LU.dtype)
+    X: Tensor
+    if adjoint:
+        X = _solve_triangular(LU.mT, B, upper=False)
+        X = P @ _solve_triangular(LU.mT, X, upper=True, unitriangular=True)
+    else:
+        X = _solve_triangular(LU, P.mT @ B, upper=False, unitriangular=True)
+        X = _solve_triangular(LU, X, upper=True)
+    return filled(name, X, out)

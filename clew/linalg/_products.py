@@ -1,0 +1,311 @@
+"""Products and powers of matrices, and functions of vectors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._domains import domain
+from .._operation import NAMESPACE, OUT, operation
+from ._checks import check_floating, check_square, check_tensor, filled
+from ._systems import inv, solve
+
+__all__ = [
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_exp",
+    "matrix_power",
+    "multi_dot",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+]
+
+_ops: Any = _core.ops
+
+
+# ------------------------------------------------------------------------------------------------------------- products
+@domain("input=real(a, b), other=real(b, c)")
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of matrices: `clew.matmul`.
+
+    >>> import clew
+    >>> clew.linalg.matmul(clew.ones(2, 3), clew.ones(3, 1)).shape
+    torch.Size([2, 1])
+    """
+    result: Tensor = _ops.matmul(input, other)
+    return filled("linalg.matmul", result, out)
+
+
+@domain("tensors=[real(a, b), real(b, c), real(c, a), real(a, d)]; tensors=[real(b), real(b, c), real(c)]; "
+        "tensors=[real(a, b), real(b)]")  # fmt: skip
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The product of several matrices, in the order that takes the least work.
+
+    Args:
+        tensors: at least two matrices; the first and the last may be vectors.
+
+    >>> import clew
+    >>> clew.linalg.multi_dot([clew.ones(2, 3), clew.ones(3, 4), clew.ones(4)])
+    tensor([12., 12.])
+    """
+    name = "linalg.multi_dot"
+    if len(tensors) < 2:
+        raise RuntimeError(f"{name}: expected at least 2 tensors but got {len(tensors)}")
+    for place, one in enumerate(tensors):
+        check_tensor(name, "tensors", one)
+        vectors_fit = place in (0, len(tensors) - 1) and one.dim() == 1
+        if one.dim() != 2 and not vectors_fit:
+            raise RuntimeError(
+                f"{name}: tensor {place} must be 2D (the first and the last may be 1D) but got {one.dim()}D"
+            )
+    matrices = list(tensors)
+    if matrices[0].dim() == 1:
+        matrices[0] = matrices[0].unsqueeze(0)
+    if matrices[-1].dim() == 1:
+        matrices[-1] = matrices[-1].unsqueeze(1)
+    for place, (left, right) in enumerate(itertools.pairwise(matrices)):
+        if left.shape[1] != right.shape[0]:
+            raise RuntimeError(
+                f"{name}: tensors {place} and {place + 1} with shapes {list(left.shape)} and {list(right.shape)} "
+                "cannot be multiplied"
+            )
+    result = _chained(matrices, _cheapest_cuts([matrices[0].shape[0], *(one.shape[1] for one in matrices)]))
+    if tensors[0].dim() == 1:
+        result = result.squeeze(0)
+    if tensors[-1].dim() == 1:
+        result = result.squeeze(-1)
+    return filled(name, result, out)
+
+
+def _cheapest_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to cut each run of matrices i..j so that the products on both sides and the last one cost least."""
+    count = len(sizes) - 1
+    costs = {(i, i): 0 for i in range(count)}
+    cuts = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            ways = [(costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            costs[i, j], cuts[i, j] = min(ways)
+    return cuts
+
+
+def _chained(matrices: list[Tensor], cuts: dict[tuple[int, int], int]) -> Tensor:
+    def product(i: int, j: int) -> Tensor:
+        return matrices[i] if i == j else product(i, cuts[i, j]) @ product(cuts[i, j] + 1, j)
+
+    return product(0, len(matrices) - 1)
+
+
+@domain("x=real(a, b), y=real(a, b); x=real(c, a, b), y=real(a, 1), dim=1")
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """The sum of the products of elements along an axis, after broadcasting.
+
+    >>> import clew
+    >>> clew.linalg.vecdot(clew.tensor([[1.0, 2.0], [3.0, 4.0]]), clew.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
+    result: Tensor = (x * y).sum(dim)
+    return filled("linalg.vecdot", result, out)
+
+
+@domain("input=real(a, 3), other=real(a, 3); input=real(3, b), other=real(3, 1), dim=0")
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """The cross product of vectors of three elements along an axis; the other axes broadcast.
+
+    >>> import clew
+    >>> clew.linalg.cross(clew.tensor([1.0, 0.0, 0.0]), clew.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    name = "linalg.cross"
+    if input.dim() != other.dim():
+        raise RuntimeError(
+            f"{name}: inputs must have the same number of dimensions, got {input.dim()} and {other.dim()}"
+        )
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(
+            f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+        )
+    after = [[x.select(dim, (i + shift) % 3) for i in range(3)] for x in (input, other) for shift in (1, 2)]
+    (a1, a2), (b1, b2) = after[:2], after[2:]
+    parts = [a1[i] * b2[i] - a2[i] * b1[i] for i in range(3)]
+    result: Tensor = _ops.stack(parts, dim)
+    return filled(name, result, out)
+
+
+@domain("A=real(a, b, c); A=real(a, b, c), offset=1, dim1=0, dim2=2")
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """A view of the diagonal of each matrix: `clew.diagonal` along the last two axes.
+
+    >>> import clew
+    >>> clew.linalg.diagonal(clew.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1., 4.])
+    """
+    result: Tensor = _ops.diagonal(A, offset, dim1, dim2)
+    return result
+
+
+@domain("x=real(a, b); x=real(b), N=4")
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The powers of the elements from 0 to N - 1, along a new last axis; N is the size of the last one by default.
+
+    >>> import clew
+    >>> clew.linalg.vander(clew.tensor([2.0, 3.0]), N=3)
+    tensor([[1., 2., 4.],
+            [1., 3., 9.]])
+    """
+    check_tensor("linalg.vander", "x", x)
+    if x.dim() == 0:
+        raise RuntimeError("linalg.vander: x must have at least 1 dimension, got none")
+    count = x.shape[-1] if N is None else N
+    if count <= 1 and N is not None:
+        raise RuntimeError(f"linalg.vander: N must be greater than 1, got {N}")
+    if not x.dtype.is_floating_point:
+        x = x.to(_core.dtypes["int64"])
+    repeated = x.unsqueeze(-1).expand(*x.shape, max(count - 1, 0))
+    result: Tensor = _ops.cat([x.new_ones(x.shape).unsqueeze(-1), repeated.cumprod(-1)], -1)
+    return result
+
+
+# --------------------------------------------------------------------------------------------------------------- powers
+@domain("A=unit(a, b, b), n=3; A=dominant(b, b), n=-2; A=unit(b, b), n=0")
+def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """The n-th power of each matrix; for negative n that of the inverse.
+
+    Args:
+        A: shape (*, m, m), floating.
+
+    Raises:
+        LinAlgError: n is negative and a matrix is singular.
+
+    >>> import clew
+    >>> clew.linalg.matrix_power(clew.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
+    check_square("linalg.matrix_power", A)
+    if n == 0:
+        eye = _core.from_numpy(numpy.eye(A.shape[-1])).to(A.dtype)
+        return filled("linalg.matrix_power", eye.expand(A.shape).clone(), out)
+    base = inv(A) if n < 0 else A
+    return filled("linalg.matrix_power", base.clone() if n == 1 else _power(base, abs(n)), out)
+
+
+def _power(base: Tensor, n: int) -> Tensor:
+    if n == 1:
+        return base
+    half = _power(base @ base, n // 2)
+    return half @ base if n % 2 else half
+
+
+_PADE = [64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1]  # fmt: skip
+_PADE_REACH = 5.371920351148152  # up to this norm it is exact in float64
+
+
+def _gradient_of_exp(g: Tensor, self: Tensor) -> Tensor:
+    """The derivative in the direction g at selfᵀ: the upper right block of the exponential of [[selfᵀ, g], [0, selfᵀ]]
+    (Najfeld and Havel, 1995)."""
+    size = self.shape[-1]
+    upper = _ops.cat([self.mT, g], -1)
+    lower = _ops.cat([self.new_zeros(self.shape), self.mT], -1)
+    result: Tensor = _matrix_exp(_ops.cat([upper, lower], -2))[..., :size, size:]
+    return result
+
+
+@operation(
+    "linalg_matrix_exp(Tensor self)",
+    rules=(_gradient_of_exp,),
+    flags=NAMESPACE | OUT,
+    domain="self=real(b, b); self=unit(a, a, a)",
+)
+def _matrix_exp(self: Any) -> Any:
+    """The matrix exponential: Higham's Padé approximant of degree 13 with scaling and squaring, 2005."""
+    A = self.astype(numpy.float64)
+    norms = abs(A).sum(-2).max(-1, initial=0)
+    scaled = numpy.frexp(numpy.where(numpy.isfinite(norms), norms, 0) / _PADE_REACH)[1].clip(0)
+    A = numpy.ldexp(A, -scaled[..., None, None])
+    eye = numpy.eye(A.shape[-1])
+    A2 = A @ A
+    A4 = A2 @ A2
+    A6 = A4 @ A2
+    b = [float(one) for one in _PADE]
+    odd = A @ (A6 @ (b[13] * A6 + b[11] * A4 + b[9] * A2) + b[7] * A6 + b[5] * A4 + b[3] * A2 + b[1] * eye)
+    even = A6 @ (b[12] * A6 + b[10] * A4 + b[8] * A2) + b[6] * A6 + b[4] * A4 + b[2] * A2 + b[0] * eye
+    result = numpy.linalg.solve(even - odd, even + odd)
+    for squaring in range(scaled.max(initial=0)):
+        result = numpy.where((scaled > squaring)[..., None, None], result @ result, result)
+    return result.astype(self.dtype)
+
+
+@domain("A=unit(a, b, b)")
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of each matrix: the sum of `matrix_power(A, k) / k!`.
+
+    Args:
+        A: shape (*, n, n), floating.
+
+    >>> import clew
+    >>> clew.linalg.matrix_exp(clew.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    check_square("linalg.matrix_exp", A)
+    result: Tensor = _matrix_exp(A)
+    return result
+
+
+# -------------------------------------------------------------------------------------------------------------- tensors
+@domain("A=real(a, b, 6)")
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """The inverse for `tensordot(A, B, ind)` of A, whose first `ind` sizes have the product of the others.
+
+    >>> import clew
+    >>> clew.linalg.tensorinv(clew.eye(4).reshape(2, 2, 4)).shape
+    torch.Size([4, 2, 2])
+    """
+    check_floating("linalg.tensorinv", A)
+    if ind <= 0:
+        raise RuntimeError(f"linalg.tensorinv: expected a strictly positive integer for 'ind', got {ind}")
+    before, after = math.prod(A.shape[:ind]), math.prod(A.shape[ind:])
+    if before != after:
+        raise RuntimeError(
+            f"linalg.tensorinv: expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {after} != {before}"
+        )
+    result = inv(A.reshape(before, after)).reshape(*A.shape[ind:], *A.shape[:ind])
+    return filled("linalg.tensorinv", result, out)
+
+
+@domain("A=real(a, b, 6), B=real(a, b)")
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """X with `tensordot(A, X, X.dim()) == B`.
+
+    Args:
+        A: shape B.shape + X.shape, with as many elements in one as in the other.
+        dims: axes of A to move to the end first.
+
+    >>> import clew
+    >>> clew.linalg.tensorsolve(clew.eye(4).reshape(2, 2, 4), clew.ones(2, 2))
+    tensor([1., 1., 1., 1.])
+    """
+    check_floating("linalg.tensorsolve", A, B)
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
+    shape = A.shape[B.dim() :]
+    if math.prod(shape) != B.numel() or A.numel() != B.numel() ** 2:
+        raise RuntimeError(
+            "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {list(A.shape)} and {list(B.shape)}"
+        )
+    result = solve(A.reshape(B.numel(), math.prod(shape)), B.reshape(-1)).reshape(shape)
+    return filled("linalg.tensorsolve", result, out)

@@ -1,0 +1,263 @@
+"""Systems of equations, inverses and determinants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._domains import domain
+from .._operation import NAMESPACE, OUT, operation
+from . import _arrays
+from ._checks import check_floating, check_info, check_matrices, check_square, filled
+
+__all__ = ["det", "inv", "inv_ex", "slogdet", "solve", "solve_ex"]
+
+_SINGULAR = (
+    "The diagonal element {index} is zero, the inversion could not be completed because the input matrix is singular."
+)
+_UNSOLVABLE = "The solver failed because the input matrix is singular."
+
+
+# -------------------------------------------------------------------------------------------------------------- systems
+def _gradient_of_matrix(grad_B: Tensor, result: Tensor, left: bool) -> Tensor:
+    return -(grad_B @ result.mT) if left else -(result.mT @ grad_B)
+
+
+def _gradient_of_right_side(g: Tensor, A: Tensor, left: bool) -> Tensor:
+    result: Tensor = _solve_ex(A.mT, g, left=left)[0]
+    return result
+
+
+@operation(
+    "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True)",
+    outputs="result info",
+    rules=(_gradient_of_matrix, _gradient_of_right_side),
+    node="LinalgSolveExBackward0",
+    domain="A=dominant(b, b), B=real(b, a); A=dominant(a, 1, b, b), B=real(c, b), left=False",
+)
+def _solve_ex(A: Any, B: Any, left: bool) -> Any:
+    """X with A X = B, or X A = B; and 0, or which pivot is zero."""
+    if left:
+        return _arrays.solve(A, B)
+    result, info = _arrays.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2))
+    return result.swapaxes(-1, -2), info
+
+
+class solve_ex_result(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+
+def _solved(name: str, A: Tensor, B: Tensor, left: bool) -> solve_ex_result:
+    check_square(name, A)
+    check_floating(name, A, B)
+    vector = B.dim() == 1 or (A.dim() - 1 == B.dim() and B.shape == A.shape[:-1])
+    if vector:
+        if not left:
+            raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False")
+        B = B.unsqueeze(-1)
+    check_matrices(name, B, "B")
+    if A.shape[-1] != B.shape[-2 if left else -1]:
+        sign = "A X = B" if left else "X A = B"
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {sign} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+    result, info = _solve_ex(A, B, left=left)
+    return solve_ex_result(result.squeeze(-1) if vector else result, info)
+
+
+@domain("A=dominant(a, b, b), B=real(a, b); A=dominant(b, b), B=real(a, c, b), left=False")
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+    """Solve `A X = B`.
+
+    Args:
+        A: shape (*, n, n), floating.
+        B: shape (*, n, k), or (*, n) with the batch of A, or (n); (*, k, n) with `left=False`. The batches broadcast.
+        left: False solves `X A = B`.
+
+    Returns:
+        X, of the shape of B with the batch of both.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+        RuntimeError: A is not square, the shapes do not fit, the dtypes are not one floating dtype.
+
+    >>> import clew
+    >>> clew.linalg.solve(clew.tensor([[2.0, 0.0], [0.0, 4.0]]), clew.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
+    result, info = _solved("linalg.solve", A, B, left)
+    check_info("linalg.solve", info, _UNSOLVABLE)
+    return filled("linalg.solve", result, out)
+
+
+@domain("A=dominant(a, b, b), B=real(b, c)")
+def solve_ex(
+    A: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> solve_ex_result:
+    """`solve` that tells instead of raising.
+
+    Returns:
+        `result`, NaN where a matrix is singular, and `info` (int32, one for each matrix of A): 0, or the pivot that is
+        zero, from 1.
+
+    >>> import clew
+    >>> clew.linalg.solve_ex(clew.zeros(2, 2), clew.ones(2)).info
+    tensor(1, dtype=torch.int32)
+    """
+    result = _solved("linalg.solve_ex", A, B, left)
+    if check_errors:
+        check_info("linalg.solve_ex", result.info, _UNSOLVABLE)
+    return filled("linalg.solve_ex", result, out)
+
+
+# ------------------------------------------------------------------------------------------------------------- inverses
+@operation(
+    "linalg_inv_ex(Tensor A, *, bool check_errors=False)",
+    outputs="inverse info",
+    rules=(lambda g_inverse, inverse: -(inverse.mT @ g_inverse @ inverse.mT),),
+    flags=NAMESPACE | OUT,
+    domain="A=dominant(b, b); A=dominant(a, 1, c, c)",
+)
+def _inv_ex(A: Any, check_errors: bool) -> Any:
+    """The inverse, and 0, or which pivot is zero."""
+    inverse, info = _arrays.solve(A, numpy.eye(A.shape[-1], dtype=A.dtype))
+    if check_errors:
+        check_info("linalg.inv_ex", _core.from_numpy(info), _SINGULAR)
+    return inverse, info
+
+
+class inv_ex_result(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+
+@domain("A=dominant(a, b, b)")
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, Tensor] | None = None) -> inv_ex_result:
+    """`inv` that tells instead of raising.
+
+    Returns:
+        `inverse`, NaN where a matrix is singular, and `info` (int32, one for each matrix): 0, or the pivot that is
+        zero, from 1.
+
+    >>> import clew
+    >>> clew.linalg.inv_ex(clew.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    tensor(2, dtype=torch.int32)
+    """
+    check_square("linalg.inv_ex", A)
+    return filled("linalg.inv_ex", inv_ex_result(*_inv_ex(A, check_errors=check_errors)), out)
+
+
+@domain("A=dominant(b, b); A=dominant(a, b, b)")
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of each matrix. To multiply by it, `solve` is faster and more accurate.
+
+    Args:
+        A: shape (*, n, n), floating.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+        RuntimeError: the matrices are not square, or the dtype is not floating.
+
+    >>> import clew
+    >>> clew.linalg.inv(clew.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    check_square("linalg.inv", A)
+    inverse: Tensor
+    inverse, info = _inv_ex(A)
+    check_info("linalg.inv", info, _SINGULAR)
+    return filled("linalg.inv", inverse, out)
+
+
+# --------------------------------------------------------------------------------------------------------- determinants
+def _gradient_of_cofactors(g: Tensor, A: Tensor, result: Tensor) -> Tensor:
+    inverse = _inv_ex(A)[0]
+    along = (g * result).sum((-2, -1), keepdim=True)
+    own: Tensor = along * inverse.mT - result @ g.mT @ inverse.mT
+    return own
+
+
+@operation(
+    "_linalg_cofactors(Tensor A)",
+    rules=(_gradient_of_cofactors,),
+    domain="A=dominant(b, b); A=dominant(a, a, a)",
+)
+def _cofactors(A: Any) -> Any:
+    """The derivative of the determinant: det(A) A⁻ᵀ, here from singular values, which serve singular matrices, too."""
+    size = A.shape[-1]
+    left, values, right = numpy.linalg.svd(A)
+    signs = numpy.linalg.det(left) * numpy.linalg.det(right)
+    others = numpy.where(numpy.eye(size, dtype=bool), 1, values[..., None, :]).prod(-1)
+    return (left * (signs[..., None] * others)[..., None, :]) @ right
+
+
+@operation(
+    "_linalg_det(Tensor A)",
+    rules=(lambda g, A: g[..., None, None] * _cofactors(A),),
+    node="LinalgDetBackward0",
+    domain="A=real(b, b); A=real(a, c, c)",
+)
+def _det(A: Any) -> Any:
+    """The determinant."""
+    return numpy.linalg.det(A)
+
+
+@operation(
+    "_linalg_slogdet(Tensor A)",
+    outputs="sign logabsdet",
+    rules=(lambda g_logabsdet, A: g_logabsdet[..., None, None] * _inv_ex(A)[0].mT,),
+    node="LinalgSlogdetBackward0",
+    domain="A=real(b, b); A=real(a, c, c)",
+)
+def _slogdet(A: Any) -> Any:
+    """The sign of the determinant and the logarithm of its absolute value."""
+    return tuple(numpy.linalg.slogdet(A))
+
+
+@domain("A=real(a, b, b)")
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinant of each matrix.
+
+    Its first derivative is exact for singular matrices, too; the second is NaN there.
+
+    Args:
+        A: shape (*, n, n), floating.
+
+    >>> import clew
+    >>> clew.linalg.det(clew.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor(-1.)
+    """
+    check_square("linalg.det", A)
+    result: Tensor = _det(A)
+    return filled("linalg.det", result, out)
+
+
+class slogdet_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+
+@domain("A=real(a, b, b)")
+def slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> slogdet_result:
+    """The sign of each matrix's determinant and the logarithm of its absolute value, where `det` would overflow.
+
+    Args:
+        A: shape (*, n, n), floating. A singular one has sign 0 and -inf.
+
+    >>> import clew
+    >>> clew.linalg.slogdet(clew.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    slogdet_result(sign=tensor(-1.), logabsdet=tensor(0.))
+    """
+    check_square("linalg.slogdet", A)
+    return filled("linalg.slogdet", slogdet_result(*_slogdet(A)), out)

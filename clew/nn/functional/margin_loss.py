@@ -1,0 +1,321 @@
+"""Losses of margins, distances and counts. `reduction` is "mean" (the default), "sum", or "none"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import clew
+from clew import Tensor
+from clew._domains import domain
+
+from .activation import logsigmoid
+from .distance import pairwise_distance
+from .loss import legacy_reduction, reduced
+
+__all__ = [
+    "cosine_embedding_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "poisson_nll_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
+
+
+@domain("input1=real(a, b), input2=real(a, b), target=constant(real(a, b)), margin=0.3")
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`max(0, -target * (input1 - input2) + margin)`; a target of 1 wants the first larger, of -1 the second."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+@domain("input=distinct(a, b), target=constant(integer(a, b).clip(-1, 1) * 1.0)")
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`input` where the target is 1, `max(0, margin - input)` where it is -1; the input is a distance."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    zeros = clew.zeros_like(input)
+    apart = clew.where(target != 1, (margin - input).clamp_min(0), zeros)
+    return reduced(apart + clew.where(target != -1, input, zeros), reduction)
+
+
+@domain("input1=real(a, b), input2=real(a, b), target=constant(integer(a).clip(-1, 1) * 1.0)")
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`1 - cos(input1, input2)` where the target is 1, `max(0, cos - margin)` where it is -1.
+
+    Args:
+        input1, input2: of shape (N, D) or (D).
+        target: of shape (N) or ().
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if target.dim() not in (0, 1) or any(one.dim() != target.dim() + 1 for one in (input1, input2)):
+        raise RuntimeError(
+            "cosine_embedding_loss: expected a 0D target tensor with 1D input tensors or a 1D target tensor with 2D "
+            f"input tensors, got target of {target.dim()}, inputs of {input1.dim()} and {input2.dim()} dimensions"
+        )
+    tiny = 1e-12  # keeps the square root's derivative finite
+    squares = ((input1 * input1).sum(-1) + tiny) * ((input2 * input2).sum(-1) + tiny)
+    cosine = (input1 * input2).sum(-1) / squares.sqrt()
+    zeros = clew.zeros_like(cosine)
+    near = clew.where(target == 1, 1 - cosine, zeros)
+    far = clew.where(target == -1, (cosine - margin).clamp_min(0), zeros)
+    return reduced(near + far, reduction)
+
+
+@domain("input=real(a, b), target=constant(integer(a, b).clip(-1, 1) * 1.0)")
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`log(1 + exp(-target * input))`, for targets 1 and -1."""
+    return reduced((-target * input).exp().log1p(), legacy_reduction(size_average, reduce, reduction))
+
+
+@domain("input=real(a, b), target=constant(fraction(a, b)); input=real(b), target=constant(fraction(b))")
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes (the last axis) of the cross entropy of `sigmoid(input)` against targets 0 and 1."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduced(loss.sum(-1) / input.shape[-1], reduction)
+
+
+@domain("input=distinct(a, b), target=index(b, a); input=distinct(a, b), target=index(b, a), p=2, margin=0.7")
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the classes but the target of `max(0, margin - x[target] + x[class]) ** p`.
+
+    Args:
+        input: scores, of shape (N, C) or (C).
+        target: class indices, int64, of shape (N) or ().
+        p: 1 or 2.
+        weight: a factor for each target class, of shape (C).
+
+    Raises:
+        ValueError: another `p`, or a weight of another number of dimensions.
+        RuntimeError: shapes do not fit.
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss: only p == 1 and p == 2 supported, got {p}")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got {weight.dim()} dimensions")
+    if input.dim() not in (1, 2) or (
+        target.shape != input.shape[:-1] and not (input.dim() == 1 and target.numel() == 1)
+    ):
+        raise RuntimeError(
+            f"multi_margin_loss: expected scores (N, C) or (C) and a class for each, got {tuple(input.shape)} and "
+            f"{tuple(target.shape)}"
+        )
+    classes = target.reshape(input.shape[:-1]).unsqueeze(-1)
+    terms = (margin - input.gather(-1, classes) + input).clamp_min(0)
+    terms = terms * terms if p == 2 else terms
+    if weight is not None:
+        terms = terms * weight[classes]
+    loss = terms.scatter(-1, classes, 0.0).sum(-1) / input.shape[-1]
+    return reduced(loss, reduction)
+
+
+@domain("input=distinct(a, c), target=index(c, a, c)")
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The sum, over classes that are targets and classes that are not, of `max(0, 1 - x[target] + x[other]) / C`.
+
+    Args:
+        input: scores, of shape (N, C) or (C).
+        target: of the same shape, int64: the targets, then -1.
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if input.shape != target.shape or input.dim() not in (1, 2):
+        raise RuntimeError(
+            f"multilabel_margin_loss: expected input and target of one shape (N, C) or (C), got {tuple(input.shape)} "
+            f"and {tuple(target.shape)}"
+        )
+    listed = (target < 0).cumsum(-1) == 0
+    classes = target.masked_fill(~listed, 0)
+    is_target = clew.zeros(target.shape, dtype=clew.int64).scatter_add_(-1, classes, listed.long()) > 0
+    terms = (1 - input.gather(-1, classes).unsqueeze(-1) + input.unsqueeze(-2)).clamp_min(0)
+    counted = listed.unsqueeze(-1) & ~is_target.unsqueeze(-2)
+    loss = terms.masked_fill(~counted, 0.0).sum((-2, -1)) / input.shape[-1]
+    return reduced(loss, reduction)
+
+
+@domain("real; anchor=real(a, b), positive=real(a, b), negative=real(a, b), margin=2.0, swap=True")
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`max(0, |anchor - positive| - |anchor - negative| + margin)`, with p-norms along the last axis.
+
+    With `swap` the negative's distance from the positive counts, if it is smaller (Balntas et al., 2016).
+    """
+    return triplet_margin_with_distance_loss(
+        anchor,
+        positive,
+        negative,
+        distance_function=lambda x, y: pairwise_distance(x, y, p, eps),
+        margin=margin,
+        swap=swap,
+        reduction=legacy_reduction(size_average, reduce, reduction),
+    )
+
+
+@domain("real; anchor=real(a, b), positive=real(a, b), negative=real(a, b), margin=2.0, swap=True")
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with any distance; the default is `pairwise_distance`.
+
+    Raises:
+        ValueError: the margin is not positive, or another reduction.
+        RuntimeError: the tensors have different numbers of dimensions.
+    """
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = clew.minimum(far, distance(positive, negative))
+    return reduced((margin + near - far).clamp_min(0), reduction)
+
+
+@domain(
+    "input=real(a, b), target=constant(positive(a, b)); input=positive(a, b), target=positive(a, b), log_input=False"
+)
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Negative log-likelihood of counts under Poisson distributions, without the term that no input changes.
+
+    Args:
+        input: the logarithm of the expected counts, or with `log_input=False` the expected counts.
+        target: the counts.
+        full: add Stirling's approximation of the missing term, for counts above 1.
+        eps: keeps the logarithm finite with `log_input=False`.
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+@domain("input=real(a, b), target=real(a, b), var=positive(a, b); input=real(a, b), target=real(a, b), var=positive(a)")
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Negative log-likelihood of `target` under normal distributions: `(log(var) + (input - target)**2 / var) / 2`.
+
+    Args:
+        input: the means.
+        var: the variances: of the input's shape, with one axis of size 1, without the last axis, or a number.
+        full: add the constant `log(2 * pi) / 2`.
+        eps: what variances count at least, without changing their gradient.
+
+    Raises:
+        ValueError: a variance is negative or of another shape.
+    """
+    if not isinstance(var, Tensor):
+        var = var * clew.ones_like(input)
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if input.shape[:-1] == var.shape != input.shape:
+        var = var.unsqueeze(-1)
+    sizes = list(zip(input.shape, var.shape, strict=False))
+    if input.dim() != var.dim() or sum(own for size, own in sizes if size != own) not in (0, 1):
+        raise ValueError(f"var is of incorrect size: got {tuple(var.shape)} for an input of {tuple(input.shape)}")
+    var = var.clone()
+    with clew.no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)

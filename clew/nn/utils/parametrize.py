@@ -1,0 +1,321 @@
+"""Parameters that are functions of others: a module reads `weight`, and gets what parametrizations make of it.
+
+A module with parametrizations has a class of its own, with a property for each parametrized tensor, and the tensors
+that are learned lie in `module.parametrizations[name]`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import clew
+from clew import Tensor
+
+from ..modules.container import ModuleDict, ModuleList
+from ..modules.module import Module
+from ..parameter import Parameter
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
+_cached_depth = 0  # how many `cached()` blocks are open
+_cache: dict[tuple[int, str], Tensor] = {}
+
+
+@contextlib.contextmanager
+def cached() -> Iterator[None]:
+    """Within the block, compute each parametrized tensor once, when it is first read.
+
+    >>> from clew import nn
+    >>> from clew.nn.utils import parametrize
+    >>> layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", nn.Tanh())
+    >>> with parametrize.cached():
+    ...     layer.weight is layer.weight
+    True
+    """
+    global _cached_depth
+    _cached_depth += 1
+    try:
+        yield
+    finally:
+        _cached_depth -= 1
+        if not _cached_depth:
+            _cache.clear()
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one tensor, first applied first, and the tensors that they start from.
+
+    Attributes:
+        original: what is learned; or `original0`, `original1`, ... if a `right_inverse` gives several.
+    """
+
+    original: Tensor
+
+    def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
+        if not modules:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        start = self._inverted(original, modules)
+        self.is_tensor = isinstance(start, Tensor)
+        parts: list[Tensor] = [start] if isinstance(start, Tensor) else list(start)
+        self.ntensors = len(parts)
+        for name, part in zip(self._names(), parts, strict=True):
+            if isinstance(original, Parameter):
+                same = part is original
+                kept = (
+                    original if same else Parameter(part.detach(), original.requires_grad and part.is_floating_point())
+                )
+                self.register_parameter(name, kept)
+            else:
+                self.register_buffer(name, part)
+        if not unsafe:
+            self._check(original)
+
+    def _names(self) -> list[str]:
+        return ["original"] if self.is_tensor else [f"original{place}" for place in range(self.ntensors)]
+
+    @staticmethod
+    def _inverted(value: Any, modules: Sequence[Module]) -> Any:
+        """What the last `right_inverse` gives, from the last module to the first; those without one are passed over."""
+        with clew.no_grad():
+            for module in reversed(list(modules)):
+                if hasattr(module, "right_inverse"):
+                    value = module.right_inverse(value)
+        if not isinstance(value, Tensor | list | tuple):
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                f"Got {type(value).__name__}"
+            )
+        if not isinstance(value, Tensor) and not all(isinstance(one, Tensor) for one in value):
+            raise ValueError("When 'right_inverse' outputs a sequence, it should output a sequence of tensors.")
+        return value
+
+    def _check(self, original: Tensor) -> None:
+        result = self()
+        if not isinstance(result, Tensor):
+            raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+        for what in ("dtype", "shape"):
+            if getattr(result, what) != getattr(original, what):
+                raise ValueError(
+                    f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is "
+                    f"enabled.\nunparametrized {what}: {getattr(original, what)}\n"
+                    f"parametrized {what}: {getattr(result, what)}"
+                )
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Set the originals so that the parametrized tensor becomes `value`, as the modules' `right_inverse` says."""
+        start = self._inverted(value, list(self))
+        parts = [start] if self.is_tensor else list(start)
+        if len(parts) != self.ntensors:
+            raise ValueError(
+                "'right_inverse' must return a sequence of tensors of length "
+                f"{self.ntensors}. Got a sequence of length {len(parts)}."
+            )
+        with clew.no_grad():
+            for name, part in zip(self._names(), parts, strict=True):
+                original = getattr(self, name)
+                if part.dtype != original.dtype:
+                    raise ValueError(
+                        f"The tensor returned by `right_inverse` has dtype {part.dtype} while `{name}` has dtype "
+                        f"{original.dtype}"
+                    )
+                original.data = part.clone() if part is value else part
+
+    def forward(self) -> Any:
+        """The parametrized tensor."""
+        originals = [getattr(self, name) for name in self._names()]
+        modules = iter(self)
+        value = next(modules)(*originals)
+        for module in modules:
+            value = module(value)
+        return value
+
+
+def _parametrized_class(module: Module) -> type:
+    """A class like the module's own; properties are put into it."""
+    cls = type(module)
+
+    def deepcopy(self: Module, memo: dict[int, Any]) -> Module:
+        if id(self) not in memo:
+            replica = self.__new__(type(self))
+            memo[id(self)] = replica
+            replica.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        made: Module = memo[id(self)]
+        return made
+
+    def getstate(self: Module) -> None:
+        raise RuntimeError(
+            "Serialization of parametrized modules is only supported through state_dict(). See:\n"
+            "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
+            "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+        )
+
+    attributes: dict[str, Any] = {"__getstate__": getstate}
+    if "__deepcopy__" not in dir(cls):
+        attributes["__deepcopy__"] = deepcopy
+    return type(f"Parametrized{cls.__name__}", (cls,), attributes)
+
+
+def _property(name: str) -> property:
+    def get(module: Module) -> Tensor:
+        parametrization = module.parametrizations[name]
+        if not _cached_depth:
+            value: Tensor = parametrization()
+            return value
+        key = (id(module), name)
+        if key not in _cache:
+            _cache[key] = parametrization()
+        return _cache[key]
+
+    def put(module: Module, value: Tensor) -> None:
+        module.parametrizations[name].right_inverse(value)
+
+    return property(get, put)
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Let `module.<tensor_name>` be what `parametrization` makes of the parameter or buffer that it was.
+
+    Args:
+        module: of which the tensor is a parameter or buffer, or parametrized already: then this comes after.
+        parametrization: takes the tensor (or tensors) and gives the new one. If it has `right_inverse`, that gives from
+            a value what the parametrization is to start from; assigning to `module.<tensor_name>` uses it, too.
+        unsafe: do not check that dtype and shape stay.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: there is no such tensor, or dtype or shape change.
+
+    >>> import clew
+    >>> from clew import nn
+    >>> class Symmetric(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).mT
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    >>> bool((layer.weight == layer.weight.mT).all()), list(layer.state_dict())
+    (True, ['bias', 'parametrizations.weight.original'])
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        _append(module, tensor_name, parametrization, unsafe)
+    elif tensor_name in module._buffers or tensor_name in module._parameters:
+        original = getattr(module, tensor_name)
+        parametrizations = ParametrizationList([parametrization], original, unsafe)
+        delattr(module, tensor_name)
+        if not is_parametrized(module):
+            module.__class__ = _parametrized_class(module)
+            module.parametrizations = ModuleDict()
+        setattr(type(module), tensor_name, _property(tensor_name))
+        module.parametrizations[tensor_name] = parametrizations
+    else:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
+    return module
+
+
+def _append(module: Module, name: str, parametrization: Module, unsafe: bool) -> None:
+    known = module.parametrizations[name]
+    before = getattr(module, name)
+    if not unsafe:
+        after = parametrization(before)
+        if not isinstance(after, Tensor) or after.dtype != before.dtype or after.shape != before.shape:
+            raise ValueError(
+                "Registering a parametrization may not change the dtype or the shape of the tensor, unless `unsafe` "
+                f"flag is enabled, got {after!r} from {before!r}"
+            )
+    known.append(parametrization)
+    known.unsafe = known.unsafe or unsafe
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a tensor of the module is parametrized: this one, or any."""
+    parametrizations = getattr(module, "parametrizations", None)
+    if parametrizations is None or not isinstance(parametrizations, ModuleDict):
+        return False
+    return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations
+
+
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
+    """Make `module.<tensor_name>` a parameter or buffer again.
+
+    Args:
+        leave_parametrized: with the value that it had; else the original is put back, if there is only one.
+
+    Raises:
+        ValueError: it is not parametrized, or there are several originals to be left.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    parametrizations = module.parametrizations[tensor_name]
+    if leave_parametrized:
+        with clew.no_grad():
+            value = getattr(module, tensor_name)
+        original = getattr(parametrizations, parametrizations._names()[0])
+        if not parametrizations.is_tensor:
+            kept = Parameter(value) if isinstance(original, Parameter) else value
+        else:
+            kept = original
+            with clew.no_grad():
+                kept.data = value.clone() if value is original else value
+    elif parametrizations.is_tensor:
+        kept = parametrizations.original
+    else:
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "sequence of tensors."
+        )
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    if isinstance(kept, Parameter):
+        module.register_parameter(tensor_name, kept)
+    else:
+        module.register_buffer(tensor_name, kept)
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that the module had without parametrizations."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give `to_module` the parametrizations of `from_module` (of one tensor, or of all), and their originals.
+
+    Raises:
+        AssertionError: `from_module` has none.
+    """
+    assert is_parametrized(from_module, tensor_name), f"{from_module} has no parametrization of {tensor_name}"
+    names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]
+    for name in names:
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach()))
+        source = from_module.parametrizations[name]
+        for parametrization in source:
+            register_parametrization(to_module, name, parametrization, unsafe=source.unsafe)
+        target = to_module.parametrizations[name]
+        for original in source._names():
+            setattr(target, original, getattr(source, original))
+    return to_module

@@ -1,0 +1,15 @@
+"""`torch.onnx` without its exporter."""
+
+from __future__ import annotations
+
+from ._unsupported import missing_from
+
+__all__ = ["is_in_onnx_export"]
+
+
+def is_in_onnx_export() -> bool:
+    """False."""
+    return False
+
+
+__getattr__ = missing_from(__name__)

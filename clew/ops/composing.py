@@ -1,0 +1,373 @@
+"""Small compositions: products added to a tensor, covariances, norms held below a limit, windows, shapes and places."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor, dtype
+from .._domains import domain
+from ._options import in_place
+from .creation import tensor
+
+__all__ = [
+    "addbmm",
+    "addr",
+    "bartlett_window",
+    "blackman_window",
+    "combinations",
+    "corrcoef",
+    "cov",
+    "diagflat",
+    "hamming_window",
+    "hann_window",
+    "kaiser_window",
+    "range",
+    "renorm",
+    "unravel_index",
+]
+METHODS = [
+    "addbmm",
+    "addbmm_",
+    "addr",
+    "addr_",
+    "corrcoef",
+    "cov",
+    "diagflat",
+    "fill_diagonal_",
+    "renorm",
+    "renorm_",
+    "sum_to_size",
+]
+
+_ops: Any = _core.ops
+
+
+# ------------------------------------------------------------------------------------------------------------- products
+def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
+    if not (input.dtype.is_floating_point or product.dtype.is_floating_point):
+        for what, value in (("beta", beta), ("alpha", alpha)):
+            if isinstance(value, float):
+                raise RuntimeError(
+                    f"{name}: For integral input tensors, argument {what} must not be a floating point number."
+                )
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:  # what is in the input does not count, not even NaN
+        return scaled.expand(numpy.broadcast_shapes(tuple(input.shape), tuple(scaled.shape)))
+    return (input if beta == 1 else input * beta) + scaled
+
+
+@domain("input=real(a, b), vec1=real(a), vec2=real(b); input=real(b), vec1=real(a), vec2=real(b), beta=0.5, alpha=2")
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    >>> import clew
+    >>> clew.addr(clew.zeros(2, 2), clew.tensor([1.0, 2.0]), clew.tensor([3.0, 4.0])).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
+    """
+    if vec1.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError(f"addr: Expected 1-D vectors, got shapes {list(vec1.shape)} and {list(vec2.shape)}")
+    return _added("addr", input, _ops.outer(vec1, vec2), beta, alpha)
+
+
+@domain("input=real(b, c), batch1=real(a, b, d), batch2=real(a, d, c), beta=0.5, alpha=2")
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """`beta * input + alpha * sum of the products of matrices`, over a batch."""
+    return _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha)
+
+
+@domain("real; input=real(c), offset=-1")
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with the elements of the flattened tensor on a diagonal.
+
+    >>> import clew
+    >>> clew.diagflat(clew.tensor([1, 2])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    result: Tensor = _ops.diag(input.reshape(-1), offset)
+    return result
+
+
+addr_ = in_place(addr, "input=real(a, b), vec1=real(a), vec2=real(b)")
+addbmm_ = in_place(addbmm, "input=real(b, c), batch1=real(a, b, d), batch2=real(a, d, c), beta=0.5")
+
+
+# ----------------------------------------------------------------------------------------------------------- statistics
+@domain(
+    "input=real(b, d); input=real(d); "
+    "input=real(b, d), correction=0, fweights=index(4, d), aweights=constant(positive(d))"
+)
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariances of variables: a row for each, a column for each observation.
+
+    Args:
+        input: a matrix, or a vector for one variable.
+        correction: what the number of observations is lowered by.
+        fweights: how often each observation was made, integers.
+        aweights: how much each observation counts.
+
+    >>> import clew
+    >>> clew.cov(clew.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"cov: expected input to have two or fewer dimensions but got an input with {input.dim()}")
+    if input.dtype == _core.dtypes["bool"]:
+        raise RuntimeError("cov: bool dtype is not supported for input; cast it first")
+    x = input.reshape(1, -1) if input.dim() < 2 else input
+    weights = _weights(x.shape[1], fweights, aweights)
+    if weights is None:
+        total: Any = x.shape[1]
+        centred = x - x.sum(1, keepdim=True) / total
+        product = centred @ centred.mT.to(centred.dtype)
+        norm: Any = total - correction
+    else:
+        total = weights.sum()
+        centred = x - (x * weights).sum(1, keepdim=True) / total
+        product = (centred * weights) @ centred.mT
+        lost = 1 if aweights is None else (weights * aweights).sum() / total
+        norm = total - correction * lost
+    if float(norm) <= 0:
+        warnings.warn("cov: degrees of freedom is <= 0; take more observations", UserWarning, stacklevel=2)
+        norm = 0 * norm
+    covariances: Tensor = product / norm
+    return covariances.reshape(()) if input.dim() < 2 else covariances
+
+
+def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
+    for name, given, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
+        if given is None:
+            continue
+        if given.dim() > 1 or given.numel() != count:
+            raise RuntimeError(f"cov: expected {name} to be a vector of {count} elements, got {list(given.shape)}")
+        if whole and given.dtype.is_floating_point:
+            raise RuntimeError(f"cov: expected {name} to have integral dtype but got {given.dtype}")
+        if not whole and not given.dtype.is_floating_point:
+            raise RuntimeError(f"cov: expected {name} to have floating point dtype but got {given.dtype}")
+        if (given < 0).any():
+            raise RuntimeError(f"cov: {name} cannot be negative")
+    if fweights is None or aweights is None:
+        return fweights if aweights is None else aweights
+    return fweights * aweights
+
+
+@domain("input=real(b, d)")
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlations of variables: a row for each, a column for each observation.
+
+    >>> import clew
+    >>> clew.corrcoef(clew.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"corrcoef: expected input to have two or fewer dimensions but got {input.dim()}")
+    c = cov(input)
+    if c.dim() == 0:
+        return c / c
+    size = c.diagonal().sqrt()
+    return (c / size.unsqueeze(1) / size.unsqueeze(0)).clamp(-1, 1)
+
+
+@domain("input=real(b, a, c), p=2, dim=0, maxnorm=1; input=real(b, a), p=1, dim=1, maxnorm=2")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """The slices along an axis, those whose p-norm is above `maxnorm` scaled down to it.
+
+    >>> import clew
+    >>> clew.renorm(clew.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    if p <= 0 or maxnorm < 0:
+        raise RuntimeError(f"renorm: expected a positive p and maxnorm >= 0, got p={p} and maxnorm={maxnorm}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    others = [axis for axis in builtins.range(input.dim()) if axis != dim % input.dim()]
+    norm = input.norm(p, others, keepdim=True)
+    factor: Tensor = _ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), tensor(1.0, dtype=input.dtype))
+    return input * factor
+
+
+renorm_ = in_place(renorm, "input=real(b, a), p=2, dim=0, maxnorm=1")
+
+
+# ---------------------------------------------------------------------------------------------------- shapes, places
+@domain("input=real(c); input=real(b), r=3, with_replacement=True")
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of `r` elements of a vector, one in each row.
+
+    >>> import clew
+    >>> clew.combinations(clew.tensor([1, 2, 3])).tolist()
+    [[1, 2], [1, 3], [2, 3]]
+    """
+    if input.dim() != 1:
+        raise RuntimeError(f"combinations: Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
+    choose: Callable[..., Any] = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    if r == 0:
+        return input[:0]
+    places = numpy.array(list(choose(builtins.range(input.shape[0]), r)), numpy.int64).reshape(-1, r)
+    return input[_core.from_numpy(places)]
+
+
+@domain("indices=index(12, d), shape=(3, 4)")
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The places, axis by axis, of elements that are numbered through.
+
+    >>> import clew
+    >>> [one.tolist() for one in clew.unravel_index(clew.tensor([5, 7]), (3, 3))]
+    [[1, 2], [2, 1]]
+    """
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if indices.dtype.is_floating_point or indices.dtype == _core.dtypes["bool"]:
+        raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {sizes}")
+    found = []
+    for size in reversed(sizes):
+        found.append(indices % size)
+        indices = indices.div(size, rounding_mode="floor")
+    return tuple(reversed(found))
+
+
+@domain("input=real(a, b, c), size=[(1, 3, 4)]; input=real(a, b), size=[3]")
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the axes that a smaller shape would be broadcast along.
+
+    >>> import clew
+    >>> clew.ones(2, 3).sum_to_size(3)
+    tensor([2., 2., 2.])
+    """
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    lead = input.dim() - len(shape)
+    fits = lead >= 0 and all(one in (1, old) for one, old in zip(shape, input.shape[lead:], strict=True))
+    if not fits:
+        raise RuntimeError(f"sum_to_size: size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
+    axes = [
+        axis
+        for axis in builtins.range(input.dim())
+        if axis < lead or (shape[axis - lead] == 1 and input.shape[axis] != 1)
+    ]
+    return input.sum(axes, keepdim=True).reshape(shape) if axes else input
+
+
+@domain("self=real(b, b), fill_value=2.5; self=real(c, a), fill_value=1, wrap=True")
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Write a number onto the main diagonal, in place.
+
+    Args:
+        wrap: in a matrix with more rows than columns, begin anew after each square and an empty row.
+
+    >>> import clew
+    >>> clew.zeros(2, 2).fill_diagonal_(1).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    shape = tuple(self.shape)
+    if self.dim() < 2:
+        raise RuntimeError(f"fill_diagonal_: dimensions must larger than 1, got shape {list(shape)}")
+    if self.dim() > 2 and len(set(shape)) > 1:
+        raise RuntimeError(f"fill_diagonal_: all dimensions of input must be of equal length, got {list(shape)}")
+    self[(_counted(min(shape)),) * self.dim()] = fill_value
+    if wrap and self.dim() == 2:
+        for first in builtins.range(shape[1] + 1, shape[0], shape[1] + 1):
+            rest = _counted(min(shape[1], shape[0] - first))
+            self[rest + first, rest] = fill_value
+    return self
+
+
+def _counted(count: int) -> Tensor:
+    result: Tensor = _core.from_numpy(numpy.arange(count))
+    return result
+
+
+@domain("unsampled, 'it warns; arange is sampled'")
+def range(start: float = 0, end: float | None = None, step: float = 1, *, dtype: dtype | None = None) -> Tensor:
+    """The numbers from `start` to `end`, which is one of them. Deprecated: use `arange`."""
+    warnings.warn("range: it is deprecated and includes the end; use arange, which does not", UserWarning, stacklevel=2)
+    first, last = (0, start) if end is None else (start, end)
+    if step == 0 or (last - first) / step < 0:
+        raise RuntimeError(
+            f"range: upper bound and lower bound inconsistent with step sign, got {first}, {last}, {step}"
+        )
+    count = int((last - first) / step) + 1
+    kind = dtype or _core.get_default_dtype()
+    values = first + step * numpy.arange(count)
+    return tensor(values).to(kind)
+
+
+# -------------------------------------------------------------------------------------------------------------- windows
+def _window(name: str, length: int, periodic: bool, options: dict[str, Any], values: Callable[[Any], Any]) -> Tensor:
+    """`values` of the places from 0 to 1."""
+    if length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
+    kind = options.pop("dtype", None) or _core.get_default_dtype()
+    requires_grad = options.pop("requires_grad", False)
+    if not kind.is_floating_point:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {kind}")
+    unknown = options.keys() - {"layout", "device", "pin_memory"}
+    if unknown:
+        raise TypeError(f"{name}: got unexpected keyword argument(s) {', '.join(sorted(unknown))}")
+    places = numpy.arange(length) / (length if periodic else max(length - 1, 1))
+    array = values(places) if length > 1 else numpy.ones(length)
+    return tensor(array, dtype=kind, requires_grad=requires_grad)
+
+
+@domain("window_length=5; window_length=4, periodic=False")
+def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """0.5 - 0.5 cos(2 pi n / N), for spectra.
+
+    Args:
+        window_length: how many values.
+        periodic: whether the first value would come again after the last, for Fourier transforms.
+        options: `dtype`, `requires_grad` and so on, as of `zeros`.
+
+    >>> import clew
+    >>> clew.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    return hamming_window(window_length, periodic, 0.5, 0.5, **options)
+
+
+@domain("window_length=5; window_length=4, periodic=False")
+def hamming_window(
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any
+) -> Tensor:
+    """alpha - beta cos(2 pi n / N). See `hann_window`."""
+    return _window(
+        "hamming_window", window_length, periodic, options, lambda t: alpha - beta * numpy.cos(2 * math.pi * t)
+    )
+
+
+@domain("window_length=5; window_length=4, periodic=False")
+def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N). See `hann_window`."""
+
+    def values(t: Any) -> Any:
+        return 0.42 - 0.5 * numpy.cos(2 * math.pi * t) + 0.08 * numpy.cos(4 * math.pi * t)
+
+    return _window("blackman_window", window_length, periodic, options, values)
+
+
+@domain("window_length=5; window_length=4, periodic=False")
+def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """A triangle. See `hann_window`."""
+    return _window("bartlett_window", window_length, periodic, options, lambda t: 1 - abs(2 * t - 1))
+
+
+@domain("window_length=5; window_length=4, periodic=False, beta=3.0")
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
+    """i0(beta sqrt(1 - (2 n / N - 1)²)) / i0(beta), with the Bessel function i0. See `hann_window`."""
+
+    def values(t: Any) -> Any:
+        return numpy.i0(beta * numpy.sqrt(numpy.maximum(0, 1 - (2 * t - 1) ** 2))) / numpy.i0(beta)
+
+    return _window("kaiser_window", window_length, periodic, options, values)

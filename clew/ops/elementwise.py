@@ -1,0 +1,193 @@
+"""Operations on one element, or on pairs of them, whose loops are NumPy's.
+
+Each is one entry of a table: schema, loop, derivatives, what dtype it is computed in, where it is sampled, what it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._numeric import result_type
+from .._operation import FUNCTION, IN_PLACE, METHOD, OUT, OUT_ALIKE, Rule, operation
+from .._size import broadcast_shapes
+
+_ops: Any = _core.ops
+_NUMPY = {kind: str(kind).removeprefix("torch.") for kind in _core.dtypes.values()}
+_FLAGS = METHOD | FUNCTION | IN_PLACE | OUT
+_OUT_ALIKE = ("frac", "heaviside")
+
+# What dtype an operation is computed in: that of its operands, with integers as floats, or refused for those.
+SAME, FLOAT, FLOATS_ONLY, INTEGERS_ONLY, ONE_DTYPE = "same", "float", "floats", "integers", "one dtype"
+
+
+def _common_dtype(name: str, tensors: list[Tensor], kind: str) -> Any:
+    """The NumPy dtype that all operands are cast to."""
+    dtype = result_type(*tensors) if len(tensors) == 2 else tensors[0].dtype
+    if kind == ONE_DTYPE and any(one.dtype != dtype for one in tensors):
+        kinds = " and ".join(str(one.dtype) for one in tensors)
+        raise RuntimeError(f"{name}: expected two tensors of one dtype, got {kinds}; cast one")
+    if kind == FLOAT and not dtype.is_floating_point:
+        dtype = _core.get_default_dtype()
+    if (kind == FLOATS_ONLY and not dtype.is_floating_point) or (
+        kind == INTEGERS_ONLY and (dtype.is_floating_point or dtype == _core.dtypes["bool"])
+    ):
+        raise NotImplementedError(f"{name}: not implemented for dtype {dtype}; expected {kind}, cast the input first")
+    return _NUMPY[dtype]
+
+
+def _define(
+    schema: str, loop: Callable[..., Any], kind: str, rules: tuple[Rule | None, ...], where: str, doc: str
+) -> None:
+    name = schema.partition("(")[0]
+
+    def forward(*arguments: Any) -> Any:
+        tensors = [one for one in arguments if isinstance(one, Tensor)]
+        dtype = _common_dtype(name, tensors, kind)
+        broadcast_shapes(*(one.shape for one in tensors))
+        return loop(*(one.detach().numpy().astype(dtype) if isinstance(one, Tensor) else one for one in arguments))
+
+    forward.__doc__ = doc
+    # PyTorch's name of a node without a derivative is that.
+    node = "NotImplemented" if _no_slope in rules else f"{name.title()}Backward0"
+    flags = _FLAGS | OUT_ALIKE if name in _OUT_ALIKE else _FLAGS
+    operation(schema, rules=rules, node=node, flags=flags, domain=where, arrays=False)(forward)
+
+
+# ---------------------------------------------------------------------------------------------------------- derivatives
+def _sinc_slope(g: Tensor, self: Tensor) -> Any:
+    """cos(pi x) / x - sin(pi x) / (pi x²), and 0 where x² is."""
+    at_zero = self * self == 0
+    x = _ops.where(at_zero, _one, self) * math.pi
+    slope = (x.cos() * x - x.sin()) * math.pi / (x * x)
+    return g * _ops.where(at_zero, _zero, slope)
+
+
+def _logit_slope(g: Tensor, self: Tensor, eps: float | None) -> Any:
+    slope = g / (self * (1 - self))
+    if eps is None:
+        return slope
+    return _ops.where((self >= eps) & (self <= 1 - eps), slope, _zero)
+
+
+def _copysign_slope(g: Tensor, self: Tensor, result: Tensor) -> Any:
+    at_zero = self == 0
+    return g * _ops.where(at_zero, _zero, result / _ops.where(at_zero, _one, self))
+
+
+def _larger(self: Tensor, other: Tensor) -> Any:
+    return (self >= other) | _ops.isnan(other)
+
+
+def _smaller(self: Tensor, other: Tensor) -> Any:
+    return (self <= other) | _ops.isnan(other)
+
+
+def _part(g: Tensor, chosen: Tensor) -> Any:
+    return _ops.where(chosen, g, _zero)
+
+
+def _no_slope(g: Tensor) -> Tensor:
+    raise NotImplementedError("heaviside: its derivative is not implemented; detach() the input")
+
+
+# --------------------------------------------------------------------------------------------------------------- loops
+def _logit(x: Any, eps: float | None) -> Any:
+    if eps is not None:
+        x = x.clip(eps, 1 - eps)
+    return numpy.log(x / (1 - x))
+
+
+def _heaviside(x: Any, values: Any) -> Any:
+    return numpy.where(x == 0, values, x > 0).astype(x.dtype)
+
+
+_zero, _one = _core.tensor(0.0), _core.tensor(1.0)
+
+_TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, str]] = [
+    (
+        "acosh(Tensor self)", numpy.arccosh, FLOAT, (lambda g, self: g * (self * self - 1).rsqrt(),),
+        "self=1 + positive(a, b)", "The inverse of cosh, at least 0; NaN below 1.",
+    ),
+    (
+        "asinh(Tensor self)", numpy.arcsinh, FLOAT, (lambda g, self: g * (self * self + 1).rsqrt(),), "real",
+        "The inverse of sinh.",
+    ),
+    (
+        "atanh(Tensor self)", numpy.arctanh, FLOAT, (lambda g, self: g / (1 - self * self),), "unit",
+        "The inverse of tanh; NaN beyond -1 and 1.",
+    ),
+    (
+        "deg2rad(Tensor self)", lambda x: x * x.dtype.type(math.pi / 180), FLOAT, (lambda g: g * (math.pi / 180),),
+        "real", "Degrees as radians.",
+    ),
+    (
+        "rad2deg(Tensor self)", lambda x: x * x.dtype.type(180 / math.pi), FLOAT, (lambda g: g * (180 / math.pi),),
+        "real", "Radians as degrees.",
+    ),
+    (
+        "frac(Tensor self)", lambda x: x - numpy.trunc(x), FLOATS_ONLY, (lambda g: g,), "nonzero",
+        "What lies behind the point, with the sign of the number.",
+    ),
+    ("sinc(Tensor self)", numpy.sinc, FLOAT, (_sinc_slope,), "nonzero", "sin(pi x) / (pi x), and 1 at 0."),
+    (
+        "logit(Tensor self, float? eps=None)", _logit, FLOAT, (_logit_slope,), "fraction; fraction, eps=0.3",
+        "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first clamped to [eps, 1 - eps].",
+    ),
+    (
+        "hypot(Tensor self, Tensor other)", numpy.hypot, FLOATS_ONLY,
+        (lambda g, self, result: g * (self / result), lambda g, other, result: g * (other / result)), "real",
+        "sqrt(self² + other²) without overflow in between.",
+    ),
+    (
+        "logaddexp(Tensor self, Tensor other)", numpy.logaddexp, FLOATS_ONLY,
+        (lambda g, self, other: g / (1 + (other - self).exp()), lambda g, self, other: g / (1 + (self - other).exp())),
+        "real", "log(exp(self) + exp(other)) without overflow in between.",
+    ),
+    (
+        "logaddexp2(Tensor self, Tensor other)", numpy.logaddexp2, FLOATS_ONLY,
+        (
+            lambda g, self, other: g / (1 + (other - self).exp2()),
+            lambda g, self, other: g / (1 + (self - other).exp2()),
+        ),
+        "real", "log2(2 ** self + 2 ** other) without overflow in between.",
+    ),
+    (
+        "copysign(Tensor self, Operand other)", numpy.copysign, FLOAT, (_copysign_slope, None), "nonzero",
+        "The size of self with the sign of other, whose zeros have signs, too.",
+    ),
+    (
+        "fmax(Tensor self, Tensor other)", numpy.fmax, SAME,
+        (
+            lambda g, self, other: _part(g, _larger(self, other)),
+            lambda g, self, other: _part(g, ~_larger(self, other)),
+        ),
+        "real", "The larger of two; a NaN counts only where both are.",
+    ),
+    (
+        "fmin(Tensor self, Tensor other)", numpy.fmin, SAME,
+        (
+            lambda g, self, other: _part(g, _smaller(self, other)),
+            lambda g, self, other: _part(g, ~_smaller(self, other)),
+        ),
+        "real", "The smaller of two; a NaN counts only where both are.",
+    ),
+    (
+        "gcd(Tensor self, Tensor other)", numpy.gcd, INTEGERS_ONLY, (), "integer", "The greatest common divisor.",
+    ),
+    (
+        "lcm(Tensor self, Tensor other)", numpy.lcm, INTEGERS_ONLY, (), "integer", "The least common multiple.",
+    ),
+    (
+        "heaviside(Tensor self, Tensor values)", _heaviside, ONE_DTYPE, (_no_slope, _no_slope), "real",
+        "The step function: 0 below 0, 1 above it, and `values` at 0.",
+    ),
+]  # fmt: skip
+
+for _entry in _TABLE:
+    _define(*_entry)

@@ -1,0 +1,343 @@
+"""Older names of clew.linalg's functions, and products of vectors. The module is loaded when one of them is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from .. import _core
+from .._core import Tensor
+from .._domains import domain
+from .creation import eye
+from .tensordot import tensordot
+
+__all__ = [
+    "chain_matmul",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "cross",
+    "det",
+    "dist",
+    "frobenius_norm",
+    "inner",
+    "inverse",
+    "logdet",
+    "lu_solve",
+    "lu_unpack",
+    "matrix_exp",
+    "matrix_power",
+    "nuclear_norm",
+    "orgqr",
+    "pinverse",
+    "qr",
+    "slogdet",
+    "svd",
+    "triangular_solve",
+    "vander",
+    "vdot",
+]
+METHODS = [
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "cross",
+    "det",
+    "dist",
+    "inner",
+    "inverse",
+    "logdet",
+    "lu_solve",
+    "matrix_exp",
+    "matrix_power",
+    "orgqr",
+    "pinverse",
+    "qr",
+    "slogdet",
+    "svd",
+    "triangular_solve",
+    "vdot",
+]
+
+_ops: Any = _core.ops
+
+
+def _linalg(name: str = "") -> Any:
+    return import_module(f"clew.linalg{name}")
+
+
+class svd_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+
+class triangular_solve_result(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+
+# ------------------------------------------------------------------------------------------------- inverses and systems
+@domain("input=dominant(a, b, b)")
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of each matrix: `clew.linalg.inv`."""
+    result: Tensor = _linalg().inv(input, out=out)
+    return result
+
+
+@domain("input=real(a, c, b)")
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudoinverse: `clew.linalg.pinv` with singular values up to `rcond` times the largest as zeros."""
+    result: Tensor = _linalg().pinv(input, rtol=rcond)
+    return result
+
+
+@domain("input=real(a, b, b)")
+def det(input: Tensor) -> Tensor:
+    """The determinant of each matrix: `clew.linalg.det`."""
+    result: Tensor = _linalg().det(input)
+    return result
+
+
+@domain("input=real(a, b, b)")
+def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
+    """Sign and logarithm of the determinant: `clew.linalg.slogdet`."""
+    return _linalg().slogdet(input, out=out)
+
+
+@domain("input=definite(a, b, b)")
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant of each matrix: NaN if it is negative, -inf if it is zero.
+
+    >>> import clew
+    >>> clew.logdet(clew.eye(2))
+    tensor(0.)
+    """
+    sign, logarithm = _linalg().slogdet(input)
+    result: Tensor = logarithm.masked_fill(sign < 0, float("nan"))
+    return result
+
+
+@domain("input=definite(a, b, b); input=definite(b, b), upper=True")
+def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The Cholesky factor: `clew.linalg.cholesky`."""
+    result: Tensor = _linalg().cholesky(input, upper=upper, out=out)
+    return result
+
+
+@domain("input=real(b, a), input2=dominant(b, b); input=real(a, b, a), input2=dominant(a, b, b), upper=True")
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Solve `A X = input` with the Cholesky factor of A.
+
+    Args:
+        input: shape (*, n, k).
+        input2: L with `L @ L.mT == A`, of shape (*, n, n), or with `upper=True` its transpose.
+
+    >>> import clew
+    >>> clew.cholesky_solve(clew.ones(1, 1), clew.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+    linalg = _linalg()
+    lower = input2.mT if upper else input2
+    half = linalg.solve_triangular(lower, input, upper=False)
+    result: Tensor = linalg.solve_triangular(lower.mT, half, upper=True, out=out)
+    return result
+
+
+@domain("input=dominant(b, b); input=dominant(a, b, b), upper=True")
+def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the matrix of which this is the Cholesky factor.
+
+    >>> import clew
+    >>> clew.cholesky_inverse(clew.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+    linalg = _linalg()
+    lower = input.mT if upper else input
+    root = linalg.solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype), upper=False)
+    result: Tensor = _linalg("._checks").filled("cholesky_inverse", root.mT @ root, out)
+    return result
+
+
+@domain("b=real(b, a), A=dominant(b, b); b=real(b, a), A=dominant(b, b), upper=False, transpose=True")
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> triangular_solve_result:
+    """Solve `A X = b` for triangular A, or `A.mT X = b`: `clew.linalg.solve_triangular` with the solution, and A."""
+    linalg = _linalg()
+    matrix = A.mT if transpose else A
+    solution = linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
+    return triangular_solve_result(solution, A.clone())
+
+
+@domain("b=real(b, a), LU_data=dominant(b, b), LU_pivots=index(1, b).astype('int32') + b")
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Solve `A X = b` with the LU decomposition of A: `clew.linalg.lu_solve`."""
+    result: Tensor = _linalg().lu_solve(LU_data, LU_pivots, b, out=out)
+    return result
+
+
+@domain("LU_data=real(c, b), LU_pivots=index(1, b).astype('int32') + b")
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """The matrices P, L and U of what `clew.linalg.lu_factor` gives. What is not asked for is empty.
+
+    >>> import clew
+    >>> clew.lu_unpack(*clew.linalg.lu_factor(clew.tensor([[0.0, 1.0], [2.0, 3.0]]))).L
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    P, L, U = found = _linalg("._factors").unpacked(LU_data, LU_pivots)
+    empty = LU_data.new_empty(0)
+    return type(found)(P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty)
+
+
+# ------------------------------------------------------------------------------------------------------- factorizations
+@domain("input=real(a, c, b)")
+def qr(input: Tensor, some: bool = True, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
+    """The QR decomposition: `clew.linalg.qr`, complete with `some=False`."""
+    return _linalg().qr(input, "reduced" if some else "complete", out=out)
+
+
+@domain("unsampled, 'signs of vectors are arbitrary: _linalg_svd is sampled'")
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:
+    """The singular value decomposition `input = U @ diag(S) @ V.mT`: `clew.linalg.svd` with V instead of its transpose.
+
+    Args:
+        some: leave out the vectors beyond the smaller size.
+        compute_uv: False gives zeros for U and V.
+
+    >>> import clew
+    >>> clew.svd(clew.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
+    linalg = _linalg()
+    if not compute_uv:
+        rows, columns = input.shape[-2:]
+        batch = input.shape[:-2]
+        return svd_result(
+            input.new_zeros(*batch, rows, rows), linalg.svdvals(input), input.new_zeros(*batch, columns, columns)
+        )
+    U, S, Vh = linalg.svd(input, not some)
+    return svd_result(U, S, Vh.mT)
+
+
+@domain("input=unit(a, c, b), input2=fraction(a, a)")
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """A product of Householder reflectors: `clew.linalg.householder_product`."""
+    result: Tensor = _linalg().householder_product(input, input2)
+    return result
+
+
+# ---------------------------------------------------------------------------------------------- products, powers, norms
+@domain("input=unit(a, b, b), n=3")
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """The n-th power of each matrix: `clew.linalg.matrix_power`."""
+    result: Tensor = _linalg().matrix_power(input, n, out=out)
+    return result
+
+
+@domain("input=unit(a, b, b)")
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponential of each matrix: `clew.linalg.matrix_exp`."""
+    result: Tensor = _linalg().matrix_exp(input)
+    return result
+
+
+@domain("matrices=[real(a, b), real(b, c), real(c, a)]")
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """The product of matrices in the order that takes the least work: `clew.linalg.multi_dot`."""
+    result: Tensor = _linalg().multi_dot(matrices, out=out) if len(matrices) > 1 else matrices[0]
+    return result
+
+
+@domain("input=real(a, 3), other=real(a, 3); input=real(3, b), other=real(3, b)")
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The cross product along an axis: `clew.linalg.cross`. Without `dim` along the first one of size 3."""
+    if dim is None:
+        dim = next((axis for axis, size in enumerate(input.shape) if size == 3), None)
+        if dim is None:
+            raise RuntimeError(f"cross: no dimension of size 3 in input of shape {list(input.shape)}; give dim")
+    result: Tensor = _linalg().cross(input, other, dim=dim, out=out)
+    return result
+
+
+@domain("input=real(b), other=real(b)")
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two vectors: `clew.dot`, for there is no complex dtype yet."""
+    result: Tensor = _linalg("._checks").filled("vdot", _ops.dot(input, other), out)
+    return result
+
+
+@domain("input=real(a, b), other=real(c, b); input=real(b), other=real(b)")
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Products of the vectors along the last axes: shape input.shape[:-1] + other.shape[:-1].
+
+    >>> import clew
+    >>> clew.inner(clew.tensor([[1.0, 2.0], [3.0, 4.0]]), clew.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
+    result: Tensor
+    if not input.dim() or not other.dim():
+        result = _linalg("._checks").filled("inner", input * other, out)
+        return result
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner: the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    result = _linalg("._checks").filled("inner", tensordot(input, other, ([-1], [-1])), out)
+    return result
+
+
+@domain("x=real(b), N=4; x=real(b), increasing=True")
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of a vector's elements as columns, the highest first: N of them, by default as many as elements.
+
+    >>> import clew
+    >>> clew.vander(clew.tensor([2.0, 3.0]), 3)
+    tensor([[4., 2., 1.],
+            [9., 3., 1.]])
+    """
+    if x.dim() != 1:
+        raise RuntimeError(f"vander: expected a vector, got shape {list(x.shape)}")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander: N must be non-negative, got {N}")
+    if not x.dtype.is_floating_point:
+        x = x.to(_core.dtypes["int64"])
+    columns = [x.new_ones(x.shape[0], min(count, 1))]
+    if count > 1:
+        columns.append(x.unsqueeze(-1).expand(x.shape[0], count - 1).cumprod(-1))
+    powers = _ops.cat(columns, -1)
+    result: Tensor = powers if increasing else powers.flip(-1)
+    return result
+
+
+@domain("input=real(a, b); input=real(a, b, c), dim=(0, 2), keepdim=True")
+def nuclear_norm(
+    input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The sum of each matrix's singular values: `clew.linalg.matrix_norm(input, "nuc")`."""
+    result: Tensor = _linalg().matrix_norm(input, "nuc", dim, keepdim, out=out)
+    return result
+
+
+@domain("input=real(a, b, c), dim=(0, 2)")
+def frobenius_norm(
+    input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The root of the sum of squares over axes: `clew.linalg.vector_norm`."""
+    result: Tensor = _linalg().vector_norm(input, 2, dim, keepdim, out=out)
+    return result
+
+
+@domain("input=real(a, b), other=real(a, b); input=real(a, b), other=real(b), p=3")
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The norm of order p of the difference.
+
+    >>> import clew
+    >>> clew.dist(clew.tensor([3.0, 4.0]), clew.zeros(2))
+    tensor(5.)
+    """
+    result: Tensor = _ops.linalg_vector_norm(input - other, p)
+    return result

@@ -1,0 +1,146 @@
+"""What kind of number an element is, and powers of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._domains import domain
+from .._numeric import result_type
+from .._operation import HIDDEN, operation
+from .._unsupported import unsupported
+from ._options import check_tensor
+from .likes import ones_like
+
+__all__ = ["float_power", "frexp", "isneginf", "isposinf", "isreal", "ldexp", "ldexp_", "signbit"]
+METHODS = [*__all__, "float_power_"]
+
+_FLOAT64, _BOOL = _core.dtypes["float64"], _core.dtypes["bool"]
+
+
+@domain("real; input=integer(a, b)")
+def isposinf(input: Tensor) -> Tensor:
+    """Whether each element is positive infinity.
+
+    >>> import clew
+    >>> clew.isposinf(clew.tensor([clew.inf, -clew.inf, 1.0]))
+    tensor([ True, False, False])
+    """
+    check_tensor("isposinf", "input", input)
+    return input.detach() == float("inf")
+
+
+@domain("real; input=integer(a, b)")
+def isneginf(input: Tensor) -> Tensor:
+    """Whether each element is negative infinity."""
+    check_tensor("isneginf", "input", input)
+    return input.detach() == -float("inf")
+
+
+@domain("real; input=integer(a, b)")
+def isreal(input: Tensor) -> Tensor:
+    """Whether each element is real: has no imaginary part."""
+    check_tensor("isreal", "input", input)
+    if input.is_complex():
+        raise unsupported("isreal of complex tensors")
+    return ones_like(input, dtype=_BOOL)
+
+
+@domain("real; input=integer(a, b); input=mask(a, b)")
+def signbit(input: Tensor) -> Tensor:
+    """Whether each element is negative, or a negative zero.
+
+    >>> import clew
+    >>> clew.signbit(clew.tensor([1.0, -0.0, 0.0]))
+    tensor([False,  True, False])
+    """
+    check_tensor("signbit", "input", input)
+    if not input.dtype.is_floating_point:
+        return input.detach() < 0
+    result: Tensor = _core.from_numpy(numpy.asarray(numpy.signbit(input.detach().numpy())))
+    return result
+
+
+@domain("input=positive(a, b), exponent=2.5; input=positive(a, b), exponent=real(b)")
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """`input ** exponent`, computed and given in float64.
+
+    >>> import clew
+    >>> clew.float_power(clew.tensor([1, 2]), -1)
+    tensor([1.0000, 0.5000], dtype=torch.float64)
+    """
+    base, power = (one.to(_FLOAT64) if isinstance(one, Tensor) else one for one in (input, exponent))
+    result: Tensor = _core.ops.pow(base, power)
+    return result
+
+
+@domain("unsampled, 'its samples are those of float_power, in float64 only'")
+def float_power_(input: Tensor, exponent: Tensor | float) -> Tensor:
+    """`float_power` in place, for tensors that are float64 already."""
+    if input.dtype != _FLOAT64:
+        raise RuntimeError(f"float_power_: expected a tensor of torch.float64, got {input.dtype}; use float_power")
+    return input.pow_(exponent.to(_FLOAT64) if isinstance(exponent, Tensor) else exponent)
+
+
+@domain("real")
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """`input * 2 ** other`.
+
+    >>> import clew
+    >>> clew.ldexp(clew.tensor([1.0]), clew.tensor([3]))
+    tensor([8.])
+    """
+    return input * _power_of_two("ldexp", input, other)
+
+
+@domain("real")
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """`ldexp` in place."""
+    return input.mul_(_power_of_two("ldexp_", input, other))
+
+
+def _power_of_two(name: str, input: Any, other: Any) -> Tensor:
+    check_tensor(name, "input", input)
+    check_tensor(name, "other", other)
+    if other.dtype == _BOOL and input.dtype.is_floating_point:
+        raise NotImplementedError(f"{name}: not implemented for exponents of torch.bool; cast them first")
+    if not other.dtype.is_floating_point:
+        kind = result_type(input, other)
+        other = other.to(kind if kind.is_floating_point else _core.get_default_dtype())
+    result: Tensor = _core.ops.exp2(other)
+    return result
+
+
+class _FrexpResult(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
+
+@operation(
+    "_frexp(Tensor self)",
+    outputs="mantissa exponent",
+    node="FrexpBackward0",
+    flags=HIDDEN,
+    rules=(lambda g_mantissa, exponent: g_mantissa / exponent.exp2(),),
+    domain="nonzero",
+)
+def _frexp(self: Any) -> Any:
+    return numpy.frexp(self)
+
+
+@domain("nonzero")
+def frexp(input: Tensor) -> _FrexpResult:
+    """The mantissa, from 0.5 up to 1, and the whole exponent with `input == mantissa * 2 ** exponent`.
+
+    >>> import clew
+    >>> mantissa, exponent = clew.frexp(clew.tensor([6.0]))
+    >>> mantissa.item(), exponent.item()
+    (0.75, 3)
+    """
+    check_tensor("frexp", "input", input)
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"frexp: only supports floating-point dtypes, got {input.dtype}")
+    return _FrexpResult(*_frexp(input))

@@ -1,0 +1,298 @@
+"""Sums by the trapezoidal rule, counts, distances, Kronecker products, and what complex numbers would need."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._domains import domain
+from .._operation import FUNCTION, IN_PLACE, METHOD, OUT, operation
+
+__all__ = [
+    "adjoint",
+    "bincount",
+    "cdist",
+    "conj",
+    "conj_physical",
+    "cumulative_trapezoid",
+    "imag",
+    "kron",
+    "pdist",
+    "positive",
+    "real",
+    "resolve_conj",
+    "resolve_neg",
+    "trapezoid",
+    "trapz",
+]
+METHODS = ["adjoint", "bincount", "conj", "conj_physical", "conj_physical_", "kron", "positive"]
+
+_ops: Any = _core.ops
+
+
+@domain("input=index(4, b); input=index(4, b), weights=real(b), minlength=6")
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number occurs: element i of the result is the number of elements that are i.
+
+    Args:
+        input: one axis of integers that are not negative.
+        weights: sum these instead of counting, one for each element.
+        minlength: the least length of the result.
+
+    Returns:
+        int64, the floating dtype of the weights, or float64 for other weights.
+
+    >>> import clew
+    >>> clew.bincount(clew.tensor([1, 1, 3]))
+    tensor([0, 2, 0, 1])
+    """
+    if input.dtype.is_floating_point or input.dtype == _core.dtypes["bool"]:
+        raise NotImplementedError(f"bincount: expected integers, got {input.dtype}; cast it by .long()")
+    if input.dim() != 1 or (input.numel() and bool((input < 0).any())):
+        raise RuntimeError("bincount: only supports 1-d non-negative integral inputs; flatten it")
+    if minlength < 0:
+        raise RuntimeError(f"bincount: minlength should be >= 0, got {minlength}")
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError(
+            f"bincount: weights should be 1-d and have the same length as input, got shapes {list(weights.shape)} and "
+            f"{list(input.shape)}"
+        )
+    count = max(int(input.max()) + 1 if input.numel() else 0, minlength)
+    index = input.long()
+    if weights is None:
+        return index.new_zeros(count).index_add(0, index, index.new_ones(index.shape))
+    if not weights.dtype.is_floating_point:
+        weights = weights.double()
+    return weights.new_zeros(count).index_add(0, index, weights)
+
+
+# ------------------------------------------------------------------------------------------------- the trapezoidal rule
+def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
+    """The area below each two neighbours along the axis."""
+    if not -y.dim() <= dim < y.dim():
+        raise IndexError(
+            f"{name}: Dimension out of range (expected to be in range of [{-y.dim()}, {y.dim() - 1}], but got {dim})"
+        )
+    dim %= y.dim()
+    count = y.shape[dim]
+    steps: Any = 1 if dx is None else dx
+    if x is not None:
+        if dx is not None:
+            raise TypeError(f"{name}: expected x or dx, got both")
+        along = dim
+        if x.dim() == 1:
+            x = x.reshape([-1 if axis == dim else 1 for axis in range(y.dim())])
+        elif x.dim() < y.dim():
+            along = dim - (y.dim() - x.dim())
+        if along < 0 or x.shape[along] != count:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point; got {list(x.shape)} for "
+                               f"{list(y.shape)}")  # fmt: skip
+        steps = x.narrow(along, 1, max(count - 1, 0)) - x.narrow(along, 0, max(count - 1, 0)) if count else x
+    if not y.dtype.is_floating_point:
+        y = y.to(_core.get_default_dtype())
+    if not count:
+        return y
+    result: Tensor = (y.narrow(dim, 1, count - 1) + y.narrow(dim, 0, count - 1)) * (steps / 2)
+    return result
+
+
+@domain("y=real(a, b); y=real(a, b), dx=0.5, dim=0; y=real(a, b), x=real(b); y=real(a, b, c), x=real(b, c), dim=1")
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+    """The integral along an axis by the trapezoidal rule.
+
+    Args:
+        x: where the samples are: one for each along the axis, or a shape that broadcasts with y's.
+        dx: the distance of samples instead, 1 by default.
+
+    >>> import clew
+    >>> clew.trapezoid(clew.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
+    return _areas("trapezoid", y, x, dx, dim).sum(dim)
+
+
+trapz = trapezoid
+
+
+@domain("y=real(a, b); y=real(a, b), dx=0.5, dim=0; y=real(a, b), x=real(b)")
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+    """The integral up to each sample but the first. See `trapezoid`.
+
+    >>> import clew
+    >>> clew.cumulative_trapezoid(clew.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
+    return _areas("cumulative_trapezoid", y, x, dx, dim).cumsum(dim)
+
+
+# ---------------------------------------------------------------------------------------------------------------- pairs
+@domain("x1=real(a, c), x2=real(b, c); x1=real(a, b, c), x2=real(d, c), p=3.0; x1=real(a, c), x2=real(b, c), p=1.0; "
+        "x1=real(a, c), x2=real(b, c), p=float('inf')")  # fmt: skip
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """The distance of each row of `x1` to each row of `x2`.
+
+    Args:
+        x1: shape (*, n, k), floating.
+        x2: shape (*, m, k).
+        p: the order of the norm, 0 or more.
+        compute_mode: accepted; differences are always taken.
+
+    Returns:
+        Shape (*, n, m).
+
+    >>> import clew
+    >>> clew.cdist(clew.tensor([[0.0, 0.0]]), clew.tensor([[3.0, 4.0], [1.0, 0.0]]))
+    tensor([[5., 1.]])
+    """
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x.dtype.is_floating_point:
+            raise RuntimeError(f"cdist: only supports floating-point dtypes, {name} got: {x.dtype}")
+        if x.dim() < 2:
+            raise RuntimeError(f"cdist: only supports at least 2D tensors, {name} got: {x.dim()}D")
+    if x1.dtype != x2.dtype:
+        raise RuntimeError(f"cdist: expected tensors of one dtype, got {x1.dtype} and {x2.dtype}; cast one")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"cdist: X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist: only supports non-negative p values, got {p}")
+    if compute_mode not in (
+        "use_mm_for_euclid_dist_if_necessary",
+        "use_mm_for_euclid_dist",
+        "donot_use_mm_for_euclid_dist",
+    ):
+        raise ValueError(f"cdist: {compute_mode} is not a valid value for compute_mode")
+    return _distances(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def _distances(differences: Tensor, p: float) -> Tensor:
+    if not differences.shape[-1]:
+        return differences.sum(-1)
+    result: Tensor = _ops.linalg_vector_norm(differences, p, -1)
+    return result
+
+
+@domain("input=real(c, b)")
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distances of the pairs of rows: those of row 0 to the rows after it, then those of row 1, and so on.
+
+    Args:
+        input: shape (n, k), floating.
+
+    Returns:
+        n (n - 1) / 2 distances.
+
+    >>> import clew
+    >>> clew.pdist(clew.tensor([[0.0], [1.0], [3.0]]))
+    tensor([1., 3., 2.])
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist: only supports 2D tensors, got: {input.dim()}D")
+    first, second = (_core.from_numpy(one) for one in numpy.triu_indices(input.shape[0], 1))
+    return _distances(input[first] - input[second], p)
+
+
+@domain("input=real(a, b), other=real(b, a); input=real(b), other=real(a, b)")
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: each element of `input` times all of `other`, put where the element was.
+
+    >>> import clew
+    >>> clew.kron(clew.eye(2), clew.tensor([1.0, 2.0]))
+    tensor([[1., 2., 0., 0.],
+            [0., 0., 1., 2.]])
+    """
+    rank = max(input.dim(), other.dim())
+    left, right = ([1] * (rank - x.dim()) + list(x.shape) for x in (input, other))
+    inner = [size for a in left for size in (a, 1)]
+    outer = [size for b in right for size in (1, b)]
+    product: Tensor = input.reshape(inner) * other.reshape(outer)
+    result = product.reshape([a * b for a, b in zip(left, right, strict=True)])
+    filled: Tensor = import_module("clew.linalg._checks").filled("kron", result, out)
+    return filled
+
+
+@operation(
+    "nextafter(Tensor self, Tensor other)",
+    rules=(lambda g, self, other: g.masked_fill(self == other, 0), lambda g: g.new_zeros(g.shape)),
+    flags=METHOD | FUNCTION | IN_PLACE | OUT,
+    domain="real",
+)
+def _nextafter(self: Any, other: Any) -> Any:
+    """The next number of the dtype after self toward other."""
+    if numpy.result_type(self, other).kind != "f":
+        raise NotImplementedError(f"nextafter: not implemented for {self.dtype} and {other.dtype}; cast to a float")
+    return numpy.nextafter(self, other)
+
+
+# --------------------------------------------------------------------------------------------------------- real numbers
+@domain("real")
+def conj(input: Tensor) -> Tensor:
+    """Itself: there is no complex dtype yet."""
+    return input
+
+
+@domain("real")
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Itself: there is no complex dtype yet."""
+    return input if out is None else out.copy_(input)
+
+
+@domain("real")
+def conj_physical_(input: Tensor) -> Tensor:
+    """Itself: there is no complex dtype yet."""
+    return input
+
+
+@domain("real")
+def resolve_conj(input: Tensor) -> Tensor:
+    """Itself: conjugates are never lazy."""
+    return input
+
+
+@domain("real")
+def resolve_neg(input: Tensor) -> Tensor:
+    """Itself: negation is never lazy."""
+    return input
+
+
+@domain("real")
+def real(input: Tensor) -> Tensor:
+    """Itself: there is no complex dtype yet."""
+    return input
+
+
+@domain("unsampled, 'it is refused'")
+def imag(input: Tensor) -> Tensor:
+    """Refused: real tensors have no imaginary part, and there is no complex dtype yet."""
+    raise RuntimeError("imag: is not implemented for tensors with non-complex dtypes; it would be zero")
+
+
+@domain("real")
+def positive(input: Tensor) -> Tensor:
+    """Itself.
+
+    Raises:
+        RuntimeError: it is bool.
+        TypeError: it is no tensor.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"positive: expected a Tensor, got {type(input).__name__}")
+    if input.dtype == _core.dtypes["bool"]:
+        raise RuntimeError("positive: The `+` operator, on a bool tensor is not supported; cast it")
+    return input
+
+
+@domain("input=real(a, b, c)")
+def adjoint(input: Tensor) -> Tensor:
+    """A view with the last two axes exchanged, `x.mT`: there is no complex dtype yet."""
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"adjoint: is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
+        )
+    result: Tensor = input.mT
+    return result

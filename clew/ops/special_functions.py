@@ -1,0 +1,30 @@
+"""Special functions that others are sums of."""
+
+from __future__ import annotations
+
+import math
+
+from .._core import Tensor
+from .._domains import domain
+
+__all__ = METHODS = ["mvlgamma"]
+
+
+@domain("input=positive(a, b), p=1")
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function: p (p - 1) / 4 log pi + sum of lgamma(input - i / 2), i < p.
+
+    Args:
+        input: floating, above (p - 1) / 2.
+        p: the dimension, at least 1.
+
+    >>> import clew
+    >>> clew.mvlgamma(clew.tensor(2.0), 1)
+    tensor(0.)
+    """
+    if p < 1:
+        raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
+    total: Tensor = input.lgamma()
+    for i in range(1, p):
+        total = total + (input - i / 2).lgamma()
+    return total + p * (p - 1) / 4 * math.log(math.pi)

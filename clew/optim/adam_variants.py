@@ -1,0 +1,189 @@
+"""NAdam, RAdam and the step of Adam that derivatives can go through."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import clew
+from clew import Tensor
+
+from .composed import ComposedOptimizer, copy_if_recorded, rate_of, zeros_for
+from .optimizer import Params
+from .options import check_betas, check_not_negative
+
+Group = dict[str, Any]
+State = dict[str, Tensor]
+
+
+class NAdam(ComposedOptimizer):
+    """Adam with Nesterov's momentum (T. Dozat, https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ).
+
+    Args:
+        params: parameters or groups of them.
+        lr: the step size.
+        betas: how much of the two means lasts from step to step.
+        eps: added to the root.
+        weight_decay: a multiple of the parameter that is added to its gradient.
+        momentum_decay: how fast the momentum grows towards `betas[0]`.
+        decoupled_weight_decay: decay as `AdamW` does.
+        capturable, foreach: taken for PyTorch's sake.
+        maximize: go up instead of down.
+        differentiable: record the step.
+
+    The state of a parameter: "step", "mu_product", "exp_avg" and "exp_avg_sq".
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_betas(betas)
+        check_not_negative("momentum_decay", momentum_decay)
+        super().__init__(
+            params,
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            momentum_decay=momentum_decay,
+            decoupled_weight_decay=decoupled_weight_decay,
+            maximize=maximize,
+            foreach=foreach,
+            capturable=capturable,
+            differentiable=differentiable,
+        )
+
+    def _begin(self, parameter: Tensor, group: Group) -> State:
+        return {"mu_product": clew.ones(()), **zeros_for(parameter, "exp_avg", "exp_avg_sq")}
+
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+        rate, decay, (beta1, beta2) = rate_of(group), group["momentum_decay"], group["betas"]
+        mu, mu_next = (beta1 * (1 - 0.5 * 0.96 ** (count * decay)) for count in (step, step + 1))
+        state["mu_product"].mul_(mu)
+        product = state["mu_product"].item()
+        _take_means(state, grad, beta1, beta2)
+        root = (state["exp_avg_sq"] / (1 - beta2**step)).sqrt().add(group["eps"])
+        parameter.addcdiv_(grad, root, value=-rate * (1 - mu) / (1 - product))
+        parameter.addcdiv_(
+            copy_if_recorded(state["exp_avg"], group), root, value=-rate * mu_next / (1 - product * mu_next)
+        )
+
+
+class RAdam(ComposedOptimizer):
+    """Adam that leaves the second mean out until its variance is bounded (https://arxiv.org/abs/1908.03265).
+
+    Args:
+        params: parameters or groups of them.
+        lr: the step size.
+        betas: how much of the two means lasts from step to step.
+        eps: added to the root.
+        weight_decay: a multiple of the parameter that is added to its gradient.
+        decoupled_weight_decay: decay as `AdamW` does.
+        capturable, foreach: taken for PyTorch's sake.
+        maximize: go up instead of down.
+        differentiable: record the step.
+
+    The state of a parameter: "step", "exp_avg" and "exp_avg_sq".
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_betas(betas)
+        super().__init__(
+            params,
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            maximize=maximize,
+            foreach=foreach,
+            capturable=capturable,
+            decoupled_weight_decay=decoupled_weight_decay,
+            differentiable=differentiable,
+        )
+
+    def _begin(self, parameter: Tensor, group: Group) -> State:
+        return zeros_for(parameter, "exp_avg", "exp_avg_sq")
+
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+        beta1, beta2 = group["betas"]
+        _take_means(state, grad, beta1, beta2)
+        mean = state["exp_avg"] / (1 - beta1**step) * rate_of(group)
+        correction = 1 - beta2**step
+        longest = 2 / (1 - beta2) - 1  # the length that the average of squares tends to; `length` is that so far
+        length = longest - 2 * step * beta2**step / correction
+        if length > 5:
+            bound = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+            mean = mean * (math.sqrt(correction * bound) / state["exp_avg_sq"].sqrt().add(group["eps"]))
+        parameter.sub_(mean)
+
+
+def _take_means(state: State, grad: Tensor, beta1: float, beta2: float) -> None:
+    state["exp_avg"].lerp_(grad, 1 - beta1)
+    state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+
+
+@clew.enable_grad()
+def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    """The step of `Adam` with tensor operations: derivatives go through it, to a learning rate that is a tensor, too.
+
+    `state` is that of `Adam`; its "step" has been counted.
+    """
+    beta1, beta2 = group["betas"]
+    rate, step = group["lr"], state["step"].item()
+    if group["maximize"]:
+        grad = -grad
+    if group["weight_decay"] != 0:
+        if group["decoupled_weight_decay"]:
+            parameter.mul_(1 - rate * group["weight_decay"])
+        else:
+            grad = grad.add(parameter, alpha=group["weight_decay"])
+    _take_means(state, grad, beta1, beta2)
+    squares = state["exp_avg_sq"].clone()
+    if group["amsgrad"]:
+        state["max_exp_avg_sq"].copy_(clew.maximum(state["max_exp_avg_sq"].clone(), squares))
+        squares = state["max_exp_avg_sq"].clone()
+    root = squares.sqrt() / math.sqrt(1 - beta2**step) + group["eps"]
+    parameter.sub_(rate / (1 - beta1**step) * (state["exp_avg"].clone() / root))
+
+
+@clew.enable_grad()
+def recorded_sgd(parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    """The step of `SGD` with tensor operations; `state` is that of `SGD`."""
+    if group["maximize"]:
+        grad = -grad
+    if group["weight_decay"] != 0:
+        grad = grad.add(parameter, alpha=group["weight_decay"])
+    momentum = group["momentum"]
+    if momentum != 0:
+        if "momentum_buffer" in state:
+            state["momentum_buffer"].mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+        else:
+            state["momentum_buffer"] = grad.clone()
+        velocity = state["momentum_buffer"].clone()
+        grad = grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
+    parameter.sub_(group["lr"] * grad)

@@ -1,0 +1,83 @@
+"""What the optimizers share whose step is written with tensor operations, one parameter after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import clew
+from clew import Tensor
+
+from .optimizer import Optimizer, Params, evaluate, with_gradients
+from .options import check_not_negative, check_variants
+
+
+class ComposedOptimizer(Optimizer):
+    """A subclass says with what state a parameter begins and how one step changes it.
+
+    The base counts steps, turns the gradient round for `maximize` and applies `weight_decay`: it adds a multiple of the
+    parameter to the gradient or, with `decoupled_weight_decay`, shrinks the parameter. With `differentiable` the
+    operations are recorded, so that derivatives go through the step.
+    """
+
+    def __init__(self, params: Params, **options: Any) -> None:
+        for name in ("lr", "eps", "weight_decay"):
+            if not isinstance(options.get(name, 0.0), tuple):
+                check_not_negative(name, options.get(name, 0.0))
+        check_variants(options.get("foreach"), options.get("fused"), options.get("differentiable", False))
+        super().__init__(params, options)
+
+    def _begin(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The state of a parameter before its first step, but for "step"."""
+        raise NotImplementedError
+
+    def _update(
+        self, parameter: Tensor, grad: Tensor, state: dict[str, Tensor], group: dict[str, Any], step: float
+    ) -> None:
+        """Write the parameter and its state; `step` counts from 1."""
+        raise NotImplementedError
+
+    def _first_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        return {"step": clew.tensor(0.0)} | self._begin(parameter, group)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters; see `Optimizer.step`."""
+        loss = None if closure is None else evaluate(closure)
+        for group in self.param_groups:
+            with clew.set_grad_enabled(bool(group.get("differentiable"))):
+                for parameter, grad in zip(*with_gradients(group), strict=True):
+                    self._step_one(parameter, grad, group)
+        return loss
+
+    def _step_one(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            state.update(self._first_state(parameter, group))
+        state["step"].add_(1)
+        if group.get("maximize"):
+            grad = -grad
+        if group.get("weight_decay", 0) != 0:
+            grad = self._decay(parameter, grad, group)
+        self._update(parameter, grad, state, group, state["step"].item())
+
+    def _decay(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
+        """Apply `weight_decay`; the gradient to go on with."""
+        if not group.get("decoupled_weight_decay"):
+            return grad.add(parameter, alpha=group["weight_decay"])
+        parameter.mul_(1 - rate_of(group) * group["weight_decay"])
+        return grad
+
+
+def rate_of(group: dict[str, Any]) -> float:
+    """The group's learning rate as a number."""
+    return float(group["lr"])
+
+
+def copy_if_recorded(value: Tensor, group: dict[str, Any]) -> Tensor:
+    """What of the state a derivative needs later: a copy if the step is recorded, as the next step overwrites it."""
+    return value.clone() if group.get("differentiable") else value
+
+
+def zeros_for(parameter: Tensor, *names: str) -> dict[str, Tensor]:
+    """Zeros of the parameter's shape under each of these names."""
+    return {name: clew.zeros_like(parameter) for name in names}

@@ -1,0 +1,116 @@
+"""What schedules of the learning rate share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..optimizer import Optimizer
+
+
+class Schedule:
+    """What all schedules share."""
+
+    optimizer: Optimizer
+    _last_lr: list[float]
+
+    def _rates(self) -> list[float]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def get_last_lr(self) -> list[float]:
+        """The learning rates that the last `step` set."""
+        return self._last_lr
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the schedule keeps, but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict()` gave."""
+        self.__dict__.update(state_dict)
+
+
+class LRScheduler(Schedule):
+    """Base of the schedules by epoch: a subclass says in `get_lr` what the rates of all groups are at `last_epoch`.
+
+    Args:
+        optimizer: whose groups' "lr" are set.
+        last_epoch: the number of the last epoch when training is resumed; -1 at the start.
+
+    Raises:
+        KeyError: resumed, but a group has no "initial_lr".
+    """
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        for number, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming an optimizer"
+                )
+        self.optimizer = optimizer
+        self.base_lrs: list[float] = [float(group["initial_lr"]) for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        _notice_first_step(optimizer)
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        """The constructor's own step, in which the rates are what the optimizer has."""
+        self._step_count, self._is_initial = 0, True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def get_lr(self) -> Sequence[float]:
+        """The learning rates of all groups at `last_epoch`, from those that they have now."""
+        raise NotImplementedError(f"{type(self).__name__}.get_lr is not defined")
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go to the next epoch and set the learning rates.
+
+        Args:
+            epoch: go to this one instead (deprecated, as in PyTorch).
+        """
+        self._step_count += 1
+        if self._step_count == 2 and not getattr(self.optimizer, "_has_stepped", False):
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
+                "otherwise the first value of the learning rate schedule is skipped.",
+                stacklevel=2,
+            )
+        if epoch is not None:
+            warnings.warn(
+                "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
+                "Please use `scheduler.step()` to step the scheduler.",
+                stacklevel=2,
+            )
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        """Set the rates of the next epoch, or of this one; those of any are told by `_rates_at` where it is defined."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._set_rates(self.get_lr() if epoch is None else self._rates_at(epoch))
+
+    def _rates_at(self, epoch: int) -> Sequence[float]:
+        """The rates at any epoch, from the initial ones alone, if the schedule has a formula for them."""
+        return self.get_lr()
+
+    def _set_rates(self, rates: Sequence[float]) -> None:
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        self._last_lr = self._rates()
+
+
+def _notice_first_step(optimizer: Optimizer) -> None:
+    """Have `optimizer._has_stepped` set by its next step."""
+
+    def notice(optimizer: Any, args: Any, kwargs: Any) -> None:
+        optimizer._has_stepped = True
+        handle.remove()
+
+    handle = optimizer.register_step_post_hook(notice)

@@ -1,0 +1,228 @@
+"""Optimizers of kinds of their own: signs only, averages of the way, factored squares, orthogonal steps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import clew
+from clew import Tensor
+
+from .composed import ComposedOptimizer, rate_of, zeros_for
+from .optimizer import Optimizer, Params
+from .options import check_betas, check_not_negative
+
+Group = dict[str, Any]
+State = dict[str, Tensor]
+
+
+class Rprop(ComposedOptimizer):
+    """Steps by the gradient's sign; each element's step grows while the sign stays (Riedmiller and Braun, 1993).
+
+    Args:
+        params: parameters or groups of them.
+        lr: the first step size.
+        etas: factors of the step size when the sign changes, and when it stays.
+        step_sizes: the smallest and the largest step.
+        capturable, foreach: taken for PyTorch's sake.
+        maximize: go up instead of down.
+        differentiable: record the step.
+
+    The state of a parameter: "step", "prev" and "step_size".
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(
+            params,
+            lr=lr,
+            etas=etas,
+            step_sizes=step_sizes,
+            foreach=foreach,
+            maximize=maximize,
+            differentiable=differentiable,
+            capturable=capturable,
+        )
+
+    def _begin(self, parameter: Tensor, group: Group) -> State:
+        return {"prev": clew.zeros_like(parameter), "step_size": clew.full_like(parameter, rate_of(group))}
+
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+        (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
+        same = grad.mul(state["prev"])
+        factor = clew.where(same > 0, grow, clew.where(same < 0, shrink, 1.0)).to(grad.dtype)
+        state["step_size"].mul_(factor).clamp_(least, most)
+        # Where the sign changed, no step is made, and the next one is as after a first.
+        used = clew.where(same < 0, 0.0, grad)
+        parameter.addcmul_(used.sign(), state["step_size"].clone(), value=-1)
+        state["prev"].copy_(used)
+
+
+class ASGD(ComposedOptimizer):
+    """Gradient descent that keeps the average of the way, in the state "ax" (https://dl.acm.org/doi/10.1137/0330046).
+
+    Args:
+        params: parameters or groups of them.
+        lr: the first step size; it falls as `lr / (1 + lambd * lr * step) ** alpha`.
+        lambd: how fast the parameters and the step size shrink.
+        alpha: see `lr`.
+        t0: the step at which averaging begins.
+        weight_decay: a multiple of the parameter that is added to its gradient.
+        capturable, foreach: taken for PyTorch's sake.
+        maximize: go up instead of down.
+        differentiable: record the step.
+
+    The state of a parameter: "step", "eta", "mu" and "ax".
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            lambd=lambd,
+            alpha=alpha,
+            t0=t0,
+            weight_decay=weight_decay,
+            foreach=foreach,
+            maximize=maximize,
+            differentiable=differentiable,
+            capturable=capturable,
+        )
+
+    def _begin(self, parameter: Tensor, group: Group) -> State:
+        return {"eta": clew.tensor(rate_of(group)), "mu": clew.ones(()), "ax": clew.zeros_like(parameter)}
+
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+        eta, mu = state["eta"].item(), state["mu"].item()
+        parameter.mul_(1 - group["lambd"] * eta).add_(grad, alpha=-eta)
+        if mu == 1:
+            state["ax"].copy_(parameter)
+        else:
+            state["ax"].add_(parameter.sub(state["ax"]).mul(mu))
+        rate = rate_of(group)
+        state["eta"].fill_(rate / (1 + group["lambd"] * rate * step) ** group["alpha"])
+        state["mu"].fill_(1 / max(1, step - group["t0"]))
+
+
+class Adafactor(ComposedOptimizer):
+    """Adam without a mean, whose squares of a matrix are kept by rows and columns (https://arxiv.org/abs/1804.04235).
+
+    Args:
+        params: parameters or groups of them.
+        lr: the largest relative step.
+        beta2_decay: the squares last the shorter, the larger the step's number to this power.
+        eps: a bound of the squares (None: the dtype's epsilon) and one of the parameter's size.
+        d: the largest root mean square of an update.
+        weight_decay: shrinks the parameter, by `lr * weight_decay`.
+        foreach: taken for PyTorch's sake.
+        maximize: go up instead of down.
+
+    The state of a parameter: "step" and "variance", or "row_var" and "col_var" if it has two axes or more.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        check_not_negative("-beta2_decay", -beta2_decay)
+        check_not_negative("epsilon1", eps[0] or 0.0)
+        check_not_negative("epsilon2", eps[1])
+        if not d >= 1.0:
+            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
+        super().__init__(
+            params,
+            lr=lr,
+            beta2_decay=beta2_decay,
+            eps=eps,
+            d=d,
+            weight_decay=weight_decay,
+            foreach=foreach,
+            maximize=maximize,
+        )
+
+    def _begin(self, parameter: Tensor, group: Group) -> State:
+        if parameter.dim() < 2:
+            return zeros_for(parameter, "variance")
+        *batch, rows, columns = parameter.shape
+        return {"row_var": parameter.new_zeros([*batch, rows, 1]), "col_var": parameter.new_zeros([*batch, 1, columns])}
+
+    def _decay(self, parameter: Tensor, grad: Tensor, group: Group) -> Tensor:
+        return grad  # the step does it, once it has measured the parameter
+
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+        least = clew.finfo(parameter.dtype).eps if group["eps"][0] is None else group["eps"][0]
+        fresh = step ** group["beta2_decay"]
+        size = parameter.norm(2).item() / math.sqrt(parameter.numel())
+        scale = max(group["eps"][1], size) * min(rate_of(group), 1 / math.sqrt(step))
+        parameter.mul_(1 - rate_of(group) * group["weight_decay"])
+        squares = grad.square()
+        if grad.dim() < 2:
+            state["variance"].lerp_(squares, fresh)
+            variance = state["variance"]
+        else:
+            state["row_var"].lerp_(squares.mean(-1, keepdim=True), fresh)
+            state["col_var"].lerp_(squares.mean(-2, keepdim=True), fresh)
+            total = state["row_var"].mean(-2, keepdim=True).clamp(min=least)
+            variance = state["row_var"] @ state["col_var"] / total
+        update = variance.clamp(min=least * least).rsqrt() * grad
+        excess = max(1.0, update.norm(2).item() / (math.sqrt(update.numel()) * group["d"]))
+        parameter.add_(update, alpha=-scale / excess)
+
+
+class SparseAdam(Optimizer):
+    """Adam for sparse gradients, which clew does not have: a step with a dense one raises, as PyTorch's does."""
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
+        check_not_negative("lr", lr)
+        check_not_negative("eps", eps)
+        check_betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+
+    def step(self, closure: Any = None) -> Any:
+        """Raises.
+
+        Raises:
+            RuntimeError: a gradient is there, and so it is dense.
+        """
+        if any(parameter.grad is not None for group in self.param_groups for parameter in group["params"]):
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        return None if closure is None else closure()

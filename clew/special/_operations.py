@@ -1,0 +1,115 @@
+"""Operations of clew.special with forwards over NumPy, in float64 inside."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._operation import NAMESPACE, OUT, operation
+from . import _bessel
+
+_ops: Any = _core.ops
+FLAGS = NAMESPACE | OUT
+
+
+def _like(x: Any, result: Any) -> Any:
+    """The result in the dtype of a floating x, else in the default one."""
+    return result.astype(x.dtype if x.dtype.kind == "f" else str(_core.get_default_dtype()).removeprefix("torch."))
+
+
+# ---------------------------------------------------------------------------------------------------- modified Bessel
+@operation(
+    "special_i0(Tensor self)",
+    rules=(lambda g, self: g * _ops.special_i1(self),),
+    flags=FLAGS,
+    node="I0Backward0",
+    domain="real; self=real(a, b) * 40",
+)
+def i0(self: Any) -> Any:
+    """The modified Bessel function of the first kind of order 0."""
+    return _like(self, _bessel.scaled_i(0, self) * numpy.exp(abs(self.astype(float))))
+
+
+@operation(
+    "special_i0e(Tensor self)",
+    rules=(lambda g, self, result: g * (_ops.special_i1e(self) - self.sign() * result),),
+    flags=FLAGS,
+    node="SpecialI0EBackward0",
+    domain="real",
+)
+def i0e(self: Any) -> Any:
+    """exp(-|self|) i0(self)."""
+    return _like(self, _bessel.scaled_i(0, self))
+
+
+def _over(value: Tensor, x: Tensor) -> Tensor:
+    """value / x, and its limit 1/2 at 0, where value is i1 or i1e."""
+    zero = x == 0
+    result: Tensor = (value / x.masked_fill(zero, 1)).masked_fill(zero, 0.5)
+    return result
+
+
+@operation("special_i1(Tensor self)", rules=(lambda g, self, result: g * (i0(self) - _over(result, self)),),
+           flags=FLAGS, domain="real; self=real(a, b) * 40")  # fmt: skip
+def i1(self: Any) -> Any:
+    """The modified Bessel function of the first kind of order 1."""
+    return _like(self, _bessel.scaled_i(1, self) * numpy.exp(abs(self.astype(float))))
+
+
+@operation(
+    "special_i1e(Tensor self)",
+    rules=(lambda g, self, result: g * (i0e(self) - result * self.sign() - _over(result, self)),),
+    flags=FLAGS,
+    node="SpecialI1EBackward0",
+    domain="real",
+)
+def i1e(self: Any) -> Any:
+    """exp(-|self|) i1(self)."""
+    return _like(self, _bessel.scaled_i(1, self))
+
+
+# --------------------------------------------------------------------------------------------------- error functions
+@operation(
+    "special_erfcx(Tensor self)",
+    rules=(lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)),),
+    flags=FLAGS,
+    domain="real; self=positive(a, b) * 8",
+)
+def erfcx(self: Any) -> Any:
+    """exp(self²) erfc(self), where erfc would vanish."""
+    x = self.astype(float)
+    head = numpy.round(x * 1024) / 1024  # its square is exact, so that the exponential is
+    square = numpy.exp(head * head) * numpy.exp((x - head) * (x + head))
+    near = square * _ops.erfc(_core.from_numpy(numpy.ascontiguousarray(x))).numpy()
+    inverse = 1 / (2 * numpy.where(x > 9, x, 9.0) ** 2)
+    far, term = numpy.zeros_like(x), numpy.ones_like(x)
+    for n in range(20):
+        far, term = far + term, -term * (2 * n + 1) * inverse
+    far = far / numpy.where(x > 9, x, 9.0) / math.sqrt(math.pi)
+    return _like(self, numpy.where(x > 9, far, near))
+
+
+@operation(
+    "special_ndtri(Tensor self)",
+    rules=(lambda g, result: g * (result.square() / 2).exp() * math.sqrt(2 * math.pi),),
+    flags=FLAGS,
+    domain="fraction",
+)
+def ndtri(self: Any) -> Any:
+    """The argument at which the normal distribution function has this value."""
+    p = self.astype(float)
+    tail = numpy.minimum(p, 1 - p)
+    inside = (tail > 0) & (tail <= 0.5)
+    goal = numpy.log(numpy.where(inside, tail, 0.5))
+    x = -numpy.sqrt(numpy.maximum(-2 * goal - numpy.log(numpy.maximum(-4 * math.pi * goal, 1)), 0))
+    for _ in range(10):  # Newton's steps on the logarithm, which is concave: they do not overshoot for long
+        scaled = erfcx(_core.from_numpy(numpy.ascontiguousarray(-x / math.sqrt(2)))).numpy()
+        error = numpy.log(scaled / 2) - x * x / 2 - goal
+        x = x - error * scaled * math.sqrt(math.pi / 2)
+    x = numpy.where(p > 0.5, -x, x)
+    ends = numpy.where(p == 0, -numpy.inf, numpy.where(p == 1, numpy.inf, numpy.nan))
+    return _like(self, numpy.where(inside, x, ends))

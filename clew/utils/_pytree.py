@@ -1,0 +1,261 @@
+"""Trees of containers: take them apart into leaves, and put them together again.
+
+Lists, tuples, named tuples, dicts, ordered and default dicts and deques are nodes, and what `register_pytree_node`
+adds; all else is a leaf, None too.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "PyTree",
+    "TreeSpec",
+    "register_pytree_node",
+    "tree_all",
+    "tree_all_only",
+    "tree_any",
+    "tree_any_only",
+    "tree_flatten",
+    "tree_iter",
+    "tree_leaves",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_structure",
+    "tree_unflatten",
+]
+
+PyTree = Any
+IsLeaf = Callable[[Any], bool] | None
+Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
+Unflatten = Callable[[Iterable[Any], Any], Any]
+
+
+class _NamedTuple:
+    """What stands for all named tuples in the registry."""
+
+
+def _dict_like(made: Callable[[Any, Any], Any], context: Callable[[Any], Any] = list) -> tuple[Flatten, Unflatten]:
+    return lambda node: (list(node.values()), context(node)), made
+
+
+def _default_dict(children: Iterable[Any], context: Any) -> Any:
+    factory, keys = context
+    return defaultdict(factory, zip(keys, children, strict=True))
+
+
+_NODES: dict[type, tuple[Flatten, Unflatten]] = {
+    list: (lambda node: (node, None), lambda children, _: list(children)),
+    tuple: (lambda node: (list(node), None), lambda children, _: tuple(children)),
+    deque: (lambda node: (list(node), node.maxlen), lambda children, size: deque(children, maxlen=size)),
+    dict: _dict_like(lambda children, keys: dict(zip(keys, children, strict=True))),
+    OrderedDict: _dict_like(lambda children, keys: OrderedDict(zip(keys, children, strict=True))),
+    defaultdict: _dict_like(_default_dict, lambda node: [node.default_factory, list(node)]),
+    _NamedTuple: (lambda node: (list(node), type(node)), lambda children, kind: kind(*children)),
+}
+
+
+def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, **options: Any) -> None:
+    """Make objects of a class nodes of trees.
+
+    Args:
+        flatten_fn: from an object to its children and a context that can be compared.
+        unflatten_fn: from children and context to an object.
+        options: how a structure is written to a file, which is not supported; accepted.
+
+    Raises:
+        ValueError: the class is one already.
+    """
+    if cls in _NODES:
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    _NODES[cls] = flatten_fn, unflatten_fn
+
+
+def _kind(tree: Any) -> type | None:
+    kind = type(tree)
+    if kind in _NODES:
+        return kind
+    return _NamedTuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """The structure of a tree: everything but its leaves."""
+
+    type: Any  # None: a leaf
+    context: Any = None
+    children_specs: list[TreeSpec] = field(default_factory=list)
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves the tree has."""
+        return 1 if self.type is None else sum(one.num_leaves for one in self.children_specs)
+
+    @property
+    def num_children(self) -> int:
+        """How many children the outermost node has."""
+        return len(self.children_specs)
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes and leaves there are."""
+        return 1 + sum(one.num_nodes for one in self.children_specs)
+
+    def is_leaf(self) -> bool:
+        """Whether the whole tree is one leaf."""
+        return self.type is None
+
+    def unflatten(self, leaves: Iterable[Any]) -> PyTree:
+        """The tree with these leaves."""
+        return tree_unflatten(leaves, self)
+
+    def flatten_up_to(self, tree: PyTree) -> list[Any]:
+        """The parts of a tree that begins as this one: what stands where this one has leaves."""
+        if self.type is None:
+            return [tree]
+        kind = _kind(tree)
+        if kind is not self.type or kind is None:
+            raise ValueError(f"Type mismatch; expected {self.type!r}, but got {type(tree)!r}.")
+        children, context = _NODES[kind][0](tree)
+        if isinstance(tree, dict) and context != self.context and set(tree) == set(_keys(self.context)):
+            children = [tree[key] for key in _keys(self.context)]
+        elif context != self.context:
+            raise ValueError(f"Node context mismatch; expected {self.context!r}, but got {context!r}.")
+        children = list(children)
+        if len(children) != len(self.children_specs):
+            raise ValueError(f"Node arity mismatch; expected {len(self.children_specs)}, but got {len(children)}.")
+        return [one for spec, child in zip(self.children_specs, children, strict=True)
+                for one in spec.flatten_up_to(child)]  # fmt: skip
+
+    def __repr__(self) -> str:
+        if self.type is None:
+            return "*"
+        name = "namedtuple" if self.type is _NamedTuple else self.type.__name__
+        return f"TreeSpec({name}, {self.context}, [{', '.join(map(repr, self.children_specs))}])"
+
+
+def _keys(context: Any) -> list[Any]:
+    """The keys of a dict from its context; a default dict's has its factory, too."""
+    keys: list[Any] = context[1] if len(context) == 2 and isinstance(context[1], list) else context
+    return keys
+
+
+def _taken_apart(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
+    kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
+    if kind is None:
+        leaves.append(tree)
+        return TreeSpec(None)
+    children, context = _NODES[kind][0](tree)
+    return TreeSpec(kind, context, [_taken_apart(child, is_leaf, leaves) for child in children])
+
+
+def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves from left to right, and the structure.
+
+    Args:
+        is_leaf: says of a node whether it is to be a leaf.
+
+    >>> leaves, spec = tree_flatten({"a": 1, "b": [2, (3,)]})
+    >>> leaves
+    [1, 2, 3]
+    >>> tree_unflatten([4, 5, 6], spec)
+    {'a': 4, 'b': [5, (6,)]}
+    """
+    leaves: list[Any] = []
+    spec = _taken_apart(tree, is_leaf, leaves)
+    return leaves, spec
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
+    """The tree of this structure with these leaves.
+
+    Raises:
+        ValueError: there are more or fewer leaves than it has.
+    """
+    if not isinstance(treespec, TreeSpec):
+        raise TypeError(f"tree_unflatten: expected the structure to be a TreeSpec, got {type(treespec).__name__}")
+    given = list(leaves)
+    if len(given) != treespec.num_leaves:
+        raise ValueError(
+            f"tree_unflatten: expected {treespec.num_leaves} leaves for the structure {treespec}, got {len(given)}"
+        )
+    rest = iter(given)
+
+    def built(spec: TreeSpec) -> Any:
+        if spec.type is None:
+            return next(rest)
+        return _NODES[spec.type][1]([built(child) for child in spec.children_specs], spec.context)
+
+    return built(treespec)
+
+
+def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
+    """The leaves from left to right."""
+    yield from tree_leaves(tree, is_leaf)
+
+
+def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves from left to right."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
+    """The structure without the leaves."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """The tree with `func` of each leaf, and of what the other trees have in its place.
+
+    >>> tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+    [11, (22,)]
+    """
+    leaves, spec = tree_flatten(tree, is_leaf)
+    columns = [leaves, *(spec.flatten_up_to(rest) for rest in rests)]
+    return tree_unflatten(map(func, *columns), spec)
+
+
+def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """Call `func` as `tree_map` does, for what it does to the leaves; the tree itself comes back."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def _only(kinds: Any, func: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    chosen = kinds if callable(kinds) and not isinstance(kinds, type) else lambda leaf: isinstance(leaf, kinds)
+    return lambda leaf: func(leaf) if chosen(leaf) else leaf
+
+
+def tree_map_only(kinds: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """The tree with `func` of the leaves of some types, or of those for which a predicate holds."""
+    return tree_map(_only(kinds, func), tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(kinds: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """Call `func` for the leaves of some types; the tree itself comes back."""
+    return tree_map_(_only(kinds, func), tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether it holds for all leaves."""
+    return all(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether it holds for some leaf."""
+    return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_all_only(kinds: Any, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether it holds for all leaves of some types."""
+    return all(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, kinds))
+
+
+def tree_any_only(kinds: Any, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether it holds for some leaf of some types."""
+    return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, kinds))

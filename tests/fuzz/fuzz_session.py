@@ -1,0 +1,451 @@
+"""One program under both libraries, statement by statement, and what differs after each.
+
+A program is a list of statements in which `torch` is the library and `log` a list that hooks write to. A statement that
+raises is noted and the program goes on: both must raise, and the same type.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import fuzz_deviations
+import numpy
+import torch
+
+import clew
+
+DTYPE_NAMES = {
+    getattr(module, name): name
+    for module in (torch, clew)
+    for name in ("float32", "float64", "int64", "int32", "uint8", "bool")
+}
+EPSILON = {"f4": 2.0**-23, "f8": 2.0**-52}
+ULPS = 64
+Found = tuple[str, str, str]  # aspect, name, text
+WALK = 40  # nodes of a graph that are compared
+
+
+@dataclass
+class Difference:
+    aspect: str
+    operation: str
+    text: str  # what was got
+    statement: str
+    where: int  # the statement's place
+    program: list[str] = field(default_factory=list)
+
+    def key(self) -> str:
+        return f"{self.operation}: {self.aspect}"
+
+
+class Unsupported(Exception):
+    """clew says that it does not have this; the program ends."""
+
+
+@functools.lru_cache(maxsize=4096)
+def compiled(statement: str) -> Any:
+    return compile(statement, "<program>", "exec")
+
+
+def writes(statement: str) -> bool:
+    operation = operation_of(statement)
+    if operation.startswith("__i") and operation != "__invert__":
+        return True
+    return operation.endswith(("_", "__setitem__", "=")) or "out=" in statement or "inplace=True" in statement
+
+
+def operation_of(statement: str) -> str:
+    """What the statement calls: "mul", "nn.functional.gelu", "__setitem__", "backward"."""
+    tree = ast.parse(statement).body[0]
+    if isinstance(tree, ast.AugAssign):
+        return f"__i{type(tree.op).__name__.lower()}__"
+    if isinstance(tree, ast.Assign) and not isinstance(tree.targets[0], ast.Name):
+        target = tree.targets[0]
+        return "__setitem__" if isinstance(target, ast.Subscript) else f"{getattr(target, 'attr', 'tuple')}="
+    node: Any = tree.value if isinstance(tree, ast.Assign | ast.Expr) else tree
+    if isinstance(node, ast.Call):
+        path = ast.unparse(node.func)
+        if path.startswith("torch.") and "(" not in path:
+            return path.removeprefix("torch.")
+        return path.rpartition(".")[2]
+    if isinstance(node, ast.Subscript):
+        return "__getitem__"
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
+        return f"__{type(node.op).__name__.lower()}__"
+    if isinstance(node, ast.Compare):
+        return f"__{type(node.ops[0]).__name__.lower()}__"
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return type(node).__name__
+
+
+# Aspects of a tensor that those computed from it inherit.
+SPREADING = {"strides", "view", "node", "node type", "version", "leaf"}
+# How PyTorch refuses a form of a call. What clew takes besides is no mistake.
+PARSED = re.compile(
+    r"invalid combination of arguments|unexpected keyword|must be .*, not |missing \d required|multiple values"
+)
+BACKWARD = ("backward", "autograd.grad", "autograd.backward")
+
+
+class Session:
+    """Two namespaces in which a program runs."""
+
+    def __init__(self, progress: Any = None, allowed: Any = None) -> None:
+        self.theirs: dict[str, Any] = {"torch": torch, "log": []}
+        self.ours: dict[str, Any] = {"torch": clew, "log": []}
+        self.program: list[str] = []
+        self.progress = progress  # told what is about to run, so that a crash has a name
+        self.second = False
+        self.logged = 0
+        self.excused: set[tuple[str, str]] = set()  # deviations that were seen: (name, aspect)
+        self.lost: set[str] = set()  # aspects in which the two went apart
+        self.derivatives: set[str] = set()  # names of gradients
+        self.first_versions: dict[str, tuple[int, int]] = {}
+        self.allowed = allowed or fuzz_deviations.allowed
+
+    # ------------------------------------------------------------------------------------------------------ running
+    def run(self, statement: str, may_refuse: bool = False) -> Difference | bool | None:
+        """Run in both. The difference, or None; False where PyTorch refused a statement that may be dropped.
+
+        Raises:
+            Unsupported: clew does not have it.
+        """
+        code = compiled(statement)
+        if self.progress:
+            self.progress(self.program, statement, "PyTorch")
+        their_error = our_error = None
+        try:
+            exec(code, self.theirs)
+        except Exception as error:
+            if may_refuse:
+                return False
+            their_error = error
+        self.program.append(statement)
+        if self.progress:
+            self.progress(self.program, statement, "clew")
+        try:
+            exec(code, self.ours)
+        except Exception as error:
+            our_error = error
+        if self.progress:
+            self.progress(self.program, statement, "comparison")
+        if "create_graph=True" in statement:
+            self.second = True
+        if "autograd.grad(" in statement:
+            self.derivatives.add(statement.partition(" = ")[0])
+        if our_error is not None and their_error is not None and writes(statement):
+            raise Unsupported("both refuse a write")  # of which PyTorch may have done a part
+        for aspect, name, text in chain(self.errors(our_error, their_error), self.differences(statement)):
+            if aspect in self.lost or (name, aspect) in self.excused:
+                continue
+            operation = operation_of(statement)
+            if aspect == "value" and (operation in BACKWARD or name.startswith("log[")):
+                aspect = "second" if self.second else "gradient"
+            found = Difference(aspect, operation, text, statement, len(self.program) - 1, list(self.program))
+            if not self.allowed(found):
+                return found
+            if aspect in ("raises", "requires_grad"):  # what follows differs, too
+                raise Unsupported("a deviation")
+            if aspect in SPREADING:
+                self.lost.add(aspect)
+            self.excused.add((name, aspect))
+        return None
+
+    def close(self) -> None:
+        """Grad mode as before, whatever the program left open."""
+        torch.set_grad_enabled(True)
+        clew.set_grad_enabled(True)
+
+    def errors(self, ours: Exception | None, theirs: Exception | None) -> Iterator[Found]:
+        if ours is None and theirs is None:
+            return
+        if "is not resizable" in str(theirs) or PARSED.search(str(theirs)):
+            raise Unsupported("what PyTorch does not take")  # the first is NumPy's doing: it looks at the memory here
+        if theirs is None:
+            if isinstance(ours, NotImplementedError):
+                raise Unsupported(str(ours).partition(":")[0])
+            yield "raises", "", f"clew raises {type(ours).__name__}: {ours}"
+        elif ours is None:
+            yield "raises", "", f"only PyTorch raises {type(theirs).__name__}: {first_line(theirs)}"
+        else:
+            kind = type(theirs).__name__
+            if any(base.__name__ == kind for base in type(ours).__mro__):
+                return
+            if isinstance(ours, NotImplementedError) or kind in ("NotImplementedError", "OutOfMemoryError"):
+                return
+            yield "exception", "", f"clew raises {type(ours).__name__}: {ours}; PyTorch {kind}: {first_line(theirs)}"
+
+    # ---------------------------------------------------------------------------------------------------- comparing
+    def differences(self, statement: str) -> Iterator[Found]:
+        """All that differs in what the names hold now."""
+        theirs, ours = self.theirs, self.ours
+        if len(theirs) != len(ours):
+            for name in set(theirs) ^ set(ours):
+                if not name.startswith("__"):  # __warningregistry__
+                    yield "raises", name, f"{name} exists in one only"
+                    return
+        seen: dict[int, str] = {}
+        our_names: dict[int, str] = {}
+        memory: dict[int, str] = {}
+        our_memory: dict[int, str] = {}
+        assigned = statement.partition(" = ")[0]
+        for name, their in theirs.items():
+            if name in ("torch", "log") or name.startswith("__"):
+                continue
+            our = ours[name]
+            if isinstance(their, torch.Tensor):
+                first, our_first = seen.setdefault(id(their), name), our_names.setdefault(id(our), name)
+                if first != our_first:
+                    yield "view", name, f"{name} is the tensor {our_first}, in PyTorch {first}"
+            yield from self.compare(our, their, name, name == assigned)
+            if isinstance(their, torch.Tensor) and their.numel() and isinstance(our, clew.Tensor):
+                first = memory.setdefault(their.untyped_storage().data_ptr(), name)
+                our_first = our_memory.setdefault(our.untyped_storage().data_ptr(), name)
+                if first != our_first:
+                    yield "view", name, f"{name} shares the memory of {our_first}, in PyTorch of {first}"
+        if len(theirs["log"]) != len(ours["log"]):
+            yield "hooks", "log", f"hooks were called {len(ours['log'])} times, in PyTorch {len(theirs['log'])}"
+            return
+        for place in range(self.logged, len(theirs["log"])):
+            yield from self.compare(ours["log"][place], theirs["log"][place], f"log[{place}]", False)
+        self.logged = len(theirs["log"])
+
+    def compare(self, our: Any, their: Any, name: str, is_new: bool) -> Iterator[Found]:
+        if isinstance(their, torch.Tensor):
+            if isinstance(our, clew.Tensor):
+                yield from self.compare_tensors(our, their, name, is_new)
+            else:
+                yield "value", name, f"{name}: {our!r} is no tensor"
+        elif isinstance(their, list | tuple) and not isinstance(their, torch.Size):
+            if not isinstance(our, list | tuple) or len(our) != len(their):
+                yield "shape", name, f"{name}: {our!r} instead of {their!r}"
+                return
+            if isinstance(their, list) != isinstance(our, list):
+                yield "container", name, f"{name} is a {type(our).__name__}, in PyTorch a {type(their).__name__}"
+            for place, (a, b) in enumerate(zip(our, their, strict=True)):
+                yield from self.compare(a, b, f"{name}[{place}]", is_new)
+        elif isinstance(their, torch.dtype):
+            if DTYPE_NAMES.get(our) != DTYPE_NAMES.get(their, str(their)):
+                yield "dtype", name, f"{name}: {our} instead of {their}"
+        elif isinstance(their, float) and isinstance(our, float):
+            a, b = numpy.float32(our), numpy.float32(their)
+            if not values_agree(a.reshape(1), b.reshape(1)):
+                yield "value", name, f"{name}: {our} instead of {their}"
+        elif isinstance(their, bool | int | str | None | torch.Size) and (
+            type(our).__name__ != type(their).__name__ or our != their
+        ):
+            yield "value", name, f"{name}: {our!r} instead of {their!r}"
+
+    def compare_tensors(self, our: Any, their: Any, name: str, is_new: bool) -> Iterator[Found]:
+        if DTYPE_NAMES[our.dtype] != DTYPE_NAMES.get(their.dtype):
+            yield "dtype", name, f"{name}.dtype is {our.dtype}, in PyTorch {their.dtype}"
+            return
+        if tuple(our.shape) != tuple(their.shape):
+            yield "shape", name, f"{name}.shape is {tuple(our.shape)}, in PyTorch {tuple(their.shape)}"
+            return
+        if name.partition("[")[0] in self.derivatives or name.endswith(".grad") or name.startswith("log["):
+            yield from self.compare_derivatives(our, their, name)
+            return
+        ours, theirs = facts(our), facts(their)
+        # What an operation wrote while it made its result is no concern of others.
+        first = self.first_versions.setdefault(name, (ours[0], theirs[0]))
+        ours, theirs = (ours[0] - first[0], *ours[1:]), (theirs[0] - first[1], *theirs[1:])
+        if ours != theirs:
+            for (aspect, what), a, b in zip(FACTS, ours, theirs, strict=True):
+                if a != b:
+                    of = f"{name} ({DTYPE_NAMES[our.dtype]} tensor)" if aspect == "requires_grad" else name
+                    yield aspect, name, f"{of}.{what} is {a}, in PyTorch {b}"
+        if "RuntimeError" in theirs or "RuntimeError" in ours:
+            return  # a view whose history is lost
+        if strides_of(our) != strides_of(their):
+            yield "strides", name, f"{name}.stride() is {our.stride()}, in PyTorch {their.stride()}"
+        if their._is_zerotensor():  # has no memory
+            their = torch.zeros(their.shape, dtype=their.dtype)
+        a, b = our.detach().numpy(), their.detach().numpy()
+        if a.tobytes() != b.tobytes():
+            if not values_agree(a, b, self.magnitude(), self.coarse):
+                yield "value", name, f"{name} is {a.tolist()}, in PyTorch {b.tolist()}"
+            a[...] = b  # the next step starts from the same bits
+        if is_new and their.requires_grad and our.requires_grad:
+            yield from self.compare_graphs(our.grad_fn, their.grad_fn, name)
+        if their.is_leaf or their.retains_grad:
+            x, y = our.grad, their.grad
+            if (x is None) != (y is None):
+                yield "gradient", name, f"{name}.grad is {x}, in PyTorch {y}"
+            elif y is not None:
+                for aspect, where, text in self.compare_tensors(x, y, f"{name}.grad", is_new):
+                    of_gradient = "second" if self.second else "gradient"
+                    yield (of_gradient if aspect == "value" else f"grad.{aspect}"), where, text
+        if is_new and their._is_view() and our._is_view():
+            yield from self.compare_bases(our._base, their._base, name)
+
+    def compare_derivatives(self, our: Any, their: Any, name: str) -> Iterator[Found]:
+        """Of a gradient: what is promised of it, not how it was made."""
+        if our.requires_grad != their.requires_grad:
+            yield (
+                "requires_grad",
+                name,
+                f"{name}.requires_grad is {our.requires_grad}, in PyTorch {their.requires_grad}",
+            )
+        if strides_of(our) != strides_of(their):
+            if name.endswith(".grad"):
+                yield "strides", name, f"{name}.stride() is {our.stride()}, in PyTorch {their.stride()}"
+            self.lost.add("strides")
+        if our._is_view() != their._is_view() or our._version != their._version:
+            self.lost |= {"view", "version"}
+        if their.requires_grad:
+            self.lost.add("node")
+        if their._is_zerotensor():  # has no memory
+            their = torch.zeros(their.shape, dtype=their.dtype)
+        a, b = our.detach().numpy(), their.detach().numpy()
+        if a.tobytes() != b.tobytes():
+            if not values_agree(a, b, max(self.magnitude(), 1.0), self.coarse or self.of_two_widths):
+                yield "value", name, f"{name} is {a.tolist()}, in PyTorch {b.tolist()}"
+            a[...] = b
+
+    def magnitude(self) -> float:
+        """The largest number that may have gone into a sum."""
+        largest = 0.0
+        for value in self.theirs.values():
+            if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
+                array = value.detach().numpy(force=True)
+                array = array[numpy.isfinite(array)]
+                largest = max(largest, float(abs(array).max()) if array.size else 0.0)
+        return min(largest, 1e3)
+
+    @property
+    def coarse(self) -> bool:
+        """Whether float64 may hold numbers that were computed in float32."""
+        names = set(re.findall(r"\bv\d+\b", self.program[-1]))
+        return "out=" in self.program[-1] or self.widths(names) == {torch.float32, torch.float64}
+
+    @property
+    def of_two_widths(self) -> bool:
+        """Whether a gradient of float64 may have come through float32."""
+        return self.widths(self.theirs.keys()) == {torch.float32, torch.float64}
+
+    def widths(self, names: Iterable[str]) -> set[torch.dtype]:
+        """The floating dtypes of these."""
+        values = [self.theirs.get(name) for name in names]
+        return {x.dtype for x in values if isinstance(x, torch.Tensor) and x.is_floating_point()}
+
+    def compare_bases(self, our: Any, their: Any, name: str) -> Iterator[Found]:
+        for other, value in self.theirs.items():
+            if value is their:
+                if self.ours.get(other) is not our:
+                    yield "view", name, f"{name}._base is {other} in PyTorch, not in clew"
+                return
+        if tuple(our.shape) != tuple(their.shape):
+            yield "view", name, f"{name}._base has shape {tuple(our.shape)}, in PyTorch {tuple(their.shape)}"
+
+    def compare_graphs(self, our: Any, their: Any, name: str) -> Iterator[Found]:
+        """Names and edges, breadth first."""
+        queue = [(our, their, f"{name}.grad_fn")]
+        seen: dict[Any, Any] = {}
+        while queue and len(seen) < WALK:
+            a, b, path = queue.pop(0)
+            if (a is None) != (b is None):
+                yield "node", name, f"{path} is {name_of(a)}, in PyTorch {name_of(b)}"
+                return
+            if b is None:
+                continue
+            if b in seen:
+                if seen[b] is not a:
+                    yield "node", name, f"{path} is another node than in PyTorch"
+                continue
+            seen[b] = a
+            if a.name().rpartition("::")[2] != b.name().rpartition("::")[2]:
+                yield "node", name, f"{path} is {name_of(a)}, in PyTorch {name_of(b)}"
+                return
+            if a.name() != b.name() or type(a).__name__ != type(b).__name__:
+                yield "node type", name, f"{path} is {name_of(a)}, in PyTorch {name_of(b)}"
+            ours, theirs = a.next_functions, b.next_functions
+            if len(ours) != len(theirs):
+                yield "node", name, f"{path} ({b.name()}) has {len(ours)} edges, in PyTorch {len(theirs)}"
+                return
+            for place, ((x, i), (y, j)) in enumerate(zip(ours, theirs, strict=True)):
+                if i != j:
+                    yield "node", name, f"edge {place} of {path} ({b.name()}) has index {i}, in PyTorch {j}"
+                queue.append((x, y, f"{path}.next_functions[{place}][0]"))
+
+
+# Aspect and text of what `facts` gives.
+FACTS = (
+    ("version", "_version"),
+    ("requires_grad", "requires_grad"),
+    ("view", "_is_view()"),
+    ("strides", "storage_offset()"),
+    ("leaf", "is_leaf"),
+    ("retains_grad", "retains_grad"),
+)
+
+
+def facts(tensor: Any) -> tuple[Any, ...]:
+    """What is asked of every tensor after every step. Questions for the history of a view may be refused."""
+    known = (tensor._version, tensor.requires_grad, tensor._is_view(), tensor.storage_offset())
+    try:
+        return (*known, tensor.is_leaf, tensor.retains_grad)
+    except RuntimeError:
+        return (*known, "RuntimeError", "RuntimeError")
+
+
+def first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:160]
+
+
+def name_of(node: Any) -> str:
+    return "None" if node is None else f"{node.name()} ({type(node).__name__})"
+
+
+def strides_of(tensor: Any) -> list[int]:
+    """Strides of the axes that are walked; those of others say nothing."""
+    if tensor.numel() == 0:
+        return []
+    return [step for size, step in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
+
+
+def values_agree(a: numpy.ndarray, b: numpy.ndarray, scale: float = 0.0, coarse: bool = False) -> bool:
+    if a.dtype.kind != "f":
+        return a.tobytes() == b.tobytes()
+    if not numpy.array_equal(numpy.isnan(a), numpy.isnan(b)):
+        return False
+    with numpy.errstate(all="ignore"):
+        finite = numpy.isfinite(b)
+        if not numpy.array_equal(finite, numpy.isfinite(a)) or not numpy.array_equal(
+            a[~finite], b[~finite], equal_nan=True
+        ):
+            return False
+        x, y = a[finite].astype("f8"), b[finite].astype("f8")
+        if not y.size:
+            return True
+        epsilon = EPSILON["f4" if coarse else a.dtype.str[1:]]
+        bound = ULPS * epsilon * (numpy.maximum(abs(x), abs(y)) + max(abs(y).max(), scale))
+        return bool((abs(x - y) <= bound + 1e-300).all())
+
+
+# ------------------------------------------------------------------------------------------------------ whole programs
+def run_program(statements: list[str], progress: Any = None, allowed: Any = None) -> Difference | None:
+    """The first difference of a whole program."""
+    session = Session(progress, allowed)
+    try:
+        for statement in statements:
+            found = session.run(statement)
+            if isinstance(found, Difference):
+                return found
+    except (Unsupported, SyntaxError):
+        return None
+    finally:
+        session.close()
+    return None
+
+
+def split(line: str) -> list[str]:
+    """The statements of a program of one line."""
+    return [ast.unparse(statement) for statement in ast.parse(line).body]

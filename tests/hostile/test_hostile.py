@@ -1,0 +1,53 @@
+"""No call crashes, hangs, takes all memory or raises what is meant for nobody: specimens, and a minute of calls."""
+
+import os
+
+import pytest
+
+from .__main__ import commit_seed
+from .children import Child
+from .net import Net
+from .specimens import SPECIMENS
+
+pytestmark = pytest.mark.beyond
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")  # AddressSanitizer reports a crash and exits
+
+
+@pytest.mark.parametrize("name", SPECIMENS)
+def test_specimens(name):
+    outcome = Child({}).run([f"effect({SPECIMENS[name]!r})"])
+    assert not outcome.died, f"{outcome.died}\n{SPECIMENS[name]}\n{outcome.errors}"
+    assert not outcome.reports
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(strict=False, reason="until it has run for two hours without a finding")
+@pytest.mark.timeout(600)
+def test_a_minute_of_hostile_calls():
+    net = Net(commit_seed())
+    findings = net.run(seconds=60)
+    assert not findings, (
+        f"{len(findings)} findings in {net.calls} calls, seed {net.seed}; the first:\n{findings[0].script()}"
+    )
+
+
+def test_the_net_finds_what_is_there():
+    """It names the call that killed a child, and the fewest calls that show it."""
+    net = Net(1, only="torch.Tensor.item")
+    texts = ["1 + 1", "effect('torch.killing = 1')", "2 + 2", "getattr(torch, 'killing', 0) and ctypes.string_at(0)"]
+    outcome = net.child.run(texts)
+    assert outcome.died == ("exit with status 1" if SANITIZED else "killed by SIGSEGV")
+    assert len(outcome.statuses) == 3
+    assert net._shortest(texts, outcome.died, whole=False) == [texts[1], texts[3]]
+
+
+def test_the_net_names_what_hangs():
+    outcome = Child({}).run(["1", "all(iter(int, 1)) or [None for _ in iter(int, 1)]"])
+    assert outcome.died.startswith("hang")
+    assert len(outcome.statuses) == 1
+
+
+def test_the_net_calls_what_is_public():
+    names = {target.name for target in Net(1).targets}
+    assert {"torch.add", "torch.Tensor.add_", "torch.nn.Linear", "torch.nn.functional.conv1d", "torch.load"} <= names
+    assert {"torch.autograd.grad", "torch.optim.SGD.step", "torch.Tensor.grad", "torch.nn.init.normal_"} <= names

@@ -1,0 +1,232 @@
+"""What libraries touch of a module: its tables, its hooks, the attributes that a wrapper hands on, copies of it."""
+
+import collections
+import copy
+import pickle
+
+import pytest
+
+
+def net(m):
+    return m.nn.Sequential(m.nn.Linear(3, 4), m.nn.BatchNorm1d(4), m.nn.ReLU(), m.nn.Linear(4, 2))
+
+
+def test_a_wrapper_hands_on_what_it_has_not(agree):
+    def program(m):
+        class Wrapper(m.nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+                self.scale = m.nn.Parameter(m.ones(1))
+
+            def __getattr__(self, name):
+                try:
+                    return super().__getattr__(name)
+                except AttributeError:
+                    return getattr(self.module, name)
+
+            def forward(self, x):
+                return self.module(x) * self.scale
+
+        wrapped = Wrapper(m.nn.Linear(3, 2))
+        with pytest.raises(AttributeError, match="'Linear' object has no attribute 'out'"):
+            wrapped.out  # noqa: B018
+        return wrapped.in_features, wrapped.weight, list(wrapped.state_dict()), wrapped(m.ones(1, 3)), repr(wrapped)
+
+    agree(program)
+
+
+def test_the_tables_are_mappings_that_can_be_changed(agree):
+    def program(m):
+        model = net(m)
+        names = [list(reversed(model._modules)), [name for name, _ in reversed(model._modules.items())]]
+        layer = model[0]
+        layer._parameters["weight"] = m.nn.Parameter(m.zeros(4, 3))
+        names.append([int(layer.weight.sum()), list(layer._parameters), "bias" in layer._parameters])
+        del layer._parameters["bias"]
+        names.append([list(layer.state_dict()), hasattr(layer, "bias")])
+        layer._parameters = collections.OrderedDict(gain=m.nn.Parameter(m.ones(1)))
+        names.append([name for name, _ in layer.named_parameters()])
+        model._modules = {"only": m.nn.Identity()}
+        names.append(repr(model))
+        model[0]._buffers["mean"] = m.ones(2)
+        names.append([list(model.state_dict()), copy.copy(model[0]._buffers).pop("mean").tolist()])
+        return names
+
+    agree(program)
+
+
+def test_the_tables_are_copied_and_pickled_as_plain_dicts(torch):
+    layer = torch.nn.Linear(2, 1)
+    for copied in (copy.deepcopy(layer._parameters), pickle.loads(pickle.dumps(layer._parameters))):
+        assert list(copied) == ["weight", "bias"]
+        assert copied["weight"] is not layer.weight
+        assert copied["weight"].equal(layer.weight)
+
+
+def test_hooks_can_be_seen_and_taken_away_by_hand(agree):
+    def program(m):
+        def hook(module, *args):
+            calls.append(len(args))
+
+        calls, counts, model = [], [], net(m)
+        layer = model[0]
+        layer.register_forward_pre_hook(hook)
+        handle = layer.register_forward_hook(hook, with_kwargs=True)
+        layer.register_full_backward_hook(hook)
+        layer.register_full_backward_pre_hook(hook)
+        tables = [layer._forward_pre_hooks, layer._forward_hooks, layer._backward_hooks, layer._backward_pre_hooks]
+        counts.append([[one is hook for one in table.values()] for table in tables])
+        counts.append([layer._is_full_backward_hook, model._is_full_backward_hook])
+        model(m.ones(3, 3).requires_grad_()).sum().backward()
+        del layer._forward_hooks[handle.id]
+        layer._forward_pre_hooks.clear()
+        layer._backward_hooks = collections.OrderedDict()
+        model(m.ones(3, 3).requires_grad_()).sum().backward()
+        return calls, counts, [len(table) for table in (layer._forward_hooks, layer._backward_hooks)]
+
+    agree(program)
+
+
+def test_regular_backward_hooks_see_the_last_node(agree):
+    def program(m):
+        seen = []
+        layer = m.nn.ReLU()
+        layer.register_backward_hook(lambda module, before, after: seen.extend([len(before), *before, *after]))
+        layer(m.tensor([1.0, -2.0], requires_grad=True) * 2).sum().backward()
+        with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full backward hooks"):
+            layer.register_full_backward_hook(print)
+        several = m.nn.Linear(2, 2)
+        several.register_backward_hook(lambda module, before, after: seen.append(len(before)))
+        with pytest.warns(FutureWarning, match="non-full backward hook when the forward contains multiple"):
+            m.nn.Sequential(m.nn.Tanh(), several)(m.ones(1, 2)).sum().backward()
+        return seen
+
+    agree(program)
+
+
+def test_regular_backward_hooks_of_all_modules(agree):
+    def program(m):
+        seen, tanh = [], m.nn.Tanh()
+        with m.nn.modules.module.register_module_backward_hook(lambda module, *grads: seen.append(repr(module))):
+            tanh(m.ones(2, requires_grad=True) * 1).sum().backward()
+        tanh(m.ones(2, requires_grad=True) * 1).sum().backward()
+        return seen
+
+    agree(program)
+
+
+def test_private_hooks_of_state_dicts(agree):
+    def program(m):
+        def rename(state, prefix, metadata, strict, missing, unexpected, errors):
+            state[prefix + "weight"] = state.pop(prefix + "old")
+
+        layer, seen = m.nn.Linear(2, 1), []
+        layer._register_load_state_dict_pre_hook(rename)
+        layer._register_load_state_dict_pre_hook(lambda *args: seen.append(args[0] is layer), with_module=True)
+        layer.load_state_dict({"old": m.ones(1, 2), "bias": m.zeros(1)})
+        layer._register_state_dict_hook(lambda module, state, prefix, metadata: {"all": list(state)})
+        counts = [len(layer._load_state_dict_pre_hooks), len(layer._state_dict_hooks), len(layer._state_dict_pre_hooks)]
+        return layer.weight, seen, layer.state_dict(), counts
+
+    agree(program)
+
+
+def test_a_state_dict_hook_must_return_nothing(torch):
+    layer = torch.nn.Linear(2, 1)
+    layer.register_state_dict_post_hook(lambda *args: {})
+    with pytest.raises(RuntimeError, match="state_dict post-hook must return None"):
+        layer.state_dict()
+
+
+def test_state_dicts_take_their_arguments_by_place(agree):
+    def program(m):
+        with pytest.warns(FutureWarning, match="Positional args are being deprecated"):
+            return list(m.nn.Linear(2, 1).state_dict({}, "head."))
+
+    agree(program)
+
+
+def test_named_apply_as_in_timm(agree):
+    def program(m):
+        def named_apply(fn, module, name="", depth_first=True, include_root=False):
+            if not depth_first and include_root:
+                fn(module=module, name=name)
+            for child_name, child in module.named_children():
+                child_name = ".".join((name, child_name)) if name else child_name
+                named_apply(fn, child, child_name, depth_first, include_root=True)
+            if depth_first and include_root:
+                fn(module=module, name=name)
+            return module
+
+        def init(module, name):
+            seen.append(name)
+            if isinstance(module, m.nn.Linear):
+                m.nn.init.trunc_normal_(module.weight, std=0.02)
+                m.nn.init.zeros_(module.bias)
+            elif isinstance(module, m.nn.modules.batchnorm._BatchNorm):
+                m.nn.init.constant_(module.weight, 0.5)
+
+        seen = []
+        model = named_apply(init, m.nn.Sequential(net(m), m.nn.ModuleDict({"head": m.nn.Linear(2, 2)})))
+        return seen, model.state_dict()
+
+    agree(program)
+
+
+def test_an_average_of_a_model_by_deepcopy(agree):
+    def program(m):
+        model = net(m)
+        average = copy.deepcopy(model).eval().requires_grad_(False)
+        optimizer = m.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(m.randn(5, 3)).square().sum().backward()
+            optimizer.step()
+            with m.no_grad():
+                for kept, value in zip(average.state_dict().values(), model.state_dict().values(), strict=True):
+                    if kept.dtype.is_floating_point:
+                        kept.mul_(0.9).add_(value, alpha=0.1)
+        return average.state_dict(), [one.requires_grad for one in average.parameters()]
+
+    agree(program)
+
+
+def test_operations_are_counted_by_hooks(agree):
+    def program(m):
+        counts = collections.Counter()
+
+        def count(module, args, output):
+            counts[type(module).__name__] += output.numel() * getattr(module, "in_features", 1)
+
+        model = net(m)
+        handles = [one.register_forward_hook(count) for one in model.modules() if not list(one.children())]
+        model(m.ones(5, 3))
+        for handle in handles:
+            handle.remove()
+        model(m.ones(5, 3))
+        return dict(counts), [len(one._forward_hooks) for one in model.modules()]
+
+    agree(program)
+
+
+def test_members_are_found_by_a_function(agree):
+    def program(m):
+        model = net(m)
+        found = model._named_members(lambda module: module._buffers.items(), prefix="net", recurse=True)
+        return [name for name, _ in found], [name for name, _ in model[1]._named_members(lambda _: [("x", 1)])]
+
+    agree(program)
+
+
+def test_conversions_of_whole_modules(agree):
+    def program(m):
+        model = net(m)
+        kinds = [
+            model.type(m.float64)[0].weight.dtype.is_floating_point,
+            model[1].num_batches_tracked.is_floating_point(),
+        ]
+        fresh = m.nn.Linear(3, 2).to_empty(device="cpu")
+        return kinds, fresh.weight.shape == (2, 3), m.nn.Module.dump_patches, m.nn.Module.call_super_init
+
+    agree(program)

@@ -1,0 +1,304 @@
+"""Every operation, of the registry or written in Python, at the arguments that its domain describes.
+
+An operation is in these tests the day it is defined: nothing here names one. One that has no domain, and no reason why
+it has none, fails.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import inspect
+import tomllib
+import types
+from pathlib import Path
+
+import numpy
+import pytest
+import sampling
+
+import clew
+
+pytestmark = pytest.mark.beyond
+
+DEVIATIONS = Path(__file__).resolve().parents[2] / "docs" / "deviations.toml"
+
+OVERLOADS = (*sampling.overloads(), *sampling.compositions())
+SAMPLED = [overload for overload in OVERLOADS if overload.domain and not overload.unsampled]
+
+
+def every(overloads):
+    return pytest.mark.parametrize("overload", overloads, ids=lambda overload: overload.schema.replace("Tensor ", ""))
+
+
+class Prepared:
+    """A sample as a function of the tensors in it that require a gradient."""
+
+    def __init__(self, sample, module=clew, operation=None, writes=False, call=None):
+        self.sample, self.module = sample, module
+        self.leaves = []
+        places, named = call or sample.positional()
+        self.places = sampling.to_module(module, places, leaves=self.leaves)
+        self.named = sampling.to_module(module, named, leaves=self.leaves)
+        self.operation = operation or sampling.call_of(sample.overload, module)
+        self.writes = sample.overload.operation.endswith("_") or writes
+
+    def __call__(self, *leaves):
+        """All results. Random operations draw the same numbers each time."""
+        given = iter(leaves or self.leaves)
+        places, named = self._filled(self.places, given), self._filled(self.named, given)
+        if self.writes:
+            places[0] = places[0].clone()
+        self.module.manual_seed(0)
+        result = self.operation(*places, **named)
+        if self.writes:
+            assert result is places[0], f"{self.sample.overload} did not return its tensor"
+        return list(result) if isinstance(result, list | tuple) else [result]
+
+    def differentiable(self, *leaves):
+        return [result for result in self(*leaves) if getattr(result, "requires_grad", False)]
+
+    def _filled(self, value, given):
+        if isinstance(value, self.module.Tensor):
+            if not value.requires_grad:
+                return value
+            leaf = next(given)
+            return leaf if value.is_leaf else (leaf + leaf.mT) / 2  # sampling.Symmetric
+        if isinstance(value, list | tuple):
+            return type(value)(self._filled(one, given) for one in value)
+        if isinstance(value, dict):
+            return {name: self._filled(one, given) for name, one in value.items()}
+        return value
+
+
+@contextlib.contextmanager
+def missing_derivatives_say_so():
+    try:
+        yield
+    except RuntimeError as error:
+        if "not implemented" not in str(error):
+            raise
+
+
+@every(OVERLOADS)
+def test_it_has_a_domain(overload):
+    assert overload.domain, (
+        "say what arguments tests may call it with: in its struct (Note [Domains] in opdef.h), or by @domain"
+    )
+    assert overload.unsampled or sampling.samples(overload)
+    if overload.unsampled and not isinstance(overload, sampling.Composition):
+        assert not overload.is_public, "what programs can call can be called here"
+
+
+@every(SAMPLED)
+def test_it_runs(overload):
+    """Its results are tensors as many as the registry says, with history just if it can give them one."""
+    for sample in sampling.samples(overload):
+        results = Prepared(sample)()
+        assert all(isinstance(result, clew.Tensor | bool | int | str | clew.dtype) for result in results)
+        assert overload.outputs in (0, len(results))
+        if overload.has(sampling.NON_DIFFERENTIABLE):
+            assert not any(result.requires_grad for result in results)
+
+
+@every(SAMPLED)
+def test_derivatives_of_first_and_second_order(overload):
+    """Against differences of values. A derivative that is not there must say so."""
+    for sample in sampling.samples(overload):
+        prepared = Prepared(sample)
+        if not prepared.leaves or not prepared.differentiable():
+            continue
+        with missing_derivatives_say_so():
+            assert clew.autograd.gradcheck(prepared.differentiable, prepared.leaves)
+            assert clew.autograd.gradgradcheck(prepared.differentiable, prepared.leaves)
+
+
+@every([overload for overload in SAMPLED if overload.has(sampling.IN_PLACE)])
+def test_the_derived_form_writes_what_the_plain_one_gives(overload):
+    operation = getattr(clew._core.ops, overload.operation + "_")
+    written = 0
+    for sample in sampling.samples(overload):
+        plain = Prepared(sample)
+        if not plain.places or not isinstance(plain.places[0], clew.Tensor):
+            continue
+        (expected,) = plain()
+        tensor = plain.places[0]
+        if expected.shape != tensor.shape or expected.dtype != tensor.dtype:
+            continue
+        prepared = Prepared(sample, operation=operation, writes=True)
+        (result,) = prepared()
+        written += 1
+        assert result.tolist() == expected.tolist()
+        assert result._version == 1
+        if overload.differentiable and expected.requires_grad:
+            with missing_derivatives_say_so():
+                ours = clew.autograd.grad(result.sum(), prepared.leaves, allow_unused=True)
+                plains = clew.autograd.grad(expected.sum(), plain.leaves, allow_unused=True)
+                for our, other in zip(ours, plains, strict=True):
+                    assert (our is None) == (other is None)
+                    assert our is None or our.tolist() == other.tolist()
+    assert written or overload.has(sampling.NON_DIFFERENTIABLE), "no sample has a result that fits into the first input"
+
+
+def outcome(prepared):
+    """Results, and the gradients of a weighted sum of them; None instead if a derivative is not implemented, or another
+    than PyTorch's on purpose."""
+    results = prepared()
+    module = prepared.module
+    if prepared.sample.overload.operation in different_on_purpose("gradient"):
+        return results, None
+    with_history = [result for result in results if getattr(result, "requires_grad", False)]
+    if not with_history:
+        return results, [None] * len(prepared.leaves)
+    weights = [module.linspace(0.5, 1.5, x.numel(), dtype=x.dtype).reshape(x.shape) for x in with_history]
+    total = sum((result * weight).sum() for result, weight in zip(with_history, weights, strict=True))
+    with missing_derivatives_say_so():
+        return results, module.autograd.grad(total, prepared.leaves, allow_unused=True, retain_graph=True)
+    return results, None
+
+
+def calls_to(function, sample):
+    """How to hand the sample to a function of PyTorch's, whose other arguments may be of other names or between."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:
+        yield sample.positional()
+    else:
+        if any(one.kind in (one.VAR_POSITIONAL, one.POSITIONAL_ONLY) for one in parameters.values()):
+            yield sample.positional()
+            return
+        if parameters.keys() >= sample.arguments.keys():
+            yield [], sample.arguments
+    kinds = {argument["name"]: argument["type"] for argument in sample.overload.arguments}
+    tensors = [name for name in sample.arguments if kinds[name] in sampling.TENSORS]
+    rest = {name: value for name, value in sample.arguments.items() if name not in tensors}
+    yield [sample.arguments[name] for name in tensors], rest
+
+
+def pytorchs(sample, oracle):
+    """What PyTorch's operation of the same name gives; None if no such one takes these arguments."""
+    for function in sampling.calls_of(sample.overload, oracle):
+        for call in calls_to(function, sample):
+            with contextlib.suppress(TypeError, ValueError):
+                return outcome(Prepared(sample, oracle, function, call=call))
+    return None
+
+
+def assert_same(ours, theirs, tolerance):
+    """Numbers, shapes, dtypes. No gradient is one of zeros."""
+    if ours is None or theirs is None:
+        assert not any(x.any() for x in (ours, theirs) if x is not None)
+        return
+    if not isinstance(ours, clew.Tensor):
+        assert repr(ours) == repr(theirs)
+        return
+    assert str(ours.dtype) == str(theirs.dtype)
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    if ours.dtype == clew.float32:
+        tolerance = 1e-6
+    numpy.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=tolerance, atol=tolerance / 10)
+
+
+# PyTorch keeps constants of the first in float32, and has eight digits of trigamma.
+ROUNDED = {"hardsigmoid", "digamma", "polygamma"}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, of what is deprecated
+@every([overload for overload in SAMPLED if overload.is_public])
+def test_values_and_gradients_are_pytorchs(overload, oracle):
+    for sample in sampling.samples(overload):
+        expected = pytorchs(sample, oracle)
+        if expected is None:
+            assert not sampling.calls_of(overload, oracle), "PyTorch has it with other arguments"
+            continue
+        results, gradients = outcome(Prepared(sample))
+        pairs = list(zip(results, expected[0], strict=True))
+        if gradients is not None and expected[1] is not None:
+            pairs += zip(gradients, expected[1], strict=True)
+        for ours, theirs in pairs:
+            assert_same(ours, theirs, 1e-7 if overload.operation in ROUNDED else 1e-10)
+
+
+def graph_of(node):
+    """Names and edges below a node."""
+    if node is None:
+        return None
+    name = type(node).__name__
+    edges = [(graph_of(below), index) for below, index in node.next_functions]
+    return name if name == "AccumulateGrad" else (name, edges)
+
+
+@functools.cache
+def different_on_purpose(aspect):
+    """Operations that are not PyTorch's in this respect: "node", "gradient"."""
+    entries = tomllib.loads(DEVIATIONS.read_text())["deviation"]
+    rules = [rule for entry in entries for rule in entry.get("differs", []) if aspect in rule["aspects"]]
+    return {operation for rule in rules for operation in rule["operations"]}
+
+
+# Functions in Python are made of other operations than PyTorch's.
+NAMED = [one for one in SAMPLED if one.is_public and not isinstance(one, sampling.Composition)]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@every(NAMED)
+def test_nodes_and_edges_are_pytorchs(overload, oracle):
+    differ = []
+    for sample in sampling.samples(overload):
+        expected = pytorchs(sample, oracle)
+        if expected is None:
+            continue
+        theirs = expected[0]
+        ours = Prepared(sample)()
+        for our, their in zip(ours, theirs, strict=True):
+            if our.grad_fn is not None and their.grad_fn is not None:
+                one, other = graph_of(our.grad_fn), graph_of(their.grad_fn)
+                differ += [] if one == other else [f"{one}, in PyTorch {other}"]
+    if overload.operation in different_on_purpose("node"):
+        return
+    assert not differ, "\n".join(differ)
+
+
+def test_all_that_the_core_gives_to_programs_is_here():
+    """Functions and methods of the core are operations of the registry."""
+    sampled = {overload.operation for overload in SAMPLED}
+    for name, function in clew._core.functions.items():
+        assert name.removesuffix("_") in sampled or name in sampled, name
+        assert isinstance(function, clew._core.Operation)
+
+
+def test_all_functions_that_are_written_in_python_are_here():
+    paths = {one.path for one in sampling.compositions()}
+    assert {"einsum", "nn.functional.glu", "Tensor.new_zeros", "Tensor.to", "Tensor.type", "can_cast"} <= paths
+    for module in (clew.ops, clew.nn.functional):
+        for name in module.__all__:
+            function = getattr(module, name)
+            if isinstance(function, types.FunctionType) and function.__module__.startswith(module.__name__):
+                assert getattr(function, "domain", ""), name
+
+
+def test_what_a_domain_leaves_out_is_told():
+    overload = next(one for one in OVERLOADS if one.operation == "cumsum")
+    for domain, message in (
+        ("real", "does not say what dim is"),
+        ("real, dims=1", "names \\['dims'\\]"),
+        ("", "no domain"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sampling.samples(dataclasses.replace(overload, domain=domain))
+
+
+def test_a_wrong_derivative_would_be_found():
+    class Wrong(clew.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, dim):
+            return x.cumsum(dim)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    overload = next(one for one in OVERLOADS if one.operation == "cumsum")
+    prepared = Prepared(sampling.samples(overload)[0])
+    prepared.operation = Wrong.apply
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        clew.autograd.gradcheck(prepared.differentiable, prepared.leaves)

@@ -1,0 +1,108 @@
+"""Writes docs/deviations.md from docs/deviations.toml, whose header says what an entry holds.
+
+python tools/make_deviations.py           writes the page
+python tools/make_deviations.py --check   fails if it is not up to date
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "docs" / "deviations.toml"
+PAGE = ROOT / "docs" / "deviations.md"
+
+TEXTS = ("name", "section", "what", "ours", "pytorch", "reason", "probe", "our_outcome", "pytorch_outcome")
+ASPECTS = {
+    "value", "dtype", "shape", "strides", "requires_grad", "retains_grad", "leaf", "version", "view", "node",
+    "gradient", "second", "raises", "exception", "hooks",
+}  # fmt: skip
+
+INTRODUCTION = """# Where clew differs from PyTorch, on purpose
+
+What is not listed here and differs from PyTorch 2.13 (CPU) is a mistake. Each entry has a program that the tests run
+under both libraries: an entry that no longer differs as it says fails. The random comparisons leave out what stands
+here, and nothing else.
+(What clew does not have at all is in the [README](../README.md#what-it-does-not-do).)
+
+<!-- Written by tools/make_deviations.py from docs/deviations.toml. -->
+"""
+
+Entry = dict[str, Any]
+
+
+def entries() -> list[Entry]:
+    """The deviations. An entry that is not well formed is a ValueError."""
+    found: list[Entry] = tomllib.loads(DATA.read_text())["deviation"]
+    for entry in found:
+        for key in TEXTS:
+            if not entry.get(key):
+                raise ValueError(f"{DATA.name}: {entry.get('name', '?')}: expected a text for {key!r}")
+        if unknown := set(entry) - {*TEXTS, "differs"}:
+            raise ValueError(f"{DATA.name}: {entry['name']}: unknown {sorted(unknown)}")
+        for one in entry.get("differs", []):
+            if not set(one) <= {"operations", "aspects", "when"} or not set(one["aspects"]) <= ASPECTS:
+                raise ValueError(
+                    f"{DATA.name}: {entry['name']}: expected operations, aspects of {sorted(ASPECTS)}, when"
+                )
+    names = [entry["name"] for entry in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{DATA.name}: a name stands twice")
+    return found
+
+
+def outcome(probe: str, library: object) -> str:
+    """repr(result) of the program, or `Type: message` of what it raises."""
+    names: dict[str, Any] = {"torch": library}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(probe, "<probe>", "exec"), names)
+            return repr(names["result"])
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+
+
+def agrees(got: str, stated: str) -> bool:
+    """Whether the outcome is the one stated. Of exceptions, whose texts go on, the beginning counts."""
+    return got == stated or (stated.partition(":")[0].endswith(("Error", "Exception")) and got.startswith(stated))
+
+
+def page() -> str:
+    lines = [INTRODUCTION]
+    found = entries()
+    for section in dict.fromkeys(entry["section"] for entry in found):
+        lines.append(f"## {section}\n")
+        for entry in found:
+            if entry["section"] != section:
+                continue
+            lines.append(f"### {entry['what']}\n")
+            lines.append(f"```python\n{entry['probe'].strip()}\n```\n")
+            lines.append("| | | here |\n|---|---|---|")
+            for who, words, result in (
+                ("clew", entry["ours"], entry["our_outcome"]),
+                ("PyTorch 2.13", entry["pytorch"], entry["pytorch_outcome"]),
+            ):
+                shown = result.replace("|", "\\|").replace("\n", " ")
+                lines.append(f"| {who} | {words} | `{shown}` |")
+            lines.append(f"\n{entry['reason']}\n")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    text = page()
+    if "--check" in sys.argv[1:]:
+        if not PAGE.exists() or PAGE.read_text() != text:
+            print(f"{PAGE.relative_to(ROOT)} is not up to date: run tools/make_deviations.py")
+            return 1
+        return 0
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
