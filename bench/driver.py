@@ -26,6 +26,8 @@ _START = (
     f"import sys; sys.path.insert(0, {ROOT!r}); from bench.worker import main; "
     f"sys.path.remove({ROOT!r}); sys.path.append({ROOT!r}); main()"
 )
+# What is on the path is found before what an editable installation's finder knows.
+_PATH_FIRST = "import sys; from importlib.machinery import PathFinder; sys.meta_path.insert(0, PathFinder); "
 _LIMIT = 240.0  # seconds for a request: compilers are slow
 RELATIVE = {"float32": 1e-4, "float64": 1e-9}
 
@@ -145,7 +147,8 @@ class Process:
         environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(self.scratch, f"inductor-{self.threads}")
         cpus = ",".join(map(str, cpus_for(self.threads)))
         arguments = [self.rival.name, str(self.threads), cpus, str(theirs.fileno())]
-        command = [self.rival.python or sys.executable, "-P", "-c", _START, *arguments]
+        start = _PATH_FIRST + _START if self.rival.path else _START
+        command = [self.rival.python or sys.executable, "-P", "-c", start, *arguments]
         self._log = open(self._log_name(), "ab")  # noqa: SIM115
         self._popen = subprocess.Popen(
             command, env=environment, pass_fds=[theirs.fileno()], stdout=self._log, stderr=self._log, cwd=self.scratch
