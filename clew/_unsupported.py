@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 PAGE = "docs/coverage.md"
-_NAMES = Path(__file__).with_name("_pytorch_names.txt")
+_NAMES = os.path.join(os.path.dirname(__file__), "_pytorch_names.txt")
 
 # The most special comes first. Names as in PyTorch's documentation, without `torch.`.
 _SUBSTITUTES = [
@@ -52,7 +52,8 @@ class UnsupportedModuleError(ModuleNotFoundError, NotImplementedError):
 @functools.cache
 def pytorch_names() -> dict[str, frozenset[str]]:
     """The public names of PyTorch by place: "" for `torch` itself, "Tensor", "nn.functional"."""
-    lines = _NAMES.read_text(encoding="utf-8").splitlines()
+    with open(_NAMES, encoding="utf-8") as file:
+        lines = file.read().splitlines()
     return {place: frozenset(names.split()) for place, _, names in (line.partition(":") for line in lines)}
 
 
