@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
@@ -46,10 +45,10 @@ def functional_call(
     >>> clew.func.functional_call(layer, given, clew.tensor([3.0, 4.0]))
     tensor([7.])
     """
+    from ..nn.utils.stateless import call_with
+
     given = _merged(parameter_and_buffer_dicts)
-    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, given, tie_weights, strict):
-        return module(*arguments, **(kwargs or {}))
+    return call_with(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def _merged(dicts: Any) -> Tensors:
@@ -67,58 +66,6 @@ def _merged(dicts: Any) -> Tensors:
                              "is ambiguous")  # fmt: skip
         merged |= one
     return merged
-
-
-def _state(module: Module) -> dict[str, Any]:
-    return {
-        **dict(module.named_parameters(remove_duplicate=False)),
-        **dict(module.named_buffers(remove_duplicate=False)),
-    }
-
-
-@contextmanager
-def _replaced(module: Module, given: Tensors, tie_weights: bool, strict: bool) -> Iterator[None]:
-    state = _state(module)
-    wanted = _with_tied(state, given) if tie_weights else dict(given)
-    unknown, missing = sorted(given.keys() - state.keys()), sorted(state.keys() - wanted.keys())
-    if strict and (unknown or missing):
-        raise RuntimeError(
-            f"functional_call: expected the names of all parameters and buffers, got unexpected {unknown} and no "
-            f"{missing}"
-        )
-    places = {}
-    for name in wanted:
-        owner, _, last = name.rpartition(".")
-        places[name] = (vars(module.get_submodule(owner)), last)
-    before = {name: values[last] for name, (values, last) in places.items() if last in values}
-    for name, (values, last) in places.items():
-        values[last] = wanted[name]
-    try:
-        yield
-    finally:
-        for name, (values, last) in places.items():
-            if name in given:
-                given[name] = values[last]
-            if name in before:
-                values[last] = before[name]
-            else:
-                del values[last]
-
-
-def _with_tied(state: dict[str, Any], given: Tensors) -> Tensors:
-    """Also the other names of what is given."""
-    names: dict[int, list[str]] = {}
-    for name, tensor in state.items():
-        names.setdefault(id(tensor), []).append(name)
-    wanted: Tensors = {}
-    for same in names.values():
-        values = {id(given[name]): given[name] for name in same if name in given}
-        if len(values) > 1:
-            raise ValueError(f"functional_call got multiple values for keys {same}, which are tied. Consider using "
-                             "tie_weights=False")  # fmt: skip
-        for value in values.values():
-            wanted.update(dict.fromkeys(same, value))
-    return {**wanted, **given}
 
 
 __getattr__ = missing_from(__name__)

@@ -8,7 +8,7 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from .composed import ComposedOptimizer, copy_if_recorded, rate_of, zeros_for
+from .composed import ComposedOptimizer, copy_if_recorded, rate_of, turned_and_decayed, zeros_for
 from .optimizer import Params
 from .options import check_betas, check_not_negative
 
@@ -155,13 +155,7 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
     """
     beta1, beta2 = group["betas"]
     rate, step = group["lr"], state["step"].item()
-    if group["maximize"]:
-        grad = -grad
-    if group["weight_decay"] != 0:
-        if group["decoupled_weight_decay"]:
-            parameter.mul_(1 - rate * group["weight_decay"])
-        else:
-            grad = grad.add(parameter, alpha=group["weight_decay"])
+    grad = turned_and_decayed(parameter, grad, group, rate)
     _take_means(state, grad, beta1, beta2)
     squares = state["exp_avg_sq"].clone()
     if group["amsgrad"]:
@@ -174,10 +168,7 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
 @clew.enable_grad()
 def recorded_sgd(parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
     """The step of `SGD` with tensor operations; `state` is that of `SGD`."""
-    if group["maximize"]:
-        grad = -grad
-    if group["weight_decay"] != 0:
-        grad = grad.add(parameter, alpha=group["weight_decay"])
+    grad = turned_and_decayed(parameter, grad, group, group["lr"])
     momentum = group["momentum"]
     if momentum != 0:
         if "momentum_buffer" in state:

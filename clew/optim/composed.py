@@ -54,18 +54,24 @@ class ComposedOptimizer(Optimizer):
         if not state:
             state.update(self._first_state(parameter, group))
         state["step"].add_(1)
-        if group.get("maximize"):
-            grad = -grad
-        if group.get("weight_decay", 0) != 0:
-            grad = self._decay(parameter, grad, group)
-        self._update(parameter, grad, state, group, state["step"].item())
+        self._update(parameter, self._prepare(parameter, grad, group), state, group, state["step"].item())
 
-    def _decay(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
-        """Apply `weight_decay`; the gradient to go on with."""
-        if not group.get("decoupled_weight_decay"):
-            return grad.add(parameter, alpha=group["weight_decay"])
-        parameter.mul_(1 - rate_of(group) * group["weight_decay"])
+    def _prepare(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
+        """What comes before `_update`: `maximize` and `weight_decay`; the gradient to go on with."""
+        return turned_and_decayed(parameter, grad, group, rate_of(group))
+
+
+def turned_and_decayed(parameter: Tensor, grad: Tensor, group: dict[str, Any], rate: Any) -> Tensor:
+    """The gradient turned round for `maximize`; `weight_decay` adds to it, or shrinks the parameter if decoupled."""
+    if group.get("maximize"):
+        grad = -grad
+    decay = group.get("weight_decay", 0)
+    if decay == 0:
         return grad
+    if not group.get("decoupled_weight_decay"):
+        return grad.add(parameter, alpha=decay)
+    parameter.mul_(1 - rate * decay)
+    return grad
 
 
 def rate_of(group: dict[str, Any]) -> float:

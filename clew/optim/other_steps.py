@@ -178,8 +178,8 @@ class Adafactor(ComposedOptimizer):
         *batch, rows, columns = parameter.shape
         return {"row_var": parameter.new_zeros([*batch, rows, 1]), "col_var": parameter.new_zeros([*batch, 1, columns])}
 
-    def _decay(self, parameter: Tensor, grad: Tensor, group: Group) -> Tensor:
-        return grad  # the step does it, once it has measured the parameter
+    def _prepare(self, parameter: Tensor, grad: Tensor, group: Group) -> Tensor:
+        return -grad if group["maximize"] else grad  # the step decays, once it has measured the parameter
 
     def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
         least = clew.finfo(parameter.dtype).eps if group["eps"][0] is None else group["eps"][0]

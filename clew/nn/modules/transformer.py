@@ -27,7 +27,60 @@ __all__ = [
 ]
 
 
-class TransformerEncoderLayer(Module):
+class _Layer(Module):
+    """Parts of a residual path each: attentions, and two linear layers."""
+
+    _attentions: tuple[str, ...] = ("self_attn",)
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        place = {"device": device, "dtype": dtype}
+        for name in self._attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place))
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **place)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
+        self.norm_first = norm_first
+        parts = range(1, len(self._attentions) + 2)
+        for part in parts:
+            setattr(self, f"norm{part}", LayerNorm(d_model, layer_norm_eps, bias=bias, **place))
+        for part in parts:
+            setattr(self, f"dropout{part}", Dropout(dropout))
+        self.activation = _activation(activation) if isinstance(activation, str) else activation
+
+    def _attend(self, by: str, x: Tensor, memory: Tensor, padding: Tensor | None, mask: Any, is_causal: bool) -> Tensor:
+        attended, _ = getattr(self, by)(
+            x, memory, memory, padding, need_weights=False, attn_mask=mask, is_causal=is_causal
+        )
+        result: Tensor = attended
+        return result
+
+    def _feed(self, x: Tensor) -> Tensor:
+        fed: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return fed
+
+    def _pass(self, x: Tensor, *parts: Callable[[Tensor], Tensor]) -> Tensor:
+        """`x` through the parts, each with its dropout, residual path and normalisation."""
+        for number, part in enumerate(parts, start=1):
+            norm, drop = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
+            x = x + drop(part(norm(x))) if self.norm_first else norm(x + drop(part(x)))
+        return x
+
+
+class TransformerEncoderLayer(_Layer):
     """Self-attention and two linear layers, each with a residual path and a normalisation.
 
     Vaswani et al., https://arxiv.org/abs/1706.03762.
@@ -51,32 +104,6 @@ class TransformerEncoderLayer(Module):
     True
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        place = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **place)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.activation = _activation(activation) if isinstance(activation, str) else activation
-
     def forward(
         self,
         src: Tensor,
@@ -87,25 +114,12 @@ class TransformerEncoderLayer(Module):
         """Of the shape of `src`; masks as for `MultiheadAttention.forward`."""
 
         def attend(x: Tensor) -> Tensor:
-            attended, _ = self.self_attn(
-                x, x, x, src_key_padding_mask, need_weights=False, attn_mask=src_mask, is_causal=is_causal
-            )
-            dropped: Tensor = self.dropout1(attended)
-            return dropped
+            return self._attend("self_attn", x, x, src_key_padding_mask, src_mask, is_causal)
 
-        def feed(x: Tensor) -> Tensor:
-            fed: Tensor = self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-            return fed
-
-        if self.norm_first:
-            src = src + attend(self.norm1(src))
-            return src + feed(self.norm2(src))
-        src = self.norm1(src + attend(src))
-        result: Tensor = self.norm2(src + feed(src))
-        return result
+        return self._pass(src, attend, self._feed)
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to what an encoder gave, and two linear layers, each with residual and normalisation.
 
     Arguments as for `TransformerEncoderLayer`.
@@ -115,33 +129,7 @@ class TransformerDecoderLayer(Module):
     True
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        place = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **place)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
-        self.dropout1, self.dropout2, self.dropout3 = Dropout(dropout), Dropout(dropout), Dropout(dropout)
-        self.activation = _activation(activation) if isinstance(activation, str) else activation
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -157,33 +145,12 @@ class TransformerDecoderLayer(Module):
         """Of the shape of `tgt`; masks as for `MultiheadAttention.forward`, those of `memory` hide what it has."""
 
         def attend(x: Tensor) -> Tensor:
-            attended, _ = self.self_attn(
-                x, x, x, tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask, is_causal=tgt_is_causal
-            )
-            dropped: Tensor = self.dropout1(attended)
-            return dropped
+            return self._attend("self_attn", x, x, tgt_key_padding_mask, tgt_mask, tgt_is_causal)
 
         def look_up(x: Tensor) -> Tensor:
-            found, _ = self.multihead_attn(
-                x,
-                memory,
-                memory,
-                memory_key_padding_mask,
-                need_weights=False,
-                attn_mask=memory_mask,
-                is_causal=memory_is_causal,
-            )
-            dropped: Tensor = self.dropout2(found)
-            return dropped
+            return self._attend("multihead_attn", x, memory, memory_key_padding_mask, memory_mask, memory_is_causal)
 
-        def feed(x: Tensor) -> Tensor:
-            fed: Tensor = self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-            return fed
-
-        x = tgt
-        for part, norm in [(attend, self.norm1), (look_up, self.norm2), (feed, self.norm3)]:
-            x = x + part(norm(x)) if self.norm_first else norm(x + part(x))
-        return x
+        return self._pass(tgt, attend, look_up, self._feed)
 
 
 class TransformerEncoder(Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,7 +63,7 @@ def call_with(
 
 @contextmanager
 def _replaced(module: Module, tensors: Mapping[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """The module with other tensors, until the block ends."""
+    """The module with other tensors, until the block ends; what it then has instead of them stays in `tensors`."""
     own = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
     wanted = _with_ties(own, tensors) if tie_weights else dict(tensors)
     missing, unexpected = own.keys() - wanted.keys(), tensors.keys() - own.keys()
@@ -71,19 +71,23 @@ def _replaced(module: Module, tensors: Mapping[str, Tensor], tie_weights: bool, 
         texts = [f"Missing key(s): {', '.join(sorted(missing))}." if missing else ""]
         texts += [f"Unexpected key(s): {', '.join(sorted(unexpected))}." if unexpected else ""]
         raise RuntimeError(f"Error(s) in {type(module).__name__}: " + " ".join(filter(None, texts)))
-    before: list[tuple[dict[str, Any], str, Any]] = []
+    places = {}
+    for path in wanted:
+        parent, _, name = path.rpartition(".")
+        places[path] = vars(module.get_submodule(parent)), name
+    before = {path: values[name] for path, (values, name) in places.items() if name in values}
+    for path, (values, name) in places.items():
+        values[name] = wanted[path]
     try:
-        for path, tensor in wanted.items():
-            parent, _, name = path.rpartition(".")
-            kept = module.get_submodule(parent).__dict__
-            if path not in own:
-                raise AttributeError(f"{type(module).__name__} has no attribute `{path}`")
-            before.append((kept, name, kept[name]))
-            kept[name] = tensor
         yield
     finally:
-        for kept, name, value in reversed(before):
-            kept[name] = value
+        for path, (values, name) in places.items():
+            if path in tensors and isinstance(tensors, MutableMapping):
+                tensors[path] = values[name]
+            if path in before:
+                values[name] = before[path]
+            else:
+                del values[name]
 
 
 def _with_ties(own: dict[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
