@@ -10,7 +10,7 @@ from clew import Tensor
 
 from .composed import ComposedOptimizer, copy_if_recorded, rate_of, turned_and_decayed, zeros_for
 from .optimizer import Params
-from .options import check_betas, check_not_negative
+from .options import check_betas, check_not_negative, options_of
 
 Group = dict[str, Any]
 State = dict[str, Tensor]
@@ -51,19 +51,7 @@ class NAdam(ComposedOptimizer):
     ) -> None:
         check_betas(betas)
         check_not_negative("momentum_decay", momentum_decay)
-        super().__init__(
-            params,
-            lr=lr,
-            betas=betas,
-            eps=eps,
-            weight_decay=weight_decay,
-            momentum_decay=momentum_decay,
-            decoupled_weight_decay=decoupled_weight_decay,
-            maximize=maximize,
-            foreach=foreach,
-            capturable=capturable,
-            differentiable=differentiable,
-        )
+        super().__init__(params, **options_of(locals()))
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"mu_product": clew.ones(()), **zeros_for(parameter, "exp_avg", "exp_avg_sq")}
@@ -113,18 +101,7 @@ class RAdam(ComposedOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_betas(betas)
-        super().__init__(
-            params,
-            lr=lr,
-            betas=betas,
-            eps=eps,
-            weight_decay=weight_decay,
-            maximize=maximize,
-            foreach=foreach,
-            capturable=capturable,
-            decoupled_weight_decay=decoupled_weight_decay,
-            differentiable=differentiable,
-        )
+        super().__init__(params, **options_of(locals()))
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return zeros_for(parameter, "exp_avg", "exp_avg_sq")

@@ -9,7 +9,7 @@ from clew import Tensor
 
 from .composed import ComposedOptimizer, copy_if_recorded, rate_of, zeros_for
 from .optimizer import Params
-from .options import check_betas, check_not_negative, check_share
+from .options import check_betas, check_not_negative, check_share, options_of
 
 Group = dict[str, Any]
 State = dict[str, Tensor]
@@ -57,18 +57,7 @@ class Adagrad(ComposedOptimizer):
     ) -> None:
         check_not_negative("lr_decay", lr_decay)
         check_not_negative("initial_accumulator_value", initial_accumulator_value)
-        super().__init__(
-            params,
-            lr=lr,
-            lr_decay=lr_decay,
-            eps=eps,
-            weight_decay=weight_decay,
-            initial_accumulator_value=initial_accumulator_value,
-            foreach=foreach,
-            maximize=maximize,
-            differentiable=differentiable,
-            fused=fused,
-        )
+        super().__init__(params, **options_of(locals()))
         for group in self.param_groups:
             for parameter in group["params"]:
                 self.state[parameter] = self._first_state(parameter, group)
@@ -116,19 +105,7 @@ class RMSprop(ComposedOptimizer):
     ) -> None:
         check_not_negative("alpha", alpha)
         check_not_negative("momentum", momentum)
-        super().__init__(
-            params,
-            lr=lr,
-            momentum=momentum,
-            alpha=alpha,
-            eps=eps,
-            centered=centered,
-            weight_decay=weight_decay,
-            capturable=capturable,
-            foreach=foreach,
-            maximize=maximize,
-            differentiable=differentiable,
-        )
+        super().__init__(params, **options_of(locals()))
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         names = ["square_avg"]
@@ -183,17 +160,7 @@ class Adadelta(ComposedOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_share("rho", rho)
-        super().__init__(
-            params,
-            lr=lr,
-            rho=rho,
-            eps=eps,
-            weight_decay=weight_decay,
-            maximize=maximize,
-            capturable=capturable,
-            foreach=foreach,
-            differentiable=differentiable,
-        )
+        super().__init__(params, **options_of(locals()))
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return zeros_for(parameter, "square_avg", "acc_delta")
@@ -236,17 +203,7 @@ class Adamax(ComposedOptimizer):
         capturable: bool = False,
     ) -> None:
         check_betas(betas)
-        super().__init__(
-            params,
-            lr=lr,
-            betas=betas,
-            eps=eps,
-            weight_decay=weight_decay,
-            foreach=foreach,
-            maximize=maximize,
-            differentiable=differentiable,
-            capturable=capturable,
-        )
+        super().__init__(params, **options_of(locals()))
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return zeros_for(parameter, "exp_avg", "exp_inf")

@@ -1,10 +1,15 @@
-"""Checks of optimizers' options; the texts are PyTorch's."""
+"""Optimizers' options and their checks, whose texts are PyTorch's."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from clew import Tensor
+
+
+def options_of(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The options among the local names of an optimizer's constructor: all of its arguments but `params`."""
+    return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
 
 
 def check_not_negative(name: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from clew import Tensor
 
 from .composed import ComposedOptimizer, rate_of, zeros_for
 from .optimizer import Optimizer, Params
-from .options import check_betas, check_not_negative
+from .options import check_betas, check_not_negative, options_of
 
 Group = dict[str, Any]
 State = dict[str, Tensor]
@@ -45,16 +45,7 @@ class Rprop(ComposedOptimizer):
     ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(
-            params,
-            lr=lr,
-            etas=etas,
-            step_sizes=step_sizes,
-            foreach=foreach,
-            maximize=maximize,
-            differentiable=differentiable,
-            capturable=capturable,
-        )
+        super().__init__(params, **options_of(locals()))
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"prev": clew.zeros_like(parameter), "step_size": clew.full_like(parameter, rate_of(group))}
@@ -100,18 +91,7 @@ class ASGD(ComposedOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        super().__init__(
-            params,
-            lr=lr,
-            lambd=lambd,
-            alpha=alpha,
-            t0=t0,
-            weight_decay=weight_decay,
-            foreach=foreach,
-            maximize=maximize,
-            differentiable=differentiable,
-            capturable=capturable,
-        )
+        super().__init__(params, **options_of(locals()))
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"eta": clew.tensor(rate_of(group)), "mu": clew.ones(()), "ax": clew.zeros_like(parameter)}
@@ -161,16 +141,7 @@ class Adafactor(ComposedOptimizer):
         check_not_negative("epsilon2", eps[1])
         if not d >= 1.0:
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        super().__init__(
-            params,
-            lr=lr,
-            beta2_decay=beta2_decay,
-            eps=eps,
-            d=d,
-            weight_decay=weight_decay,
-            foreach=foreach,
-            maximize=maximize,
-        )
+        super().__init__(params, **options_of(locals()))
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         if parameter.dim() < 2:
