@@ -29,11 +29,13 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))  # behind everything installed: an installed clew is what is run, if there is one
 
 from bench import machine  # noqa: E402
+from bench.readme import README, fill  # noqa: E402
 from bench.report import markdown  # noqa: E402
 from bench.sources import MissingSource, fetched  # noqa: E402
 
 TABLE = ROOT / "bench" / "programs.toml"
 PAGE = ROOT / "docs" / "programs.md"
+MARKS = "programs: made by bench/programs.py --write", "end of programs"
 RESULTS = ROOT / "docs" / "benchmarks" / "programs.json"
 COMPARED, TOLERANCE = 20, 1e-4
 AVERAGED = 10  # without a metric of its own, a program's is the mean of so many last losses
@@ -252,6 +254,16 @@ def page(
     )
 
 
+def sentence(results: dict[str, Result]) -> str:
+    """What the README says of these programs."""
+    same = sum(result.verdict == "same" for result in results.values())
+    return (
+        f"Of {len(results)} programs of others, unmodified and pinned to commits, {same} give PyTorch's numbers under "
+        "`clew run --as-torch`\n([each, with times](docs/programs.md)); what stops a program is nearly always a name "
+        "that is missing."
+    )
+
+
 def row(program: dict[str, Any], result: Result) -> list[str]:
     """A program's line of the table."""
     name = program["name"] + ("" if not program.get("seen", False) else " (seen)")
@@ -329,7 +341,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--write",
         action="store_true",
-        help="write docs/programs.md; what was not run stays as it was",
+        help="write docs/programs.md and the README's sentence; what was not run stays as it was",
     )
     return made
 
@@ -367,6 +379,7 @@ def write(programs: Sequence[dict[str, Any]], results: dict[str, Result]) -> Non
     described = machine.describe()
     all_results = {name: Result(**values) for name, values in kept.items()}
     PAGE.write_text(page(programs, all_results, described))
+    README.write_text(fill(*MARKS, sentence(all_results), README.read_text()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table of the repository's README, made from the figures of the benchmark: `python -m bench.readme`.
+"""What the repository's README shows of figures; its table: `python -m bench.readme`.
 
 A figure stands in one place, `docs/benchmarks/figures.json`; what else shows it is made from there.
 """
@@ -15,7 +15,7 @@ from bench.report import bytes_text, markdown, time_text
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "benchmarks" / "figures.json"
 README = ROOT / "README.md"
-BEGIN, END = "<!-- figures: made by python -m bench.readme -->", "<!-- end of figures -->"
+MARKS = "figures: made by python -m bench.readme", "end of figures"
 
 # What the table shows, in order: the workload, and what it is called there.
 SHOWN = {
@@ -51,18 +51,20 @@ def table(figures: dict[str, Any]) -> str:
     return markdown(lines)
 
 
-def filled(text: str, figures: dict[str, Any]) -> str:
-    """`text` with the table between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise ValueError(f"README: expected the marks {BEGIN!r} and {END!r}, got a text without them")
-    return f"{before}{BEGIN}\n\n{table(figures)}\n\n{END}{after}"
+def fill(mark: str, end: str, content: str, text: str) -> str:
+    """`text` with `content` between two comments: ``<!-- mark -->`` and ``<!-- end -->``."""
+    begin, end = f"<!-- {mark} -->", f"<!-- {end} -->"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"README: expected the marks {begin!r} and {end!r}, got a text without them")
+    return f"{before}{begin}\n{content}\n{end}{after}"
 
 
 def write(figures: dict[str, Any]) -> None:
     """Renew the README's table."""
-    README.write_text(filled(README.read_text(encoding="utf-8"), figures), encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
+    README.write_text(fill(*MARKS, f"\n{table(figures)}\n", text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[1]
 NAMES = ROOT / "clew" / "_pytorch_names.txt"
 PAGE = ROOT / "docs" / "coverage.md"
 README = ROOT / "README.md"
-BEGIN, END = "<!-- coverage: made by tools/make_coverage.py -->", "<!-- end of coverage -->"
+MARKS = "coverage: made by tools/make_coverage.py", "end of coverage"
+sys.path.append(str(ROOT))
+
+from bench.readme import fill  # noqa: E402
 
 # "" is torch itself. What is below a module that clew does not have at all counts as well.
 PLACES = [
@@ -177,19 +180,10 @@ def paragraph(found: dict[str, list[tuple[str, str, str]]]) -> str:
     )
 
 
-def filled(text: str, told: str) -> str:
-    """``text`` with the paragraph between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise ValueError(f"README: expected the marks {BEGIN!r} and {END!r}, got a text without them")
-    return f"{before}{BEGIN}\n{told}\n{END}{after}"
-
-
 def outputs() -> dict[Path, str]:
     """All files that this writes, with what they should hold."""
     found = survey()
-    readme = filled(README.read_text(encoding="utf-8"), paragraph(found))
+    readme = fill(*MARKS, paragraph(found), README.read_text(encoding="utf-8"))
     return {NAMES: names_file(found), PAGE: page(found), README: readme}
 
 
