@@ -25,6 +25,7 @@ import numpy
 import clew
 from clew import Tensor
 
+from ._storage import STORAGE_NAMES
 from ._unsupported import missing_from as _missing_from
 from ._weights import MAKERS, Maker, SafeMaker, WeightsUnpickler
 from .nn.parameter import Parameter
@@ -36,14 +37,6 @@ __all__ = ["LoadError", "load", "save"]
 
 File = str | os.PathLike[str] | IO[bytes]
 
-STORAGE_NAMES = {
-    "float32": "FloatStorage",
-    "float64": "DoubleStorage",
-    "int64": "LongStorage",
-    "int32": "IntStorage",
-    "uint8": "ByteStorage",
-    "bool": "BoolStorage",
-}
 DTYPES_BY_STORAGE = {storage: name for name, storage in STORAGE_NAMES.items()}
 _UNSUPPORTED_STORAGES = {"HalfStorage", "BFloat16Storage", "CharStorage", "ShortStorage", "UntypedStorage"} | {
     "ComplexFloatStorage",

@@ -16,18 +16,6 @@
 namespace clew {
 namespace {
 
-// body(data of type T, contiguous), for floating tensors.
-template <class Body>
-void with_floating(const char* op, const Tensor& x, const Body& body) {
-    if (x.dtype() == DType::Float32)
-        body(x.data_as<float>());
-    else if (x.dtype() == DType::Float64)
-        body(x.data_as<double>());
-    else
-        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast the input to a floating dtype", op,
-             dtype_name(x.dtype()));
-}
-
 Tensor like(const Tensor& x) { return empty(x.sizes(), x.dtype()); }
 
 // Of what is a derivative already: draws can be differentiated once.

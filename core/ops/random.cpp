@@ -52,18 +52,6 @@ void fill_in_memory_order(const Tensor& self, const Draw& draw) {
     kernels::copy(target.view(), drawn.view());
 }
 
-// body.operator()<T>(data) for floating tensors.
-template <class Body>
-void with_floating(const char* op, const Tensor& x, const Body& body) {
-    if (x.dtype() == DType::Float32)
-        body(x.data_as<float>());
-    else if (x.dtype() == DType::Float64)
-        body(x.data_as<double>());
-    else
-        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; draw floating numbers and cast them", op,
-             dtype_name(x.dtype()));
-}
-
 struct Uniform {
     struct Attrs {
         double from, to;

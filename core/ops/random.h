@@ -1,5 +1,6 @@
 // Random numbers in tensors, and whose they are.
 #pragma once
+#include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/tensor/tensor.h"
 
@@ -14,6 +15,18 @@ void draw_uniform(const char* op, const Tensor& x, double from, double to);
 void draw_normal(const char* op, const Tensor& x, double mean, double deviation);
 void draw_integers(const char* op, const Tensor& x, std::int64_t low, std::int64_t high);
 void draw_bernoulli(const Tensor& x, double probability);
+
+// Calls body(data of type T, contiguous), for floating tensors.
+template <class Body>
+void with_floating(const char* op, const Tensor& x, const Body& body) {
+    if (x.dtype() == DType::Float32)
+        body(x.data_as<float>());
+    else if (x.dtype() == DType::Float64)
+        body(x.data_as<double>());
+    else
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; use a floating dtype", op,
+             dtype_name(x.dtype()));
+}
 
 // Fresh memory with the geometry of x: its strides if x is dense, else the same order of axes without gaps. PyTorch's
 // *_like make this, and random numbers lie in it as in memory.
