@@ -426,11 +426,11 @@ def test_errors_are_of_pytorchs_types(program, torch, oracle, tmp_path):
 
 
 @pytest.mark.beyond
-def test_without_the_package_the_import_says_what_to_install():
+def test_without_the_package_the_import_says_what_to_install(tmp_path):
     program = "import sys; sys.modules['tensorboard'] = None\nimport clew.utils.tensorboard"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1].startswith("ModuleNotFoundError: utils.tensorboard: needs the package")
     assert "pip install tensorboard" in result.stderr
     program = "import sys, clew, clew.utils; assert 'tensorboard' not in sys.modules; assert clew.utils.tensorboard"
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
