@@ -61,10 +61,14 @@ def fill(mark: str, end: str, content: str, text: str) -> str:
     return f"{before}{begin}\n{content}\n{end}{after}"
 
 
+def filled(text: str, figures: dict[str, Any]) -> str:
+    """The README's text with the table of these figures."""
+    return fill(*MARKS, f"\n{table(figures)}\n", text)
+
+
 def write(figures: dict[str, Any]) -> None:
     """Renew the README's table."""
-    text = README.read_text(encoding="utf-8")
-    README.write_text(fill(*MARKS, f"\n{table(figures)}\n", text), encoding="utf-8")
+    README.write_text(filled(README.read_text(encoding="utf-8"), figures), encoding="utf-8")
 
 
 if __name__ == "__main__":

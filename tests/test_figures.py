@@ -35,7 +35,8 @@ def tool(name: str) -> Any:
 @pytest.mark.parametrize("name", EXPLAINING)
 def test_no_figure_is_repeated(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    text = re.sub(re.escape(readme.BEGIN) + ".*?" + re.escape(readme.END), "", text, flags=re.DOTALL)
+    begin, end = (re.escape(f"<!-- {mark} -->") for mark in readme.MARKS)
+    text = re.sub(f"{begin}.*?{end}", "", text, flags=re.DOTALL)
     text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)  # what programs print
     for allowed in ALLOWED:
         text = text.replace(allowed, "")
@@ -62,6 +63,15 @@ def test_what_the_readme_says_of_coverage_is_so() -> None:
     coverage = tool("make_coverage")
     for path, text in coverage.outputs().items():
         assert path.read_text(encoding="utf-8") == text, "run tools/make_coverage.py"
+
+
+def test_what_the_readme_says_of_programs_is_so() -> None:
+    from bench import programs
+
+    results = json.loads(programs.RESULTS.read_text(encoding="utf-8"))
+    told = programs.sentence({name: programs.Result(**values) for name, values in results.items()})
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.fill(*programs.MARKS, told, text) == text, "run bench/programs.py --write"
 
 
 def test_the_coverage_page_counts_what_is_there() -> None:
