@@ -34,15 +34,11 @@ class ExpTransform(_Increasing):
     """y = exp(x)."""
 
     codomain = constraints.positive
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.exp()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return x
+    _formulas: ClassVar = {
+        "_call": lambda x: x.exp(),
+        "_inverse": lambda y: y.log(),
+        "log_abs_det_jacobian": lambda x, y: x,
+    }
 
 
 def inside_unit_interval(x: Tensor) -> Tensor:
@@ -55,46 +51,36 @@ class SigmoidTransform(_Increasing):
     """y = 1 / (1 + exp(-x)), kept away from 0 and 1."""
 
     codomain = constraints.unit_interval
-
-    def _call(self, x: Tensor) -> Tensor:
-        return inside_unit_interval(x.sigmoid())
+    _formulas: ClassVar = {
+        "_call": lambda x: inside_unit_interval(x.sigmoid()),
+        "log_abs_det_jacobian": lambda x, y: -F.softplus(-x) - F.softplus(x),
+    }
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = inside_unit_interval(y)
         return y.log() - (-y).log1p()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -F.softplus(-x) - F.softplus(x)
 
 
 class SoftplusTransform(_Increasing):
     """y = log(1 + exp(x))."""
 
     codomain = constraints.positive
-
-    def _call(self, x: Tensor) -> Tensor:
-        return F.softplus(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (-(-y).expm1()).log() + y
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -F.softplus(-x)
+    _formulas: ClassVar = {
+        "_call": lambda x: F.softplus(x),
+        "_inverse": lambda y: (-(-y).expm1()).log() + y,
+        "log_abs_det_jacobian": lambda x, y: -F.softplus(-x),
+    }
 
 
 class TanhTransform(_Increasing):
     """y = tanh(x), whose Jacobian is exact where y is rounded to 1."""
 
     codomain = constraints.interval(-1.0, 1.0)
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y.log1p() - (-y).log1p()) / 2
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return 2 * (math.log(2) - x - F.softplus(-2 * x))
+    _formulas: ClassVar = {
+        "_call": lambda x: x.tanh(),
+        "_inverse": lambda y: (y.log1p() - (-y).log1p()) / 2,
+        "log_abs_det_jacobian": lambda x, y: 2 * (math.log(2) - x - F.softplus(-2 * x)),
+    }
 
 
 class AbsTransform(Fixed):
@@ -102,12 +88,10 @@ class AbsTransform(Fixed):
 
     domain = constraints.real
     codomain = constraints.positive
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.abs()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y
+    _formulas: ClassVar = {
+        "_call": lambda x: x.abs(),
+        "_inverse": lambda y: y,
+    }
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -142,19 +126,15 @@ class PowerTransform(Transform):
 
     __hash__ = Transform.__hash__
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.pow(self.exponent)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.pow(1 / self.exponent)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return (self.exponent * y / x).abs().log()
-
     def forward_shape(self, shape: Any) -> Any:
         return _broadcast(shape, self.exponent)
 
     inverse_shape = forward_shape
+    _formulas: ClassVar = {
+        "_call": lambda x, exponent: x.pow(exponent),
+        "_inverse": lambda y, exponent: y.pow(1 / exponent),
+        "log_abs_det_jacobian": lambda x, y, exponent: (exponent * y / x).abs().log(),
+    }
 
 
 class AffineTransform(Transform):
@@ -196,12 +176,6 @@ class AffineTransform(Transform):
 
     __hash__ = Transform.__hash__
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
-
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         scale = clew.full_like(x, self.scale) if is_number(self.scale) else self.scale
         return sum_rightmost(scale.abs().log().expand(x.shape), self._event_dim)
@@ -210,6 +184,10 @@ class AffineTransform(Transform):
         return _broadcast(shape, self.loc, self.scale)
 
     inverse_shape = forward_shape
+    _formulas: ClassVar = {
+        "_call": lambda x, loc, scale: loc + scale * x,
+        "_inverse": lambda y, loc, scale: (y - loc) / scale,
+    }
 
 
 class CumulativeDistributionTransform(Transform):
@@ -227,12 +205,8 @@ class CumulativeDistributionTransform(Transform):
         return {"distribution": self.distribution}
 
     domain: ClassVar = property(lambda self: self.distribution.support)
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.distribution.cdf(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self.distribution.icdf(y)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.distribution.log_prob(x)
+    _formulas: ClassVar = {
+        "_call": lambda x, distribution: distribution.cdf(x),
+        "_inverse": lambda y, distribution: distribution.icdf(y),
+        "log_abs_det_jacobian": lambda x, y, distribution: distribution.log_prob(x),
+    }

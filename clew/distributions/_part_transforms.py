@@ -27,7 +27,12 @@ class _Parts(Transform):
     def _options(self) -> dict[str, Any]:
         return {"tseq": self.transforms, "dim": self.dim}
 
-    bijective: ClassVar = property(lambda self: all(one.bijective for one in self.transforms))
+    _formulas: ClassVar = {"bijective": lambda transforms: all(one.bijective for one in transforms)}
+    domain = constraints.dependent_property(lambda self: self._space([one.domain for one in self.transforms]))
+    codomain = constraints.dependent_property(lambda self: self._space([one.codomain for one in self.transforms]))
+
+    def _space(self, parts: list[Any]) -> Any:
+        raise NotImplementedError
 
     def _cut(self, x: Tensor) -> Sequence[Tensor]:
         raise NotImplementedError
@@ -46,16 +51,26 @@ class _Parts(Transform):
         return [one.log_abs_det_jacobian(x_part, y_part) for one, x_part, y_part in parts]
 
 
-def _expect_size(transform: _Parts, x: Tensor, size: int) -> None:
+def _expect_size(transform: _Parts, x: Tensor, size: int) -> Tensor:
     expect_axis(type(transform).__name__, x, transform.dim)
     if x.shape[transform.dim] != size:
         raise AssertionError(
             f"{type(transform).__name__}: expected size {size} along axis {transform.dim}, got {x.shape[transform.dim]}"
         )
+    return x
 
 
 class CatTransform(_Parts):
     """Transforms of consecutive parts along the axis `dim`; part i is `lengths[i]` long (by default 1)."""
+
+    length: int
+    _formulas: ClassVar = {
+        "event_dim": lambda transforms: max(one.event_dim for one in transforms),
+        "length": lambda lengths: sum(lengths),
+        "_space": lambda parts, dim, lengths: constraints.cat(parts, dim, lengths),
+        "_cut": lambda x, self: _expect_size(self, x, self.length).split(self.lengths, self.dim),
+        "_joined": lambda parts, dim: clew.cat(parts, dim=dim),
+    }
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
@@ -70,30 +85,6 @@ class CatTransform(_Parts):
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "lengths": self.lengths}
 
-    @property
-    def event_dim(self) -> int:
-        return max(one.event_dim for one in self.transforms)
-
-    @property
-    def length(self) -> int:
-        """The size of the axis."""
-        return sum(self.lengths)
-
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.cat([one.domain for one in self.transforms], self.dim, self.lengths)
-
-    @constraints.dependent_property
-    def codomain(self) -> Any:
-        return constraints.cat([one.codomain for one in self.transforms], self.dim, self.lengths)
-
-    def _cut(self, x: Tensor) -> Sequence[Tensor]:
-        _expect_size(self, x, self.length)
-        return x.split(self.lengths, self.dim)
-
-    def _joined(self, parts: list[Tensor]) -> Tensor:
-        return clew.cat(parts, dim=self.dim)
-
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         found = self._determinants(x, y)
         found = [sum_rightmost(d, self.event_dim - t.event_dim) for d, t in zip(found, self.transforms, strict=True)]
@@ -104,23 +95,12 @@ class CatTransform(_Parts):
 class StackTransform(_Parts):
     """Transforms of the positions along the axis `dim`, one for each."""
 
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.stack([one.domain for one in self.transforms], self.dim)
-
-    @constraints.dependent_property
-    def codomain(self) -> Any:
-        return constraints.stack([one.codomain for one in self.transforms], self.dim)
-
-    def _cut(self, x: Tensor) -> Sequence[Tensor]:
-        _expect_size(self, x, len(self.transforms))
-        return x.unbind(self.dim)
-
-    def _joined(self, parts: list[Tensor]) -> Tensor:
-        return clew.stack(parts, dim=self.dim)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return clew.stack(self._determinants(x, y), dim=self.dim)
+    _formulas: ClassVar = {
+        "_space": lambda parts, dim: constraints.stack(parts, dim),
+        "_cut": lambda x, self: _expect_size(self, x, len(self.transforms)).unbind(self.dim),
+        "_joined": lambda parts, dim: clew.stack(parts, dim=dim),
+        "log_abs_det_jacobian": lambda x, y, self: clew.stack(self._determinants(x, y), dim=self.dim),
+    }
 
 
 class ReshapeTransform(Transform):
@@ -137,13 +117,10 @@ class ReshapeTransform(Transform):
     def _options(self) -> dict[str, Any]:
         return {"in_shape": self.in_shape, "out_shape": self.out_shape}
 
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.independent(constraints.real, len(self.in_shape))
-
-    @constraints.dependent_property
-    def codomain(self) -> Any:
-        return constraints.independent(constraints.real, len(self.out_shape))
+    domain = constraints.dependent_property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
+    codomain = constraints.dependent_property(
+        lambda self: constraints.independent(constraints.real, len(self.out_shape))
+    )
 
     def _call(self, x: Tensor) -> Tensor:
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)

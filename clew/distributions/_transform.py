@@ -10,10 +10,10 @@ from clew import Tensor
 
 from . import constraints
 from .constraints import Constraint
-from .utils import lazy_property, sum_rightmost
+from .utils import Formulas, lazy_property, sum_rightmost
 
 
-class Transform:
+class Transform(Formulas):
     """A function y = f(x) with an inverse (or a right inverse, where it is not bijective).
 
     Subclasses define `domain`, `codomain`, `bijective`, `_call`, `_inverse` and `log_abs_det_jacobian`. The last axes
@@ -123,8 +123,14 @@ class _InverseTransform(Transform):
 
     domain: ClassVar = constraints.dependent_property(lambda self: self._inv.codomain, is_discrete=False)
     codomain: ClassVar = constraints.dependent_property(lambda self: self._inv.domain, is_discrete=False)
-    bijective: ClassVar = property(lambda self: self._inv.bijective)
-    sign: ClassVar = property(lambda self: self._inv.sign)
+    _formulas: ClassVar = {
+        "bijective": "_inv.bijective",
+        "sign": "_inv.sign",
+        "__call__": lambda x, _inv: _inv._inv_call(x),
+        "log_abs_det_jacobian": lambda x, y, _inv: -_inv.log_abs_det_jacobian(y, x),
+        "forward_shape": lambda shape, _inv: _inv.inverse_shape(shape),
+        "inverse_shape": lambda shape, _inv: _inv.forward_shape(shape),
+    }
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__
@@ -136,18 +142,6 @@ class _InverseTransform(Transform):
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
     __hash__ = Transform.__hash__
-
-    def __call__(self, x: Any) -> Any:
-        return self._inv._inv_call(x)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self._inv.log_abs_det_jacobian(y, x)
-
-    def forward_shape(self, shape: Any) -> Any:
-        return self._inv.inverse_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self._inv.forward_shape(shape)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
@@ -262,16 +256,19 @@ class IndependentTransform(Transform):
             "reinterpreted_batch_ndims": self.reinterpreted_batch_ndims,
         }
 
-    @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
-        return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+    domain = constraints.dependent_property(lambda self: self._widened(self.base_transform.domain), is_discrete=False)
+    codomain = constraints.dependent_property(
+        lambda self: self._widened(self.base_transform.codomain), is_discrete=False
+    )
+    _formulas: ClassVar = {
+        "bijective": "base_transform.bijective",
+        "sign": "base_transform.sign",
+        "forward_shape": lambda shape, base_transform: base_transform.forward_shape(shape),
+        "inverse_shape": lambda shape, base_transform: base_transform.inverse_shape(shape),
+    }
 
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
-
-    bijective: ClassVar = property(lambda self: self.base_transform.bijective)
-    sign: ClassVar = property(lambda self: self.base_transform.sign)
+    def _widened(self, constraint: Constraint) -> Constraint:
+        return constraints.independent(constraint, self.reinterpreted_batch_ndims)
 
     def _call(self, x: Tensor) -> Tensor:
         return self._applied(self.base_transform, x, self.domain)
@@ -287,12 +284,6 @@ class IndependentTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
-
-    def forward_shape(self, shape: Any) -> Any:
-        return self.base_transform.forward_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self.base_transform.inverse_shape(shape)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"

@@ -36,11 +36,10 @@ class _OfVectors(Fixed):
 class SoftmaxTransform(_OfVectors):
     """y = exp(x) / sum exp(x): onto the simplex, not injective; log(y) is a right inverse."""
 
-    def _call(self, x: Tensor) -> Tensor:
-        return clew.softmax(x, -1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
+    _formulas: ClassVar = {
+        "_call": lambda x: clew.softmax(x, -1),
+        "_inverse": lambda y: y.log(),
+    }
 
 
 class StickBreakingTransform(_OfVectors):
@@ -126,12 +125,10 @@ class LowerCholeskyTransform(Fixed):
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
-
-    def _call(self, x: Tensor) -> Tensor:
-        return _with_diagonal(x, clew.exp)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return _with_diagonal(y, clew.log)
+    _formulas: ClassVar = {
+        "_call": lambda x: _with_diagonal(x, clew.exp),
+        "_inverse": lambda y: _with_diagonal(y, clew.log),
+    }
 
 
 class PositiveDefiniteTransform(Fixed):

@@ -10,17 +10,37 @@ import clew.nn.functional as F
 from clew import Size, Tensor
 
 from . import constraints
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
+from .distribution import Distribution, ExponentialFamily
 from .gamma import Gamma
-from .utils import (
-    ProbsOrLogits,
-    broadcast_all,
-    cross_entropy,
-    probs_or_logits,
-)
+from .utils import broadcast_all, cross_entropy, lazy_property, logits_to_probs, probs_or_logits, probs_to_logits
 
 __all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
+
+
+class ProbsOrLogits(Distribution):
+    """Distributions that are made from `probs` or from `logits`: each gives the other, as log-odds."""
+
+    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    _is_binary = True
+    _param: Tensor
+    param_shape: Size
+    _formulas: ClassVar = {
+        "_param": lambda self: self.probs if "probs" in self.__dict__ else self.logits,
+        "param_shape": "_param.shape",
+    }
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._set_parameters(validate_args, **probs_or_logits(probs, logits))
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """Log-odds."""
+        return probs_to_logits(self.probs, self._is_binary)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """Probabilities."""
+        return logits_to_probs(self.logits, self._is_binary)
 
 
 class Bernoulli(ProbsOrLogits, ExponentialFamily):
@@ -35,46 +55,22 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     tensor(0.2100)
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self._set_parameters(validate_args, **probs_or_logits(probs, logits))
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
-
-    def _sample(self, shape: Size) -> Tensor:
-        return clew.bernoulli(self.probs.expand(shape))
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -cross_entropy(*broadcast_all(self.logits, value))
-
-    def entropy(self) -> Tensor:
-        return cross_entropy(self.logits, self.probs)
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(clew.arange(2, dtype=self._param.dtype), expand)
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.exp().log1p()
+    _formulas: ClassVar = {
+        "mean": "probs",
+        "mode": lambda probs: (probs >= 0.5).to(probs.dtype).masked_fill(probs == 0.5, math.nan),
+        "variance": lambda probs: probs * (1 - probs),
+        "_sample": lambda shape, probs: clew.bernoulli(probs.expand(shape)),
+        "_log_prob": lambda value, logits: -cross_entropy(*broadcast_all(logits, value)),
+        "entropy": lambda logits, probs: cross_entropy(logits, probs),
+        "_values": lambda _param: clew.arange(2, dtype=_param.dtype),
+        "_natural_params": lambda logits: (logits,),
+        "_log_normalizer": lambda x: x.exp().log1p(),
+    }
 
 
-class _Counted(ProbsOrLogits, Distribution):
+class _Counted(ProbsOrLogits):
     """Distributions of a count of successes in, or before, `total_count` trials."""
 
     total_count: Tensor
@@ -82,8 +78,8 @@ class _Counted(ProbsOrLogits, Distribution):
     def __init__(
         self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        chosen = probs_or_logits(probs, logits)
-        (name, values), (count, values) = *chosen.items(), broadcast_all(total_count, *chosen.values())
+        ((name, values),) = probs_or_logits(probs, logits).items()
+        count, values = broadcast_all(total_count, values)
         self._set_parameters(validate_args, total_count=count.to(values.dtype), **{name: values})
 
 
@@ -100,36 +96,20 @@ class Binomial(_Counted):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar = {
-        "total_count": constraints.nonnegative_integer,
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints: ClassVar = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
     has_enumerate_support = True
+    support = constraints.depending(lambda self: constraints.integer_interval(0, self.total_count), is_discrete=True)
+    _formulas: ClassVar = {
+        "mean": lambda total_count, probs: total_count * probs,
+        "mode": lambda total_count, probs: clew.minimum(((total_count + 1) * probs).floor(), total_count),
+        "variance": lambda total_count, probs: total_count * probs * (1 - probs),
+        "_sample": lambda shape, total_count, probs: clew.binomial(total_count.expand(shape), probs.expand(shape)),
+    }
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         super().__init__(total_count, probs, logits, validate_args)
-
-    @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:
-        return constraints.integer_interval(0, self.total_count)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return clew.minimum(((self.total_count + 1) * self.probs).floor(), self.total_count)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
-
-    def _sample(self, shape: Size) -> Tensor:
-        return clew.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         count = self.total_count
@@ -151,35 +131,28 @@ class Binomial(_Counted):
         return self._enumerated(clew.arange(1 + largest, dtype=self._param.dtype), expand)
 
 
-class Geometric(ProbsOrLogits, Distribution):
+class Geometric(ProbsOrLogits):
     """How many trials fail before the first that succeeds, each with probability `probs`.
 
     Args:
         probs, logits: as for `Bernoulli`; probabilities above 0.
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
+    _formulas: ClassVar = {
+        "mean": lambda probs: 1 / probs - 1,
+        "mode": lambda probs: clew.zeros_like(probs),
+        "variance": lambda probs: (1 / probs - 1) / probs,
+        "entropy": lambda logits, probs: cross_entropy(logits, probs) / probs,
+    }
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self._set_parameters(validate_args, **probs_or_logits(probs, logits))
+        super().__init__(probs, logits, validate_args)
         if self._validate_args and probs is not None and not bool((self.probs > 0).all()):
             raise ValueError(
                 f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution {self!r} to be "
                 f"positive but found invalid values:\n{self.probs[self.probs <= 0]}"
             )
-
-    @property
-    def mean(self) -> Tensor:
-        return 1 / self.probs - 1
-
-    @property
-    def mode(self) -> Tensor:
-        return clew.zeros_like(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1 / self.probs - 1) / self.probs
 
     def _sample(self, shape: Size) -> Tensor:
         draws = clew.empty(shape, dtype=self.probs.dtype).uniform_(clew.finfo(self.probs.dtype).tiny, 1)
@@ -189,9 +162,6 @@ class Geometric(ProbsOrLogits, Distribution):
         value, probs = broadcast_all(value, self.probs)
         certain = (probs == 1) & (value == 0)  # 0 log 0
         return value * (-probs.masked_fill(certain, 0)).log1p() + self.probs.log()
-
-    def entropy(self) -> Tensor:
-        return cross_entropy(self.logits, self.probs) / self.probs
 
 
 class NegativeBinomial(_Counted):
@@ -208,23 +178,16 @@ class NegativeBinomial(_Counted):
         "logits": constraints.real,
     }
     support = constraints.nonnegative_integer
-
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
+    _formulas: ClassVar = {
+        "mean": lambda total_count, logits: total_count * logits.exp(),
+        "mode": lambda total_count, logits: ((total_count - 1) * logits.exp()).floor().clamp(min=0.0),
+        "variance": lambda mean, logits: mean / (-logits).sigmoid(),
+    }
 
     def _sample(self, shape: Size) -> Tensor:
         """A Poisson draw whose rate is a gamma draw."""
         gamma = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
-        return clew.poisson(gamma.sample(shape[: len(shape) - len(self._batch_shape)]))
+        return clew.poisson(gamma.sample(self._outer(shape)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         count = self.total_count
@@ -248,24 +211,17 @@ class Poisson(ExponentialFamily):
     arg_constraints: ClassVar = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
     rate: Tensor
+    _formulas: ClassVar = {
+        "mean": "rate",
+        "mode": lambda rate: rate.floor(),
+        "variance": "rate",
+        "_sample": lambda shape, rate: clew.poisson(rate.expand(shape)),
+        "_natural_params": lambda rate: (rate.log(),),
+        "_log_normalizer": lambda x: x.exp(),
+    }
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, rate=rate)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
-
-    def _sample(self, shape: Size) -> Tensor:
-        return clew.poisson(self.rate.expand(shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
@@ -274,10 +230,3 @@ class Poisson(ExponentialFamily):
     @property
     def _mean_carrier_measure(self) -> Any:  # the mean of log(1 / k!) has no closed form
         raise self._has_no("entropy")
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.rate.log(),)
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.exp()

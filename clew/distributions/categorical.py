@@ -10,15 +10,15 @@ import clew.nn.functional as F
 from clew import Size, Tensor
 
 from . import constraints
-from .bernoulli import Binomial
+from .bernoulli import Binomial, ProbsOrLogits
 from .distribution import Distribution
-from .utils import ProbsOrLogits, broadcast_all, full_of, probs_or_logits
+from .utils import broadcast_all, full_of, probs_or_logits
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class Categorical(ProbsOrLogits, Distribution):
-    """The number of a class, from 0 to K - 1.
+class Categorical(ProbsOrLogits):
+    """The number of a class, from 0 to K - 1; mean and variance are NaN, since the numbers are names.
 
     Args:
         probs: weights of the classes along the last axis, >= 0; they are divided by their sum.
@@ -33,6 +33,17 @@ class Categorical(ProbsOrLogits, Distribution):
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _is_binary = False
+    _num_events: int
+    support = constraints.depending(
+        lambda self: constraints.integer_interval(0, self._num_events - 1), is_discrete=True
+    )
+    _formulas: ClassVar = {
+        "_num_events": lambda param_shape: param_shape[-1],
+        "mean": lambda self, _param: full_of(math.nan, self._extended_shape(), _param),
+        "variance": "mean",
+        "mode": lambda probs: probs.argmax(dim=-1),
+        "_values": lambda _num_events: clew.arange(_num_events),
+    }
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -40,78 +51,40 @@ class Categorical(ProbsOrLogits, Distribution):
         ((name, given),) = probs_or_logits(probs, logits).items()
         if given.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
-        normalised = (
-            given / given.sum(-1, keepdim=True) if logits is None else given - given.logsumexp(-1, keepdim=True)
-        )
-        setattr(self, name, normalised)
-        super().__init__(given.shape[:-1], validate_args=validate_args)
+        total = given.sum(-1, keepdim=True) if logits is None else given.logsumexp(-1, keepdim=True)
+        setattr(self, name, given / total if logits is None else given - total)
+        Distribution.__init__(self, given.shape[:-1], validate_args=validate_args)
 
-    @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:
-        return constraints.integer_interval(0, self._num_events - 1)
-
-    @property
-    def _num_events(self) -> int:
-        return self._param.shape[-1]
-
-    @property
-    def mean(self) -> Tensor:
-        """NaN: the numbers of classes are names."""
-        return full_of(math.nan, self._extended_shape(), self._param)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(dim=-1)
-
-    @property
-    def variance(self) -> Tensor:
-        """NaN, as the mean."""
-        return self.mean
+    def entropy(self) -> Tensor:
+        return -(self.logits.clamp(min=clew.finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
     def _sample(self, shape: Size) -> Tensor:
-        draws = shape[: len(shape) - len(self._batch_shape)].numel()
+        draws = self._outer(shape).numel()
         return clew.multinomial(self.probs.reshape(-1, self._num_events), draws, True).T.reshape(shape)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         index, log_probs = clew.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return log_probs.gather(-1, index[..., :1]).squeeze(-1)
 
-    def entropy(self) -> Tensor:
-        return -(self.logits.clamp(min=clew.finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(clew.arange(self._num_events), expand)
-
-
-class _OfCategorical(Distribution):
+class OfCategorical(Distribution):
     """Distributions over vectors that a categorical distribution of their K classes makes."""
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    _categorical: Categorical
+    arg_constraints = Categorical.arg_constraints
+    probs: Tensor
+    logits: Tensor
+    param_shape: Size
+    _formulas: ClassVar = {name: f"_categorical.{name}" for name in ("probs", "logits", "param_shape")}
 
-    def _set_categorical(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
         self._categorical = Categorical(probs, logits)
-        Distribution.__init__(
-            self, self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args
-        )
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities, which sum to 1 along the last axis."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Log-probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of `probs` and `logits`."""
-        return self._categorical.param_shape
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
 
-class OneHotCategorical(_OfCategorical):
+class OneHotCategorical(OfCategorical):
     """A class as a vector with a 1 in its place and 0 elsewhere; arguments as for `Categorical`.
 
     >>> import clew
@@ -122,38 +95,18 @@ class OneHotCategorical(_OfCategorical):
 
     support = constraints.one_hot
     has_enumerate_support = True
-
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
-        self._set_categorical(probs, logits, validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return self._one_hot(self._categorical.mode)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    _formulas: ClassVar = {
+        "mean": "probs",
+        "mode": lambda self: self._one_hot(self._categorical.mode),
+        "variance": lambda probs: probs * (1 - probs),
+        "_sample": lambda shape, self: self._one_hot(self._categorical._sample(shape[:-1])),
+        "_log_prob": lambda value, _categorical: _categorical.log_prob(value.argmax(-1)),
+        "entropy": lambda _categorical: _categorical.entropy(),
+        "_values": lambda probs: clew.eye(probs.shape[-1], dtype=probs.dtype),
+    }
 
     def _one_hot(self, classes: Tensor) -> Tensor:
         return F.one_hot(classes, self.probs.shape[-1]).to(self.probs.dtype)
-
-    def _sample(self, shape: Size) -> Tensor:
-        return self._one_hot(self._categorical._sample(shape[:-1]))
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._categorical.log_prob(value.argmax(-1))
-
-    def entropy(self) -> Tensor:
-        return self._categorical.entropy()
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(clew.eye(self.probs.shape[-1], dtype=self.probs.dtype), expand)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -166,7 +119,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
-class Multinomial(_OfCategorical):
+class Multinomial(OfCategorical):
     """How often each class is drawn in `total_count` draws.
 
     Args:
@@ -180,6 +133,13 @@ class Multinomial(_OfCategorical):
     """
 
     total_count: int
+    support = constraints.depending(
+        lambda self: constraints.multinomial(self.total_count), is_discrete=True, event_dim=1
+    )
+    _formulas: ClassVar = {
+        "mean": lambda total_count, probs: probs * total_count,
+        "variance": lambda total_count, probs: total_count * probs * (1 - probs),
+    }
 
     def __init__(
         self,
@@ -191,19 +151,7 @@ class Multinomial(_OfCategorical):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        self._set_categorical(probs, logits, validate_args)
-
-    @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Any:
-        return constraints.multinomial(self.total_count)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+        super().__init__(probs, logits, validate_args)
 
     def _sample(self, shape: Size) -> Tensor:
         draws = self._categorical._sample(Size((self.total_count, *shape[:-1]))).movedim(0, -1)

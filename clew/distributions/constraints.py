@@ -121,6 +121,11 @@ class dependent_property(property, _Dependent):
         return dependent_property(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
+def depending(fn: Callable[[Any], Any], *, is_discrete: bool = False, event_dim: int = 0) -> Any:
+    """A set that an object's attributes give; `dependent_property` with what most of the package needs."""
+    return dependent_property(fn, is_discrete=is_discrete, event_dim=event_dim)
+
+
 # ------------------------------------------------------------------------------------------------ comparison by number
 class _Bounded(Constraint):
     """Numbers that compare with bounds in given ways, and are whole where the set is discrete."""
@@ -145,64 +150,37 @@ class _Bounded(Constraint):
         return f"{type(self).__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self.bounds)})"
 
 
-class _IntegerInterval(_Bounded):
-    is_discrete = True
-    bounds: ClassVar = {"lower_bound": operator.ge, "upper_bound": operator.le}
+def _bounded(name: str, is_discrete: bool = False, **bounds: Callable[[Any, Any], Any]) -> type[_Bounded]:
+    return type(name, (_Bounded,), {"bounds": bounds, "is_discrete": is_discrete, "__module__": __name__})
 
 
-class _IntegerGreaterThan(_Bounded):
-    is_discrete = True
-    bounds: ClassVar = {"lower_bound": operator.ge}
+_IntegerInterval = _bounded("_IntegerInterval", True, lower_bound=operator.ge, upper_bound=operator.le)
+_IntegerGreaterThan = _bounded("_IntegerGreaterThan", True, lower_bound=operator.ge)
+_GreaterThan = _bounded("_GreaterThan", lower_bound=operator.gt)
+_GreaterThanEq = _bounded("_GreaterThanEq", lower_bound=operator.ge)
+_LessThan = _bounded("_LessThan", upper_bound=operator.lt)
+_Interval = _bounded("_Interval", lower_bound=operator.ge, upper_bound=operator.le)
+_HalfOpenInterval = _bounded("_HalfOpenInterval", lower_bound=operator.ge, upper_bound=operator.lt)
 
 
-class _GreaterThan(_Bounded):
-    bounds: ClassVar = {"lower_bound": operator.gt}
+# ------------------------------------------------------------------------------------------------------- by predicates
+def _where(
+    name: str, check: Callable[[Tensor], Tensor], is_discrete: bool = False, event_dim: int = 0
+) -> type[Constraint]:
+    """A class of constraints without parameters."""
+    members = {"is_discrete": is_discrete, "event_dim": event_dim, "__module__": __name__}
+    return type(name, (Constraint,), {"check": lambda self, value: check(value), **members})
 
 
-class _GreaterThanEq(_Bounded):
-    bounds: ClassVar = {"lower_bound": operator.ge}
-
-
-class _LessThan(_Bounded):
-    bounds: ClassVar = {"upper_bound": operator.lt}
-
-
-class _Interval(_Bounded):
-    bounds: ClassVar = {"lower_bound": operator.ge, "upper_bound": operator.le}
-
-
-class _HalfOpenInterval(_Bounded):
-    bounds: ClassVar = {"lower_bound": operator.ge, "upper_bound": operator.lt}
-
-
-class _Real(Constraint):
-    def check(self, value: Tensor) -> Tensor:
-        return value == value  # all but NaN
-
-
-class _Boolean(Constraint):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value == 0) | (value == 1)
+_Real = _where("_Real", lambda value: value == value)  # all but NaN
+_Boolean = _where("_Boolean", lambda value: (value == 0) | (value == 1), is_discrete=True)
+_OneHot = _where(
+    "_OneHot", lambda value: ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1), is_discrete=True, event_dim=1
+)
+_Simplex = _where("_Simplex", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), event_dim=1)
 
 
 # --------------------------------------------------------------------------------------------------- vectors, matrices
-class _OneHot(Constraint):
-    is_discrete = True
-    event_dim = 1
-
-    def check(self, value: Tensor) -> Tensor:
-        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
-
-
-class _Simplex(Constraint):
-    event_dim = 1
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
-
-
 class _Multinomial(Constraint):
     is_discrete = True
     event_dim = 1

@@ -6,20 +6,12 @@ import math
 from typing import Any, ClassVar
 
 import clew
-from clew import Size, Tensor
+from clew import Tensor
 
 from . import constraints
-from .exp_family import ExponentialFamily
-from .utils import (
-    ProbsOrLogits,
-    broadcast_all,
-    clamp_probs,
-    cross_entropy,
-    lazy_property,
-    logits_to_probs,
-    probs_or_logits,
-    uniform,
-)
+from .bernoulli import ProbsOrLogits
+from .distribution import ExponentialFamily
+from .utils import broadcast_all, clamp_probs, cross_entropy, lazy_property, logits_to_probs, uniform
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -33,9 +25,15 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         lims: between these, where the formulas are 0 / 0, series about 1/2 are used.
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
+    _formulas: ClassVar = {
+        "_rsample": lambda shape, self, probs: self.icdf(uniform(shape, probs)),
+        "_log_prob": lambda value, self, logits: (
+            self._cont_bern_log_norm() - cross_entropy(*broadcast_all(logits, value))
+        ),
+        "_natural_params": lambda logits: (logits,),
+    }
 
     def __init__(
         self,
@@ -45,7 +43,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         validate_args: bool | None = None,
     ) -> None:
         self._lims = lims
-        self._set_parameters(validate_args, **probs_or_logits(probs, logits))
+        super().__init__(probs, logits, validate_args)
         if probs is not None:
             self.probs = clamp_probs(self.probs)
 
@@ -80,12 +78,6 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
             lambda x: 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2,
         )
 
-    def _rsample(self, shape: Size) -> Tensor:
-        return self.icdf(uniform(shape, self.probs))
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._cont_bern_log_norm() - cross_entropy(*broadcast_all(self.logits, value))
-
     def _cdf(self, value: Tensor) -> Tensor:
         inside = self._by_region(lambda p: (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1), lambda x: value)
         return clew.where(value <= 0, clew.zeros_like(inside), clew.where(value >= 1, clew.ones_like(inside), inside))
@@ -98,10 +90,6 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     def entropy(self) -> Tensor:
         log_tail = (-self.probs).log1p()
         return self.mean * (log_tail - self.probs.log()) - self._cont_bern_log_norm() - log_tail
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         """The logarithm of (exp(x) - 1) / x."""

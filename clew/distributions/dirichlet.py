@@ -10,10 +10,10 @@ import clew.nn.functional as F
 from clew import Size, Tensor, _core
 
 from . import constraints
-from .exp_family import ExponentialFamily
+from .distribution import ExponentialFamily
+from .normal import Uniform
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
-from .uniform import Uniform
 from .utils import broadcast_all, euler_constant
 
 __all__ = ["Beta", "Dirichlet", "Kumaraswamy"]
@@ -36,16 +36,18 @@ class Dirichlet(ExponentialFamily):
     arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
+    _formulas: ClassVar = {
+        "mean": lambda concentration: concentration / concentration.sum(-1, keepdim=True),
+        "_rsample": lambda shape, concentration: _ops._sample_dirichlet(concentration.expand(shape)),
+        "_natural_params": lambda concentration: (concentration,),
+        "_log_normalizer": lambda x: x.lgamma().sum(-1) - x.sum(-1).lgamma(),
+    }
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, keepdim=True)
 
     @property
     def mode(self) -> Tensor:
@@ -60,10 +62,6 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def _rsample(self, shape: Size) -> Tensor:
-        drawn: Tensor = _ops._sample_dirichlet(self.concentration.expand(shape))
-        return drawn
-
     def _log_prob(self, value: Tensor) -> Tensor:
         return (self.concentration - 1).xlogy(value).sum(-1) - self._log_normalizer(self.concentration)
 
@@ -71,13 +69,6 @@ class Dirichlet(ExponentialFamily):
         a, total = self.concentration, self.concentration.sum(-1)
         means = (total - a.shape[-1]) * total.digamma() - ((a - 1) * a.digamma()).sum(-1)
         return self._log_normalizer(a) + means
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.concentration,)
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
 
 
 class Beta(ExponentialFamily):
@@ -94,49 +85,25 @@ class Beta(ExponentialFamily):
     arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
+    concentration1: Tensor
+    concentration0: Tensor
+    _formulas: ClassVar = {
+        "concentration1": lambda _dirichlet: _dirichlet.concentration[..., 0],
+        "concentration0": lambda _dirichlet: _dirichlet.concentration[..., 1],
+        "mean": lambda concentration1, concentration0: concentration1 / (concentration1 + concentration0),
+        "mode": lambda _dirichlet: _dirichlet.mode[..., 0],
+        "variance": lambda _dirichlet: _dirichlet.variance[..., 0],
+        "_rsample": lambda shape, _dirichlet: _dirichlet._rsample(Size((*shape, 2))).select(-1, 0),
+        "_log_prob": lambda value, _dirichlet: _dirichlet.log_prob(clew.stack([value, 1 - value], -1)),
+        "entropy": lambda _dirichlet: _dirichlet.entropy(),
+        "_natural_params": lambda concentration1, concentration0: (concentration1, concentration0),
+        "_log_normalizer": lambda x, y: x.lgamma() + y.lgamma() - (x + y).lgamma(),
+    }
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         both = clew.stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
-
-    @property
-    def concentration1(self) -> Tensor:
-        """a."""
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        """b."""
-        return self._dirichlet.concentration[..., 1]
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def mode(self) -> Tensor:
-        return self._dirichlet.mode[..., 0]
-
-    @property
-    def variance(self) -> Tensor:
-        return self._dirichlet.variance[..., 0]
-
-    def _rsample(self, shape: Size) -> Tensor:
-        return self._dirichlet._rsample(Size((*shape, 2))).select(-1, 0)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._dirichlet.log_prob(clew.stack([value, 1 - value], -1))
-
-    def entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration1, self.concentration0
-
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.lgamma() + y.lgamma() - (x + y).lgamma()
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -146,11 +113,15 @@ class Kumaraswamy(TransformedDistribution):
         concentration1, concentration0: a and b, positive numbers or tensors that are broadcast together.
     """
 
-    arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints = Beta.arg_constraints
     support = constraints.unit_interval
     has_rsample = True
     concentration1: Tensor
     concentration0: Tensor
+    _formulas: ClassVar = {
+        "mean": lambda self: self._moment(1),
+        "variance": lambda self, mean: self._moment(2) - mean.pow(2),
+    }
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = a, b = broadcast_all(concentration1, concentration0)
@@ -164,18 +135,10 @@ class Kumaraswamy(TransformedDistribution):
         return b * (first.lgamma() + b.lgamma() - (first + b).lgamma()).exp()
 
     @property
-    def mean(self) -> Tensor:
-        return self._moment(1)
-
-    @property
     def mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
         return log_mode.masked_fill((b < 1) | (a < 1), math.nan).exp()
-
-    @property
-    def variance(self) -> Tensor:
-        return self._moment(2) - self.mean.pow(2)
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0

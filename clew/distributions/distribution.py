@@ -1,20 +1,22 @@
 """The base of all distributions.
 
 A distribution of this package writes its formulas and nothing else. `_set_parameters` broadcasts and checks what it is
-made from; `expand`, `repr`, checks of values and of samples' shapes follow from `arg_constraints`:
+made from; `expand`, `repr`, checks of values and of samples' shapes follow from `arg_constraints`; `_formulas` become
+properties and methods (see `utils.Formulas`):
 
     class Exponential(ExponentialFamily):
         arg_constraints = {"rate": constraints.positive}
         support = constraints.nonnegative
+        _formulas = {
+            "mean": lambda rate: rate.reciprocal(),
+            # `log_prob` checks the value first
+            "_log_prob": lambda value, rate: rate.log() - rate * value,
+            # reparameterised draws; `_sample` for those without gradient
+            "_rsample": lambda shape, rate: clew.empty(shape).exponential_() / rate,
+        }
 
         def __init__(self, rate, validate_args=None):
             self._set_parameters(validate_args, rate=rate)
-
-        def _rsample(self, shape):                      # reparameterised draws; `_sample` for those without gradient
-            return clew.empty(shape).exponential_() / self.rate
-
-        def _log_prob(self, value):                     # `log_prob` checks the value first
-            return self.rate.log() - self.rate * value
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ import clew
 from clew import Size, Tensor
 
 from . import constraints
-from .utils import broadcast_all, lazy_property
+from .utils import Formulas, broadcast_all, lazy_property
 
-__all__ = ["Distribution"]
+__all__ = ["Distribution", "ExponentialFamily"]
 
 _PACKAGE = __name__.rpartition(".")[0] + "."
 
 
-class Distribution:
+class Distribution(Formulas):
     """A probability distribution, or a batch of independent ones.
 
     A tensor of draws has shape `sample_shape + batch_shape + event_shape`; `log_prob` of it has shape
@@ -54,8 +56,8 @@ class Distribution:
     has_enumerate_support: Any = False
     arg_constraints: ClassVar[Any]
     support: Any
+    _values: Any = None  # all values, along the first axis
     _validate_args = __debug__
-    _sample: ClassVar[Any] = None  # draws of a given shape, where they are not what `rsample` gives
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -114,6 +116,10 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size(tuple(sample_shape)) + self._batch_shape + self._event_shape
 
+    def _outer(self, shape: Size) -> Size:
+        """The sample shape that an extended shape was made from."""
+        return shape[: len(shape) - len(self._batch_shape) - len(self._event_shape)]
+
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """A distribution whose parameters are views of these, expanded to a larger batch.
 
@@ -133,10 +139,10 @@ class Distribution:
 
     def _own_class(self) -> Any:
         """The class of this package that `expand` knows how to expand."""
-        for one in type(self).__mro__:
-            if one.__module__.startswith(_PACKAGE) and "__init__" in one.__dict__ and one is not Distribution:
-                return one
-        raise NotImplementedError(f"{type(self).__name__}.expand is not implemented")
+        own: Any = next(one for one in type(self).__mro__ if one.__module__.startswith(_PACKAGE))
+        if own.__init__ is Distribution.__init__:
+            raise NotImplementedError(f"{type(self).__name__}.expand is not implemented")
+        return own
 
     def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
         if _instance is None and type(self).__init__ != cls.__init__:
@@ -220,7 +226,9 @@ class Distribution:
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a discrete distribution, along a new first axis; with `expand` for each member of the batch."""
-        raise self._has_no("enumerate_support")
+        if self._values is None:
+            raise self._has_no("enumerate_support")
+        return self._enumerated(self._values, expand)
 
     def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
         """Values along the first axis, with the batch's axes after it."""
@@ -243,13 +251,14 @@ class Distribution:
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Draws without history, of shape `sample_shape + batch_shape + event_shape`."""
         with clew.no_grad():
-            if self._sample is None:
-                return self.rsample(sample_shape)
             return self._sample(self._extended_shape(sample_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws that are differentiable functions of the parameters."""
         return self._rsample(self._extended_shape(sample_shape))
+
+    def _sample(self, shape: Size) -> Tensor:
+        return self.rsample(self._outer(shape))
 
     def _rsample(self, shape: Size) -> Tensor:
         raise self._has_no("rsample")
@@ -291,3 +300,37 @@ class Distribution:
         known = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
         args = ", ".join(f"{name}: {v if v.numel() == 1 else v.shape}" for name, v in known.items())
         return f"{type(self).__name__}({args})"
+
+
+class ExponentialFamily(Distribution):
+    """Distributions with the density h(x) exp(<eta, t(x)> - A(eta)) of natural parameters eta.
+
+    A subclass gives eta (`_natural_params`), A (`_log_normalizer`) and the mean of log h (`_mean_carrier_measure`).
+    Entropy and divergences within the family follow from A, whose gradient is the mean of t (Nielsen and Nock 2010,
+    https://arxiv.org/abs/1112.4221).
+    """
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise self._has_no("_natural_params")
+
+    def _log_normalizer(self, *natural_params: Any) -> Tensor:
+        raise self._has_no("_log_normalizer")
+
+    _mean_carrier_measure: Any = 0
+
+    def _normalizer_and_means(self) -> tuple[list[Tensor], Tensor, Any]:
+        """Natural parameters (leaves), A of them, and its gradient."""
+        natural = [one.detach().requires_grad_() for one in self._natural_params]
+        with clew.enable_grad():
+            normalizer = self._log_normalizer(*natural)
+            means = clew.autograd.grad(normalizer.sum(), natural, create_graph=True)
+        return natural, normalizer, means
+
+    def entropy(self) -> Tensor:
+        """A(eta) - <eta, grad A(eta)> - E[log h]."""
+        natural, normalizer, means = self._normalizer_and_means()
+        result = normalizer - self._mean_carrier_measure
+        for eta, mean in zip(natural, means, strict=True):
+            result = result - (eta * mean).reshape((*self._batch_shape, -1)).sum(-1)
+        return result

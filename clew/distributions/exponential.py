@@ -1,4 +1,4 @@
-"""The exponential distribution and its transforms; distributions with exponential or power tails."""
+"""The exponential distribution and its transforms; distributions with power tails."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import math
 from typing import Any, ClassVar
 
 import clew
-from clew import Size, Tensor
+from clew import Tensor
 
 from . import constraints
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
+from .distribution import Distribution, ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform, PowerTransform
 from .utils import broadcast_all, euler_constant, uniform
 
-__all__ = ["Exponential", "GeneralizedPareto", "Laplace", "Pareto", "Weibull"]
+__all__ = ["Exponential", "GeneralizedPareto", "Pareto", "Weibull"]
 
 
 class Exponential(ExponentialFamily):
@@ -33,43 +32,21 @@ class Exponential(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
     rate: Tensor
+    _formulas: ClassVar = {
+        "mean": lambda rate: rate.reciprocal(),
+        "mode": lambda rate: clew.zeros_like(rate),
+        "variance": lambda rate: rate.pow(-2),
+        "_rsample": lambda shape, rate: clew.empty(shape, dtype=rate.dtype).exponential_() / rate,
+        "_log_prob": lambda value, rate: rate.log() - rate * value,
+        "_cdf": lambda value, rate: 1 - (-rate * value).exp(),
+        "icdf": lambda value, rate: -(-value).log1p() / rate,
+        "entropy": lambda rate: 1 - rate.log(),
+        "_natural_params": lambda rate: (-rate,),
+        "_log_normalizer": lambda x: -(-x).log(),
+    }
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, rate=rate)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def mode(self) -> Tensor:
-        return clew.zeros_like(self.rate)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate.pow(-2)
-
-    def _rsample(self, shape: Size) -> Tensor:
-        return clew.empty(shape, dtype=self.rate.dtype).exponential_() / self.rate
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self.rate.log() - self.rate * value
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 1 - (-self.rate * value).exp()
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1 - self.rate.log()
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (-self.rate,)
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return -(-x).log()
 
 
 class Weibull(TransformedDistribution):
@@ -83,6 +60,12 @@ class Weibull(TransformedDistribution):
     support = constraints.positive
     scale: Tensor
     concentration: Tensor
+    concentration_reciprocal: Tensor
+    _formulas: ClassVar = {
+        "concentration_reciprocal": lambda concentration: concentration.reciprocal(),
+        "mean": lambda scale, concentration_reciprocal: scale * (1 + concentration_reciprocal).lgamma().exp(),
+        "mode": lambda scale, concentration: scale * ((concentration - 1) / concentration) ** (1 / concentration),
+    }
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
@@ -91,22 +74,9 @@ class Weibull(TransformedDistribution):
         super().__init__(base, steps, validate_args=validate_args)
 
     @property
-    def concentration_reciprocal(self) -> Tensor:
-        """1 / concentration."""
-        return self.concentration.reciprocal()
-
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
-
-    @property
     def variance(self) -> Tensor:
-        second = (1 + 2 * self.concentration_reciprocal).lgamma().exp()
-        return self.scale.pow(2) * (second - (2 * (1 + self.concentration_reciprocal).lgamma()).exp())
+        inverse = self.concentration_reciprocal
+        return self.scale.pow(2) * ((1 + 2 * inverse).lgamma().exp() - (2 * (1 + inverse).lgamma()).exp())
 
     def entropy(self) -> Tensor:
         inverse = self.concentration_reciprocal
@@ -124,32 +94,22 @@ class Pareto(TransformedDistribution):
     arg_constraints: ClassVar = {"alpha": constraints.positive, "scale": constraints.positive}
     scale: Tensor
     alpha: Tensor
+    support = constraints.depending(lambda self: constraints.greater_than_eq(self.scale))
+    _formulas: ClassVar = {
+        "mean": lambda scale, alpha: alpha.clamp(min=1) * scale / (alpha.clamp(min=1) - 1),
+        "mode": "scale",
+        "entropy": lambda scale, alpha: (scale / alpha).log() + (1 + alpha.reciprocal()),
+    }
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         super().__init__(base, [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
 
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
-        return constraints.greater_than_eq(self.scale)
-
-    @property
-    def mean(self) -> Tensor:
-        alpha = self.alpha.clamp(min=1)
-        return alpha * self.scale / (alpha - 1)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
-
     @property
     def variance(self) -> Tensor:
         alpha = self.alpha.clamp(min=2)
         return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
-
-    def entropy(self) -> Tensor:
-        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
 class GeneralizedPareto(Distribution):
@@ -170,11 +130,16 @@ class GeneralizedPareto(Distribution):
     loc: Tensor
     scale: Tensor
     concentration: Tensor
+    _formulas: ClassVar = {
+        "mode": "loc",
+        "_rsample": lambda shape, self, loc: self.icdf(uniform(shape, loc)),
+        "entropy": lambda scale, concentration: scale.log() + concentration + 1,
+    }
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, loc=loc, scale=scale, concentration=concentration)
 
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    @constraints.depending
     def support(self) -> Any:
         upper = clew.where(self.concentration < 0, self.loc - self.scale / self.concentration, math.inf)
         return constraints.interval(self.loc, upper)
@@ -191,17 +156,10 @@ class GeneralizedPareto(Distribution):
         return clew.where(valid, finite, math.nan)
 
     @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
     def variance(self) -> Tensor:
         valid = self.concentration < 0.5
         c = clew.where(valid, self.concentration, 0.25)
         return clew.where(valid, self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)), math.nan)
-
-    def _rsample(self, shape: Size) -> Tensor:
-        return self.icdf(uniform(shape, self.loc))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         z = (value - self.loc) / self.scale
@@ -230,57 +188,3 @@ class GeneralizedPareto(Distribution):
         return self._by_concentration(
             lambda c: self.loc + self.scale / c * (-c * log_tail).expm1(), self.loc - self.scale * log_tail
         )
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + self.concentration + 1
-
-
-class Laplace(Distribution):
-    """The Laplace distribution with the density exp(-|x - loc| / scale) / (2 scale).
-
-    Args:
-        loc, scale: mean and scale, numbers or tensors that are broadcast together.
-    """
-
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self._set_parameters(validate_args, loc=loc, scale=scale)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale.pow(2)
-
-    @property
-    def stddev(self) -> Tensor:
-        return math.sqrt(2) * self.scale
-
-    def _rsample(self, shape: Size) -> Tensor:
-        draws = clew.empty(shape, dtype=self.loc.dtype).uniform_(clew.finfo(self.loc.dtype).eps - 1, 1)
-        return self.loc - self.scale * draws.sign() * (-draws.abs()).log1p()
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        away = value - self.loc
-        return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
-
-    def icdf(self, value: Tensor) -> Tensor:
-        away = value - 0.5
-        return self.loc - self.scale * away.sign() * (-2 * away.abs()).log1p()
-
-    def entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()

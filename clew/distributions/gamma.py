@@ -9,8 +9,7 @@ import clew
 from clew import Size, Tensor, _core
 
 from . import constraints
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
+from .distribution import Distribution, ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import PowerTransform
 from .utils import standard_normal
@@ -39,21 +38,17 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     concentration: Tensor
     rate: Tensor
+    _formulas: ClassVar = {
+        "mean": lambda concentration, rate: concentration / rate,
+        "mode": lambda concentration, rate: ((concentration - 1) / rate).clamp(min=0),
+        "variance": lambda concentration, rate: concentration / rate.pow(2),
+        "_cdf": lambda value, concentration, rate: clew.igamma(concentration, rate * value),
+        "_natural_params": lambda concentration, rate: (concentration - 1, -rate),
+        "_log_normalizer": lambda x, y: (x + 1).lgamma() - (x + 1) * (-y).log(),
+    }
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, concentration=concentration, rate=rate)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
 
     def _rsample(self, shape: Size) -> Tensor:
         draws: Tensor = _ops._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
@@ -67,19 +62,9 @@ class Gamma(ExponentialFamily):
         a = self.concentration
         return a.xlogy(self.rate) + (a - 1).xlogy(value) - self.rate * value - a.lgamma()
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return clew.igamma(self.concentration, self.rate * value)
-
     def entropy(self) -> Tensor:
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1 - a) * a.digamma()
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration - 1, -self.rate
-
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return (x + 1).lgamma() - (x + 1) * (-y).log()
 
 
 class Chi2(Gamma):
@@ -90,44 +75,31 @@ class Chi2(Gamma):
     """
 
     arg_constraints: ClassVar = {"df": constraints.positive}
+    df: Tensor
+    _formulas: ClassVar = {"df": lambda concentration: concentration * 2}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
-
-    @property
-    def df(self) -> Tensor:
-        """Degrees of freedom."""
-        return self.concentration * 2
 
 
 class InverseGamma(TransformedDistribution):
     """The distribution of 1 / x for x from `Gamma(concentration, rate)`."""
 
-    arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
+    arg_constraints = Gamma.arg_constraints
     support = constraints.positive
     has_rsample = True
+    concentration: Tensor
+    rate: Tensor
+    _formulas: ClassVar = {
+        "concentration": "base_dist.concentration",
+        "rate": "base_dist.rate",
+        "mean": lambda concentration, rate: clew.where(concentration > 1, rate / (concentration - 1), math.inf),
+        "mode": lambda concentration, rate: rate / (concentration + 1),
+    }
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
-
-    @property
-    def concentration(self) -> Tensor:
-        """The concentration of 1 / x."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """The rate of 1 / x."""
-        return self.base_dist.rate
-
-    @property
-    def mean(self) -> Tensor:
-        return clew.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
 
     @property
     def variance(self) -> Tensor:
@@ -151,20 +123,14 @@ class FisherSnedecor(Distribution):
     has_rsample = True
     df1: Tensor
     df2: Tensor
+    _formulas: ClassVar = {
+        "mean": lambda df2: (df2 / (df2 - 2)).masked_fill(df2 <= 2, math.nan),
+        "mode": lambda df1, df2: ((df1 - 2) / df1 * df2 / (df2 + 2)).masked_fill(df1 <= 2, math.nan),
+    }
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, df1=df1, df2=df2)
-        self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
-        self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.df2 / (self.df2 - 2)).masked_fill(self.df2 <= 2, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return mode.masked_fill(self.df1 <= 2, math.nan)
+        self._gamma1, self._gamma2 = Gamma(self.df1 * 0.5, self.df1), Gamma(self.df2 * 0.5, self.df2)
 
     @property
     def variance(self) -> Tensor:
@@ -172,10 +138,9 @@ class FisherSnedecor(Distribution):
         return (2 * b.pow(2) * (a + b - 2) / (a * (b - 2).pow(2) * (b - 4))).masked_fill(b <= 4, math.nan)
 
     def _rsample(self, shape: Size) -> Tensor:
-        sample_shape = shape[: len(shape) - len(self._batch_shape)]
         tiny = clew.finfo(self.df1.dtype).tiny
-        numerator = self._gamma1.rsample(sample_shape)
-        return (numerator / self._gamma2.rsample(sample_shape).clamp(min=tiny)).clamp(min=tiny)
+        numerator, denominator = (gamma.rsample(self._outer(shape)) for gamma in (self._gamma1, self._gamma2))
+        return (numerator / denominator.clamp(min=tiny)).clamp(min=tiny)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
@@ -191,28 +156,22 @@ class StudentT(Distribution):
         loc, scale: median and scale.
     """
 
-    arg_constraints: ClassVar = {
-        "df": constraints.positive,
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    arg_constraints: ClassVar = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
     df: Tensor
     loc: Tensor
     scale: Tensor
+    _formulas: ClassVar = {
+        "mean": lambda df, loc: loc.masked_fill(df <= 1, math.nan),
+        "mode": "loc",
+        "_log_beta": lambda df: (0.5 * df).lgamma() + math.lgamma(0.5) - (0.5 * (df + 1)).lgamma(),
+    }
+    _log_beta: Tensor
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, df=df, loc=loc, scale=scale)
         self._chi2 = Chi2(self.df)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.masked_fill(self.df <= 1, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:
@@ -221,18 +180,13 @@ class StudentT(Distribution):
 
     def _rsample(self, shape: Size) -> Tensor:
         normal = standard_normal(shape, self.df)
-        chi2 = self._chi2.rsample(shape[: len(shape) - len(self._batch_shape)])
-        return self.loc + self.scale * (normal * (chi2 / self.df).rsqrt())
-
-    def _log_beta(self) -> Tensor:
-        return (0.5 * self.df).lgamma() + math.lgamma(0.5) - (0.5 * (self.df + 1)).lgamma()
+        return self.loc + self.scale * (normal * (self._chi2.rsample(self._outer(shape)) / self.df).rsqrt())
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        y = (value - self.loc) / self.scale
-        tail = -0.5 * (self.df + 1) * (y**2 / self.df).log1p()
-        return tail - self.scale.log() - 0.5 * self.df.log() - self._log_beta()
+        tail = -0.5 * (self.df + 1) * (((value - self.loc) / self.scale) ** 2 / self.df).log1p()
+        return tail - self.scale.log() - 0.5 * self.df.log() - self._log_beta
 
     def entropy(self) -> Tensor:
         half = 0.5 * (self.df + 1)
         means = half * (half.digamma() - (0.5 * self.df).digamma())
-        return self.scale.log() + means + 0.5 * self.df.log() + self._log_beta()
+        return self.scale.log() + means + 0.5 * self.df.log() + self._log_beta

@@ -122,6 +122,13 @@ class MultivariateNormal(MatrixParameters, Distribution):
     }
     support = constraints.real_vector
     has_rsample = True
+    _formulas: ClassVar = {
+        "mean": "loc",
+        "mode": "loc",
+        "_rsample": lambda shape, loc, _unbroadcasted_scale_tril: (
+            loc + apply_matrix(_unbroadcasted_scale_tril, standard_normal(shape, loc))
+        ),
+    }
 
     def __init__(
         self,
@@ -147,19 +154,8 @@ class MultivariateNormal(MatrixParameters, Distribution):
         self._unbroadcasted_scale_tril = factor_of(which, matrix)
 
     @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
     def variance(self) -> Tensor:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
-
-    def _rsample(self, shape: Size) -> Tensor:
-        return self.loc + apply_matrix(self._unbroadcasted_scale_tril, standard_normal(shape, self.loc))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = squared_length(self._unbroadcasted_scale_tril, value - self.loc)
@@ -186,6 +182,7 @@ class LowRankMultivariateNormal(Distribution):
     }
     support = constraints.real_vector
     has_rsample = True
+    _formulas: ClassVar = {"mean": "loc", "mode": "loc"}
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -210,14 +207,6 @@ class LowRankMultivariateNormal(Distribution):
         # The factor of I + W^T D^-1 W, all that is factorised.
         inner = (cov_factor.mT / cov_diag.unsqueeze(-2)) @ cov_factor
         self._capacitance_tril = clew.linalg.cholesky(inner + clew.eye(inner.shape[-1], dtype=inner.dtype))
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:

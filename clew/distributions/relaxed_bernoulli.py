@@ -10,22 +10,21 @@ import clew.nn.functional as F
 from clew import Size, Tensor
 
 from . import constraints
-from .categorical import _OfCategorical
-from .distribution import Distribution
+from .bernoulli import ProbsOrLogits
+from .categorical import OfCategorical
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform, SigmoidTransform
-from .utils import ProbsOrLogits, broadcast_all, clamp_probs, probs_or_logits, uniform
+from .utils import broadcast_all, clamp_probs, uniform
 
 __all__ = ["ExpRelaxedCategorical", "LogitRelaxedBernoulli", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
 
 
-class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
+class LogitRelaxedBernoulli(ProbsOrLogits):
     """The log-odds of `RelaxedBernoulli` draws: (logits + logistic noise) / temperature.
 
     (Maddison, Mnih and Teh 2017, https://arxiv.org/abs/1611.00712.)
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
     has_rsample = True
 
@@ -33,7 +32,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
-        self._set_parameters(validate_args, **probs_or_logits(probs, logits))
+        super().__init__(probs, logits, validate_args)
 
     def _rsample(self, shape: Size) -> Tensor:
         probs, noise = clamp_probs(self.probs.expand(shape)), clamp_probs(uniform(shape, self._param))
@@ -46,30 +45,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
         return self.temperature.log() + away - 2 * F.softplus(away)
 
 
-class RelaxedBernoulli(TransformedDistribution):
-    """Numbers in (0, 1) that tend to Bernoulli draws as the temperature falls to 0.
-
-    Args:
-        temperature: a positive tensor.
-        probs, logits: as for `Bernoulli`.
-    """
-
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.unit_interval
-    has_rsample = True
-
-    def __init__(
-        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        base = LogitRelaxedBernoulli(temperature, probs, logits)
-        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    temperature: ClassVar = property(lambda self: self.base_dist.temperature)
-    logits: ClassVar = property(lambda self: self.base_dist.logits)
-    probs: ClassVar = property(lambda self: self.base_dist.probs)
-
-
-class ExpRelaxedCategorical(_OfCategorical):
+class ExpRelaxedCategorical(OfCategorical):
     """The logarithms of `RelaxedOneHotCategorical` draws: log softmax((logits + Gumbel noise) / temperature)."""
 
     support = constraints.real_vector
@@ -79,7 +55,7 @@ class ExpRelaxedCategorical(_OfCategorical):
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
-        self._set_categorical(probs, logits, validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def _rsample(self, shape: Size) -> Tensor:
         gumbel = -(-clamp_probs(uniform(shape, self.logits)).log()).log()
@@ -92,7 +68,33 @@ class ExpRelaxedCategorical(_OfCategorical):
         return scores + math.lgamma(classes) + (classes - 1) * self.temperature.log()
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class _Relaxed(TransformedDistribution):
+    has_rsample = True
+    _formulas: ClassVar = {name: f"base_dist.{name}" for name in ("temperature", "logits", "probs")}
+    temperature: Any
+    logits: Tensor
+    probs: Tensor
+
+
+class RelaxedBernoulli(_Relaxed):
+    """Numbers in (0, 1) that tend to Bernoulli draws as the temperature falls to 0.
+
+    Args:
+        temperature: a positive tensor.
+        probs, logits: as for `Bernoulli`.
+    """
+
+    arg_constraints = LogitRelaxedBernoulli.arg_constraints
+    support = constraints.unit_interval
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        base = LogitRelaxedBernoulli(temperature, probs, logits)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
+
+
+class RelaxedOneHotCategorical(_Relaxed):
     """Weights on the simplex that tend to one-hot vectors as the temperature falls to 0.
 
     (Jang, Gu and Poole 2017, https://arxiv.org/abs/1611.01144.)
@@ -102,16 +104,11 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         probs, logits: as for `OneHotCategorical`.
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = ExpRelaxedCategorical.arg_constraints
     support = constraints.simplex
-    has_rsample = True
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    temperature: ClassVar = property(lambda self: self.base_dist.temperature)
-    logits: ClassVar = property(lambda self: self.base_dist.logits)
-    probs: ClassVar = property(lambda self: self.base_dist.probs)

@@ -30,6 +30,12 @@ class Independent(Distribution):
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
+    _formulas: ClassVar = {
+        **{name: f"base_dist.{name}" for name in ("mean", "mode", "variance", "has_rsample")},
+        "has_enumerate_support": lambda reinterpreted_batch_ndims, base_dist: (
+            reinterpreted_batch_ndims == 0 and base_dist.has_enumerate_support
+        ),
+    }
 
     def __init__(
         self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
@@ -45,32 +51,12 @@ class Independent(Distribution):
         cut = len(batch) - reinterpreted_batch_ndims
         super().__init__(batch[:cut], batch[cut:] + base_distribution.event_shape, validate_args=validate_args)
 
-    @property
-    def has_rsample(self) -> bool:
-        return bool(self.base_dist.has_rsample)
-
-    @property
-    def has_enumerate_support(self) -> bool:
-        return self.reinterpreted_batch_ndims == 0 and bool(self.base_dist.has_enumerate_support)
-
     @constraints.dependent_property
     def support(self) -> Any:
         inner = self.base_dist.support
         return (
             constraints.independent(inner, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else inner
         )
-
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.sample(sample_shape)
@@ -112,6 +98,7 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
+    _formulas: ClassVar = {"has_rsample": "base_dist.has_rsample"}
 
     def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms: list[Transform] = [transforms] if isinstance(transforms, Transform) else transforms
@@ -150,10 +137,6 @@ class TransformedDistribution(Distribution):
         last = self.transforms[-1].codomain
         more = len(self.event_shape) - last.event_dim
         return constraints.independent(last, more) if more > 0 else last
-
-    @property
-    def has_rsample(self) -> bool:
-        return bool(self.base_dist.has_rsample)
 
     def _transformed(self, x: Tensor) -> Tensor:
         for transform in self.transforms:

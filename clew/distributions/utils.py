@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import update_wrapper
-from typing import Any, Generic, TypeVar, overload
+from functools import update_wrapper, wraps
+from operator import attrgetter
+from types import FunctionType
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import clew
 import clew.nn.functional as F
@@ -121,6 +123,44 @@ class lazy_property(Generic[_Result]):
         return value
 
 
+class Formulas:
+    """Members of a class as a table of expressions in its attributes.
+
+    An expression is a function whose arguments are named after the attributes (`self` is the object itself), or the
+    path of one attribute. What is a method of a base class stays one, and its arguments come first; anything else is a
+    property.
+
+    >>> from clew.distributions.utils import Formulas
+    >>> class Rectangle(Formulas):
+    ...     width, height = 2, 3
+    ...     _formulas = {"area": lambda width, height: width * height, "length": "height"}
+    >>> Rectangle().area, Rectangle().length
+    (6, 3)
+    """
+
+    _formulas: ClassVar[Any] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, formula in cls.__dict__.get("_formulas", {}).items():
+            setattr(cls, name, _member(getattr(cls, name, None), formula))
+
+
+def _member(inherited: Any, formula: Any) -> Any:
+    if isinstance(formula, str):
+        return property(attrgetter(formula), doc=inherited.__doc__ if inherited else None)
+    names = formula.__code__.co_varnames[: formula.__code__.co_argcount]
+
+    def evaluate(self: Any, *args: Any, **given: Any) -> Any:
+        for name in names[len(args) :]:
+            if name not in given:
+                given[name] = self if name == "self" else getattr(self, name)
+        return formula(*args, **given)
+
+    is_method = isinstance(inherited, FunctionType)
+    return wraps(inherited)(evaluate) if is_method else property(evaluate, doc=inherited.__doc__ if inherited else None)
+
+
 def _lower_mask(size: int, diag: int) -> Tensor:
     place = clew.arange(size)
     return place < place.view(-1, 1) + (diag + 1)
@@ -161,31 +201,6 @@ def probs_or_logits(probs: Any, logits: Any) -> dict[str, Any]:
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return {"logits": logits} if probs is None else {"probs": probs}
-
-
-class ProbsOrLogits:
-    """For distributions that are made from `probs` or from `logits`: each gives the other, as log-odds."""
-
-    _is_binary = True
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """Log-odds."""
-        return probs_to_logits(self.probs, self._is_binary)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return logits_to_probs(self.logits, self._is_binary)
-
-    @property
-    def _param(self) -> Tensor:
-        return self.probs if "probs" in self.__dict__ else self.logits
-
-    @property
-    def param_shape(self) -> clew.Size:
-        """The shape of `probs` and `logits`."""
-        return self._param.shape
 
 
 def cross_entropy(logits: Tensor, value: Tensor) -> Tensor:

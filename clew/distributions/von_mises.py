@@ -53,17 +53,10 @@ class VonMises(Distribution):
     support = constraints.real
     loc: Tensor
     concentration: Tensor
+    _formulas: ClassVar = {"mean": "loc", "mode": "loc"}
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, loc=loc, concentration=concentration)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:
