@@ -11,7 +11,7 @@ from clew import Tensor
 
 from . import constraints
 from ._transform import Transform, widened
-from .utils import broadcast_all, is_number, lazy_property, sum_rightmost
+from .utils import broadcast_all, is_number, sum_rightmost
 
 
 class Fixed(Transform):
@@ -110,27 +110,21 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
+    _arguments = ("exponent",)
+
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
-
-    def _options(self) -> dict[str, Any]:
-        return {"exponent": self.exponent}
-
-    @lazy_property
-    def sign(self) -> Any:
-        return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and _same(self.exponent, other.exponent)
 
     __hash__ = Transform.__hash__
 
-    def forward_shape(self, shape: Any) -> Any:
-        return _broadcast(shape, self.exponent)
-
-    inverse_shape = forward_shape
     _formulas: ClassVar = {
+        "sign": lambda exponent: exponent.sign(),
+        "forward_shape": lambda shape, exponent: _broadcast(shape, exponent),
+        "inverse_shape": lambda shape, exponent: _broadcast(shape, exponent),
         "_call": lambda x, exponent: x.pow(exponent),
         "_inverse": lambda y, exponent: y.pow(1 / exponent),
         "log_abs_det_jacobian": lambda x, y, exponent: (exponent * y / x).abs().log(),
@@ -146,26 +140,16 @@ class AffineTransform(Transform):
     """
 
     bijective = True
+    domain = codomain = constraints.dependent_property(
+        lambda self: widened(constraints.real, self._event_dim), is_discrete=False
+    )
+
+    _arguments: ClassVar = ("loc", "scale", "event_dim")
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.loc, self.scale = loc, scale
         self._event_dim = event_dim
-
-    def _options(self) -> dict[str, Any]:
-        return {"loc": self.loc, "scale": self.scale, "event_dim": self._event_dim}
-
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
-
-    @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
-        return widened(constraints.real, self._event_dim)
-
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return widened(constraints.real, self._event_dim)
 
     @property
     def sign(self) -> Any:
@@ -180,11 +164,10 @@ class AffineTransform(Transform):
         scale = clew.full_like(x, self.scale) if is_number(self.scale) else self.scale
         return sum_rightmost(scale.abs().log().expand(x.shape), self._event_dim)
 
-    def forward_shape(self, shape: Any) -> Any:
-        return _broadcast(shape, self.loc, self.scale)
-
-    inverse_shape = forward_shape
     _formulas: ClassVar = {
+        "event_dim": "_event_dim",
+        "forward_shape": lambda shape, loc, scale: _broadcast(shape, loc, scale),
+        "inverse_shape": lambda shape, loc, scale: _broadcast(shape, loc, scale),
         "_call": lambda x, loc, scale: loc + scale * x,
         "_inverse": lambda y, loc, scale: (y - loc) / scale,
     }
@@ -197,12 +180,11 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign: ClassVar = +1
 
+    _arguments = ("distribution",)
+
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
-
-    def _options(self) -> dict[str, Any]:
-        return {"distribution": self.distribution}
 
     domain: ClassVar = property(lambda self: self.distribution.support)
     _formulas: ClassVar = {

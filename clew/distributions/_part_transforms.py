@@ -17,6 +17,8 @@ from .utils import sum_rightmost
 class _Parts(Transform):
     """Several transforms, one for each part of a tensor along an axis; subclasses cut and join."""
 
+    _arguments: ClassVar[tuple[str, ...]] = ("dim",)
+
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         if not all(isinstance(one, Transform) for one in tseq):
             raise AssertionError(f"{type(self).__name__}: expected transforms, got {tseq!r}")
@@ -25,9 +27,11 @@ class _Parts(Transform):
         self.dim = dim
 
     def _options(self) -> dict[str, Any]:
-        return {"tseq": self.transforms, "dim": self.dim}
+        return {"tseq": self.transforms, **super()._options()}
 
-    _formulas: ClassVar = {"bijective": lambda transforms: all(one.bijective for one in transforms)}
+    _formulas: ClassVar = {
+        "bijective": lambda transforms: all(one.bijective for one in transforms),
+    }
     domain = constraints.dependent_property(lambda self: self._space([one.domain for one in self.transforms]))
     codomain = constraints.dependent_property(lambda self: self._space([one.codomain for one in self.transforms]))
 
@@ -72,6 +76,8 @@ class CatTransform(_Parts):
         "_joined": lambda parts, dim: clew.cat(parts, dim=dim),
     }
 
+    _arguments: ClassVar = ("dim", "lengths")
+
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
     ) -> None:
@@ -81,9 +87,6 @@ class CatTransform(_Parts):
             raise AssertionError(
                 f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)}): one for each"
             )
-
-    def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "lengths": self.lengths}
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         found = self._determinants(x, y)
@@ -108,14 +111,13 @@ class ReshapeTransform(Transform):
 
     bijective = True
 
+    _arguments: ClassVar = ("in_shape", "out_shape")
+
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
         self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError(f"in_shape, out_shape have different numbers of elements: {in_shape} and {out_shape}")
         super().__init__(cache_size=cache_size)
-
-    def _options(self) -> dict[str, Any]:
-        return {"in_shape": self.in_shape, "out_shape": self.out_shape}
 
     domain = constraints.dependent_property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
     codomain = constraints.dependent_property(

@@ -27,6 +27,7 @@ class Transform(Formulas):
     bijective: ClassVar[Any] = False
     domain: ClassVar[Any]
     codomain: ClassVar[Any]
+    _arguments: ClassVar[tuple[str, ...]] = ()  # of the constructor, which are attributes
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
@@ -61,9 +62,9 @@ class Transform(Formulas):
 
     def _options(self) -> dict[str, Any]:
         """What the constructor has to be given to make this transform again."""
-        if type(self).__init__ is Transform.__init__:
-            return {}
-        raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
+        if not self._arguments and type(self).__init__ is not Transform.__init__:
+            raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
+        return {name: getattr(self, name) for name in self._arguments}
 
     def with_cache(self, cache_size: int = 1) -> Any:
         """The same transform with another cache."""
@@ -162,12 +163,11 @@ class ComposeTransform(Transform):
     tensor(1.)
     """
 
+    _arguments = ("parts",)
+
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
         super().__init__(cache_size=cache_size)
-
-    def _options(self) -> dict[str, Any]:
-        return {"parts": self.parts}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
@@ -245,16 +245,12 @@ identity_transform: Transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform whose events take in more axes of the batch: Jacobian determinants are summed over them."""
 
+    _arguments = ("base_transform", "reinterpreted_batch_ndims")
+
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-
-    def _options(self) -> dict[str, Any]:
-        return {
-            "base_transform": self.base_transform,
-            "reinterpreted_batch_ndims": self.reinterpreted_batch_ndims,
-        }
 
     domain = constraints.dependent_property(lambda self: self._widened(self.base_transform.domain), is_discrete=False)
     codomain = constraints.dependent_property(

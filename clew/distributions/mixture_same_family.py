@@ -29,6 +29,16 @@ class MixtureSameFamily(Distribution):
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
+    mixture_distribution: Any
+    component_distribution: Any
+    support = constraints.dependent_property(
+        lambda self: constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
+    )
+    _formulas: ClassVar = {
+        "mixture_distribution": "_mixture_distribution",
+        "component_distribution": "_component_distribution",
+        "mean": lambda self: self._mixed(self._component_distribution.mean),
+    }
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
@@ -63,13 +73,6 @@ class MixtureSameFamily(Distribution):
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)  # its batch may be smaller than ours
         super()._expand_into(new, batch_shape)
 
-    @constraints.dependent_property
-    def support(self) -> Any:
-        return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
-
-    mixture_distribution: ClassVar = property(lambda self: self._mixture_distribution)
-    component_distribution: ClassVar = property(lambda self: self._component_distribution)
-
     def _mixed(self, values: Tensor) -> Tensor:
         """The mean over the components of values of shape (..., K, *event_shape)."""
         probs = self._mixture_distribution.probs
@@ -78,10 +81,6 @@ class MixtureSameFamily(Distribution):
 
     def _for_each(self, value: Tensor) -> Tensor:
         return value.unsqueeze(-1 - len(self._event_shape))
-
-    @property
-    def mean(self) -> Tensor:
-        return self._mixed(self._component_distribution.mean)
 
     @property
     def variance(self) -> Tensor:

@@ -125,6 +125,7 @@ class MultivariateNormal(MatrixParameters, Distribution):
     _formulas: ClassVar = {
         "mean": "loc",
         "mode": "loc",
+        "variance": lambda self: self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape()),
         "_rsample": lambda shape, loc, _unbroadcasted_scale_tril: (
             loc + apply_matrix(_unbroadcasted_scale_tril, standard_normal(shape, loc))
         ),
@@ -152,10 +153,6 @@ class MultivariateNormal(MatrixParameters, Distribution):
         self.loc = loc.expand((*batch, -1))
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(which, matrix)
-
-    @property
-    def variance(self) -> Tensor:
-        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = squared_length(self._unbroadcasted_scale_tril, value - self.loc)

@@ -36,6 +36,12 @@ class Wishart(MatrixParameters, ExponentialFamily):
 
     support = constraints.positive_definite
     has_rsample = True
+    _over_matrix: Tensor
+    _formulas: ClassVar = {
+        "_over_matrix": lambda df: df.unsqueeze(-1).unsqueeze(-1),
+        "mean": lambda _over_matrix, covariance_matrix: _over_matrix * covariance_matrix,
+        "_natural_params": lambda self, df: (-self.precision_matrix / 2, (df - self._event_shape[-1] - 1) / 2),
+    }
 
     def __init__(
         self,
@@ -77,14 +83,6 @@ class Wishart(MatrixParameters, ExponentialFamily):
             "scale_tril": constraints.lower_cholesky,
             "df": constraints.greater_than(self._event_shape[-1] - 1),
         }
-
-    @property
-    def _over_matrix(self) -> Tensor:
-        return self.df.unsqueeze(-1).unsqueeze(-1)
-
-    @property
-    def mean(self) -> Tensor:
-        return self._over_matrix * self.covariance_matrix
 
     @property
     def mode(self) -> Tensor:
@@ -140,10 +138,6 @@ class Wishart(MatrixParameters, ExponentialFamily):
         digammas = (half.unsqueeze(-1) - places).digamma().sum(-1)
         volume = (size + 1) * (size * _LOG_2 / 2 + half_log_det(self._unbroadcasted_scale_tril))
         return volume + clew.mvlgamma(half, size) - (self.df - size - 1) / 2 * digammas + self.df * size / 2
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         size = self._event_shape[-1]
