@@ -15,16 +15,19 @@ import sys as _sys
 
 from . import bernoulli as _bernoulli
 from . import categorical as _categorical
+from . import cauchy as cauchy
 from . import constraints as constraints
 from . import dirichlet as _dirichlet
-from . import distribution as _distribution
+from . import exp_family as exp_family
 from . import exponential as _exponential
 from . import gamma as _gamma
+from . import log_normal as log_normal
 from . import multivariate_normal as _multivariate_normal
 from . import normal as _normal
 from . import relaxed_bernoulli as _relaxed_bernoulli
 from . import transformed_distribution as _transformed_distribution
 from . import transforms as transforms
+from . import uniform as uniform
 from . import wishart as _wishart
 from .bernoulli import *  # noqa: F403
 from .categorical import *  # noqa: F403
@@ -50,11 +53,10 @@ for _module, _names in {
     _bernoulli: "binomial geometric negative_binomial poisson",
     _categorical: "multinomial one_hot_categorical",
     _dirichlet: "beta kumaraswamy",
-    _distribution: "exp_family",
     _exponential: "generalized_pareto pareto weibull",
     _gamma: "chi2 fishersnedecor inverse_gamma studentT",
     _multivariate_normal: "lowrank_multivariate_normal",
-    _normal: "cauchy gumbel half_cauchy half_normal laplace log_normal logistic_normal uniform",
+    _normal: "gumbel half_cauchy half_normal laplace logistic_normal",
     _relaxed_bernoulli: "relaxed_categorical",
     _transformed_distribution: "independent",
     _wishart: "lkj_cholesky",

@@ -347,11 +347,8 @@ def _exp_under_gamma(p: Any, q: Any, concentration: Any) -> Tensor:
 
 _FORMULAS: dict[tuple[type, type], _Formula] = {
     **{(p, q): _infinite for p, wider in _INFINITE.items() for q in wider},
-    **{(p, Exponential): _under_exponential for p in (Beta, ContinuousBernoulli, Gamma, Pareto)},
-    **{
-        (p, Normal): _under_normal
-        for p in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform)
-    },
+    **{(p, Exponential): _under_exponential for p in (Beta, ContinuousBernoulli, Gamma)},
+    **{(p, Normal): _under_normal for p in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Uniform)},
     (Beta, Beta): lambda p, q: _dirichlet(p._dirichlet, q._dirichlet),
     (Cauchy, Cauchy): lambda p, q: (  # Chyzak and Nielsen 2019, https://arxiv.org/abs/1905.10965
         ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
@@ -383,7 +380,11 @@ _FORMULAS: dict[tuple[type, type], _Formula] = {
     (Normal, Gumbel): lambda p, q: _under_gumbel(
         p, q, ((q.loc - p.loc) / q.scale + 0.5 * (p.scale / q.scale).pow(2)).exp()
     ),
-    (Pareto, Gamma): lambda p, q: _under_gamma(p, q, p.scale.log() + p.alpha.reciprocal()),
+    (Pareto, Exponential): lambda p, q: infinite_where(p.alpha <= 1, _under_exponential(p, q)),
+    (Pareto, Gamma): lambda p, q: infinite_where(
+        p.alpha <= 1, _under_gamma(p, q, p.scale.log() + p.alpha.reciprocal())
+    ),
+    (Pareto, Normal): lambda p, q: infinite_where(p.alpha <= 2, _under_normal(p, q)),
     (Uniform, ContinuousBernoulli): lambda p, q: infinite_where(
         (p.high >= 1) | (p.low <= 0), _under_continuous_bernoulli(p, q)
     ),

@@ -1,0 +1,3 @@
+"""PyTorch's module of this name: see `distribution`."""
+
+from .distribution import ExponentialFamily as ExponentialFamily
