@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from . import _core
-from ._unsupported import UnsupportedModuleError, pytorch_names, told, unsupported
+from ._unsupported import UnsupportedModuleError, missing_from, pytorch_names, told, unsupported
 
 PATH = str(Path(__file__).with_name("_torch_path"))
 """A folder with a package `torch` and its metadata. A Python that has it in PYTHONPATH takes clew for PyTorch."""
@@ -90,6 +90,9 @@ class _Missing:
 
 
 def _tell_of_missing_attributes() -> None:
+    # A __getattr__ makes each look-up in a module slower, so those of busy ones come with the wish for PyTorch's names.
+    for name in ("clew.nn.functional", "clew.autograd.graph"):
+        vars(importlib.import_module(name))["__getattr__"] = missing_from(name)
     # Not by a __getattr__ of the class, which would make each look-up of an attribute slower.
     for name in pytorch_names()["Tensor"]:
         if not hasattr(_core.Tensor, name):

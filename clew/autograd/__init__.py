@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 _Tensors: TypeAlias = Tensor | graph.GradientEdge | Sequence[Tensor | graph.GradientEdge]
+_ONE = (Tensor, graph.GradientEdge)
 _Gradients: TypeAlias = Tensor | Sequence[Tensor | None] | None
 
 _core.add_node_method("register_hook", register_node_hook)
@@ -146,7 +147,10 @@ def grad(
     found: tuple[Tensor | None, ...] = _core.run_backward(
         _several(outputs), _gradients(grad_outputs), retain_graph, create_graph, wanted, False
     )
-    if all(gradient is not None for gradient in found):
+    for gradient in found:
+        if gradient is None:
+            break
+    else:
         return found
     if materialize_grads:
         return tuple(
@@ -163,7 +167,7 @@ def grad(
 
 
 def _several(tensors: Any) -> tuple[Any, ...]:
-    return (tensors,) if isinstance(tensors, Tensor | graph.GradientEdge) else tuple(tensors)
+    return (tensors,) if isinstance(tensors, _ONE) else tuple(tensors)
 
 
 def _gradients(gradients: Any) -> tuple[Any, ...] | None:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from .._core import Node, Tensor
-from .._unsupported import missing_from as _missing_from
 from . import saved_hooks
 from .handles import HookHandle, HookHandles
 from .mutation import allow_mutation_on_saved_tensors
@@ -247,6 +246,3 @@ def _register_any(tensors: Sequence[Tensor], fn: Callable[..., Any]) -> HookHand
             fn(gradient)
 
     return HookHandles([HookHandle(*tensor._add_hook(hook)) for tensor in tensors if tensor.requires_grad])
-
-
-__getattr__ = _missing_from(__name__)

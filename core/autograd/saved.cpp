@@ -49,17 +49,20 @@ void hold(SavedSlot& slot, const Tensor& value) {
     if (value->has(TensorObject::kAliasCounter)) rest_of(slot).counter = value->extras->counter;
 }
 
-// Note [One account of bytes]
+// One slot fewer holds the storage. Note [One account of bytes]
+inline void count_out(Storage& storage, LetGo& account) {
+    --graph_counters.slots_alive;
+    if (--storage.saved != 0) return;
+    if (storage.log) [[unlikely]]
+        forget_writes(storage);
+    if (storage.foreign) return;
+    account.bytes += storage.bytes;
+    if (storage.references == 1) account.released += storage.bytes;
+}
+
 void unhold(SavedSlot& slot, LetGo& account) {
     Storage* storage = slot.has_rest ? slot.rest->storage.get() : slot.storage;
-    if (--storage->saved == 0) {
-        forget_writes(*storage);
-        if (!storage->foreign) {
-            account.bytes += storage->bytes;
-            if (storage->references == 1) account.released += storage->bytes;
-        }
-    }
-    --graph_counters.slots_alive;
+    count_out(*storage, account);
     if (slot.has_rest) {
         delete slot.rest;
     } else {
@@ -344,19 +347,28 @@ void drop_slot(SavedSlot& slot) {
 namespace {
 
 void free_slot(SavedSlot& slot) {
-    auto& storage = *const_cast<Storage*>(slot.held_storage());
-    const bool is_last = storage.references == 1, foreign = storage.foreign;
-    // Foreign memory has no identity: its bytes are told of the last slot that had it.
-    const std::int64_t bytes = foreign && storage.saved > 1 ? 0 : storage.bytes;
-    const std::uint64_t identity = foreign ? 0 : is_last ? storage.identity : identity_of(storage);
-    const Fate fate = foreign             ? Fate::Foreign
-                      : is_last           ? Fate::Released
-                      : storage.saved > 1 ? Fate::Elsewhere
-                                          : Fate::Dropped;
-    unhold(slot, graph_counters.by_backward);
+    SlotRest* const rest = slot.has_rest ? slot.rest : nullptr;
+    Storage& storage = rest ? *rest->storage : *slot.storage;
+    std::int64_t bytes = storage.bytes;
+    if (storage.foreign) {
+        // It has no identity: its bytes are told of the last slot that had it.
+        if (storage.saved > 1) bytes = 0;
+        slot.fate = Fate::Foreign;
+        slot.freed_identity = 0;
+    } else if (storage.references == 1) {
+        slot.fate = Fate::Released;
+        slot.freed_identity = storage.identity;
+    } else {
+        slot.fate = storage.saved > 1 ? Fate::Elsewhere : Fate::Dropped;
+        slot.freed_identity = identity_of(storage);
+    }
+    count_out(storage, graph_counters.by_backward);
     slot.freed_bytes = bytes;
-    slot.freed_identity = identity;
-    slot.fate = fate;
+    slot.has_rest = false;
+    if (rest)
+        delete rest;
+    else
+        release(&storage);
 }
 
 }  // namespace

@@ -36,9 +36,14 @@ Saves what_to_save(const OpDef& op, Tensors inputs, std::uint64_t needs, const v
 // Of the inputs that require grad, those whose gradient has somewhere to go: Note [Views that lead nowhere]. The engine
 // counts on a node being younger than those that it leads to: a view whose base was written gets its new node here
 // first.
-std::uint64_t inputs_that_lead_on(Tensors inputs, std::uint64_t needs) {
+[[gnu::noinline]] std::uint64_t without_dead_views(Tensors inputs, std::uint64_t needs) {
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && inputs[i]->base && !gradient_edge(inputs[i]) && i < 63) needs &= ~(std::uint64_t{1} << i);
+    return needs;
+}
+inline std::uint64_t inputs_that_lead_on(Tensors inputs, std::uint64_t needs) {
+    for (const Tensor& input : inputs)
+        if (input && input->base) return without_dead_views(inputs, needs);
     return needs;
 }
 

@@ -10,18 +10,21 @@
 namespace clew {
 namespace {
 
+// Both lie alike without gaps: one call of the loop.
+bool add_flat(kernels::Loop loop, const Tensor& into, const Tensor& value) {
+    if (!is_dense(into.layout()) || !lie_alike(into, value) || into.numel() > kernels::kChunk) return false;
+    const auto size = static_cast<std::int64_t>(item_size(into.dtype()));
+    char* const data[] = {into.data(), into.data(), value.data()};
+    const std::int64_t strides[] = {size, size, size};
+    loop(data, strides, into.numel());
+    return true;
+}
+
 void add_in_place(const Tensor& into, const Tensor& value) {
     const kernels::Loop loop = kernels::arithmetic().add[static_cast<int>(into.dtype())];
-    const bool plain = into.dtype() == value.dtype() && same_sizes(into.sizes(), value.sizes());
-    const Tensor fitted = plain ? value : expand(cast(value, into.dtype()), into.sizes());
-    if (is_dense(into.layout()) && lie_alike(into, fitted) && into.numel() <= kernels::kChunk) {
-        const auto size = static_cast<std::int64_t>(item_size(into.dtype()));
-        char* const data[] = {into.data(), into.data(), fitted.data()};
-        const std::int64_t strides[] = {size, size, size};
-        loop(data, strides, into.numel());
-    } else {
-        kernels::elementwise(loop, into.view(), {into.view(), fitted.view()});
-    }
+    if (into.dtype() == value.dtype() && add_flat(loop, into, value)) return;
+    const Tensor fitted = expand(cast(value, into.dtype()), into.sizes());
+    kernels::elementwise(loop, into.view(), {into.view(), fitted.view()});
 }
 
 Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {

@@ -8,6 +8,7 @@
 namespace clew {
 
 std::uint64_t graph_clock = 0;
+std::uint64_t last_identity = 0;
 
 namespace {
 constexpr std::int64_t kInPlaceLimit = static_cast<std::int64_t>(kPoolLimit - sizeof(Storage));
@@ -43,13 +44,6 @@ StorageRef Storage::wrap(void* data, std::int64_t bytes, void (*free)(void*), vo
     storage->free_foreign = free;
     storage->foreign_context = context;
     return StorageRef::steal(storage);
-}
-
-std::uint64_t identity_of(Storage& storage) {
-    static std::uint64_t last = 0;
-    if (storage.foreign) return 0;
-    if (storage.identity == 0) storage.identity = ++last;
-    return storage.identity;
 }
 
 void destroy(Storage* storage) {

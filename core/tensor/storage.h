@@ -66,7 +66,12 @@ static_assert(sizeof(Storage) <= 80);
 using StorageRef = Ref<Storage>;
 
 // A number that no other storage has or will have, unlike its address; 0 for foreign memory.
-std::uint64_t identity_of(Storage& storage);
+extern std::uint64_t last_identity;
+inline std::uint64_t identity_of(Storage& storage) {
+    if (storage.foreign) return 0;
+    if (storage.identity == 0) storage.identity = ++last_identity;
+    return storage.identity;
+}
 
 void destroy(Storage* storage);
 inline void retain(Storage* storage) { ++storage->references; }

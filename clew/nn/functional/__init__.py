@@ -1,6 +1,5 @@
 """Layers, activations and losses as functions."""
 
-from ..._unsupported import missing_from as _missing_from
 from . import (
     activation,
     attention,
@@ -53,5 +52,3 @@ __all__ += pixels.__all__
 __all__ += pooling.__all__
 __all__ += resampling.__all__
 __all__ += unpooling.__all__
-
-__getattr__ = _missing_from(__name__)
