@@ -12,6 +12,8 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
+#include "core/ops/apply.h"
+#include "core/tensor/packing.h"
 
 namespace clew::bind {
 namespace {
@@ -26,15 +28,19 @@ bool is_tensor(const Argument& argument) {
 }
 
 // The result as the output, or written into it if it is a destination.
-void give(const OpDef& op, const Tensor& result, Tensor& output) {
+void give(const OpDef& op, const Tensor& result, Tensors inputs, Tensor& output) {
     if (!output) {
         output = result;
-        return;
+        if (!op.is(kElementByElement)) return;
+        const LayoutRef layout = layout_among(result.sizes(), inputs);
+        if (lie_alike(*layout, result.layout())) return;
+        output = empty(layout, result.dtype());
+        return kernels::copy(output.view(), result.view());
     }
     if (!same_sizes(output.sizes(), result.sizes()))
         fail(ErrorKind::Runtime, "%s: output with shape %s doesn't match the broadcast shape %s", op.name,
              shape_text(output.sizes()).c_str(), shape_text(result.sizes()).c_str());
-    if (is_floating(result.dtype()) && !is_floating(output.dtype()))
+    if (!can_cast(result.dtype(), output.dtype()))
         fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s", op.name,
              dtype_name(result.dtype()), dtype_name(output.dtype()));
     kernels::copy(output.view(), result.view());
@@ -57,7 +63,7 @@ void python_forward(ForwardCall& call) {
     if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != static_cast<Py_ssize_t>(call.outputs.size()))
         fail(ErrorKind::Type, "%s: expected its forward to give %zu result(s)", op.name, call.outputs.size());
     for (std::size_t i = 0; i < call.outputs.size(); ++i)
-        give(op, Tensor(as_tensor(PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i)))), call.outputs[i]);
+        give(op, Tensor(as_tensor(PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i)))), call.inputs, call.outputs[i]);
 }
 
 // rule(node, gradients, needs) -> gradients
@@ -67,14 +73,14 @@ void python_backward(BackwardCall& call) {
     call_python_rule(call, static_cast<PyObject*>(rule.get()));
 }
 
-// define_operation(schema, node, outputs, flags, domain, doc, run, rule, saves, constants, differentiable_outputs):
+// define_operation(schema, node, in_place_node, outputs, flags, domain, doc, run, rule, saves, constants, differentiable_outputs):
 // `saves` has, for each input, what its rule keeps: a bit for each input, a bit for each output.
 PyObject* define_operation(PyObject*, PyObject* args) {
-    const char *schema, *node, *outputs, *domain, *doc;
+    const char *schema, *node, *in_place_node, *outputs, *domain, *doc;
     PyObject *run, *rule, *saves;
     unsigned flags;
     unsigned long long constants, differentiable_outputs;
-    if (!PyArg_ParseTuple(args, "sssIssOOO!KK", &schema, &node, &outputs, &flags, &domain, &doc, &run, &rule,
+    if (!PyArg_ParseTuple(args, "ssssIssOOO!KK", &schema, &node, &in_place_node, &outputs, &flags, &domain, &doc, &run, &rule,
                           &PyList_Type, &saves, &constants, &differentiable_outputs))
         return nullptr;
     return guarded([&]() -> PyObject* {
@@ -101,6 +107,11 @@ PyObject* define_operation(PyObject*, PyObject* args) {
         op->output_count = static_cast<std::uint32_t>(op->output_names.size());
         if (op->variadic)
             fail(ErrorKind::NotImplemented, "%s: lists of tensors are not supported in operations in Python", op->name);
+        if (*in_place_node) {
+            auto* form = new PythonOp(*op);
+            opdef_detail::name_nodes(*form, (form->node = in_place_node).c_str());
+            op->in_place_form = form;
+        }
         return publish(*op);
     });
 }

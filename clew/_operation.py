@@ -30,6 +30,7 @@ Rule = Callable[..., Any]
 
 # Flags of core/ops/opdef.h.
 METHOD, FUNCTION, IN_PLACE, OUT, HIDDEN, NAMESPACE, OUT_ALIKE = 1, 2, 4, 8, 64, 4096, 8192
+ELEMENTWISE = 131072
 _NON_DIFFERENTIABLE = 32
 
 
@@ -39,6 +40,7 @@ def operation(
     rules: Sequence[Rule | None] = (),
     outputs: str = "result",
     node: str | None = None,
+    in_place_node: str = "",
     flags: int = HIDDEN,
     arrays: bool = True,
     domain: str,
@@ -54,6 +56,7 @@ def operation(
             attributes; and `grad_<input>`, what the rule of that input gives.
         outputs: their names. Those without a `g_<output>` in any rule have no derivative.
         node: what its nodes are called; the default is made from the name, `QrBackward0`.
+        in_place_node: those of the form in place, if that is another name.
         flags: of core/ops/opdef.h.
         arrays: False for a forward that gets tensors as they are, whose dtypes tell numbers from arrays.
         domain: arguments that tests may call it with: Note [Domains] in core/ops/opdef.h.
@@ -74,7 +77,7 @@ def operation(
         given: tuple[Any, ...] = (inspect.getdoc(forward) or "", run, plan.gradients, plan.saves)
         kind = flags if plan.saves else flags | _NON_DIFFERENTIABLE
         masks = plan.constants, plan.differentiable_outputs
-        return _core.define_operation(schema, text, outputs, kind, domain, *given, *masks)
+        return _core.define_operation(schema, text, in_place_node, outputs, kind, domain, *given, *masks)
 
     return define
 

@@ -131,6 +131,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
         raise RuntimeError(
             f"{name}: inputs must have the same number of dimensions, got {input.dim()} and {other.dim()}"
         )
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"{name}: expected scalar type {input.dtype} but found {other.dtype}; cast one")
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
             f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"

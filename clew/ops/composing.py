@@ -58,9 +58,10 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
                 raise RuntimeError(
                     f"{name}: For integral input tensors, argument {what} must not be a floating point number."
                 )
+    input.expand(product.shape)  # or it does not fit
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:  # what is in the input does not count, not even NaN
-        return scaled.expand(numpy.broadcast_shapes(tuple(input.shape), tuple(scaled.shape)))
+        return scaled
     return (input if beta == 1 else input * beta) + scaled
 
 
@@ -91,7 +92,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     >>> clew.diagflat(clew.tensor([1, 2])).tolist()
     [[1, 0], [0, 2]]
     """
-    result: Tensor = _ops.diag(input.reshape(-1), offset)
+    result: Tensor = _ops.diag(input.contiguous().view(-1), offset)
     return result
 
 
@@ -190,10 +191,11 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: expected a positive p and maxnorm >= 0, got p={p} and maxnorm={maxnorm}")
     if input.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    input.size(dim)  # or there is no such axis
     others = [axis for axis in builtins.range(input.dim()) if axis != dim % input.dim()]
     norm = input.norm(p, others, keepdim=True)
     factor: Tensor = _ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), tensor(1.0, dtype=input.dtype))
-    return input * factor
+    return input.contiguous() * factor
 
 
 renorm_ = in_place(renorm, "input=real(b, a), p=2, dim=0, maxnorm=1")
@@ -276,17 +278,10 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         raise RuntimeError(f"fill_diagonal_: dimensions must larger than 1, got shape {list(shape)}")
     if self.dim() > 2 and len(set(shape)) > 1:
         raise RuntimeError(f"fill_diagonal_: all dimensions of input must be of equal length, got {list(shape)}")
-    self[(_counted(min(shape)),) * self.dim()] = fill_value
-    if wrap and self.dim() == 2:
-        for first in builtins.range(shape[1] + 1, shape[0], shape[1] + 1):
-            rest = _counted(min(shape[1], shape[0] - first))
-            self[rest + first, rest] = fill_value
+    for first in builtins.range(0, shape[0] if wrap and self.dim() == 2 else 1, shape[1] + 1):
+        part = self[first:] if first else self
+        part.as_strided((min(part.shape),), (builtins.sum(part.stride()),)).fill_(fill_value)
     return self
-
-
-def _counted(count: int) -> Tensor:
-    result: Tensor = _core.from_numpy(numpy.arange(count))
-    return result
 
 
 @domain("unsampled, 'it warns; arange is sampled'")

@@ -14,13 +14,14 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._numeric import result_type
-from .._operation import FUNCTION, IN_PLACE, METHOD, OUT, OUT_ALIKE, Rule, operation
+from .._operation import ELEMENTWISE, FUNCTION, IN_PLACE, METHOD, OUT, OUT_ALIKE, Rule, operation
 from .._size import broadcast_shapes
 
 _ops: Any = _core.ops
 _NUMPY = {kind: str(kind).removeprefix("torch.") for kind in _core.dtypes.values()}
-_FLAGS = METHOD | FUNCTION | IN_PLACE | OUT
+_FLAGS = METHOD | FUNCTION | IN_PLACE | OUT | ELEMENTWISE
 _OUT_ALIKE = ("frac", "heaviside")
+_OWN_NODE_IN_PLACE = ("acosh", "asinh", "atanh")
 
 # What dtype an operation is computed in: that of its operands, with integers as floats, or refused for those.
 SAME, FLOAT, FLOATS_ONLY, INTEGERS_ONLY, ONE_DTYPE = "same", "float", "floats", "integers", "one dtype"
@@ -54,9 +55,10 @@ def _define(
 
     forward.__doc__ = doc
     # PyTorch's name of a node without a derivative is that.
-    node = "NotImplemented" if _no_slope in rules else f"{name.title()}Backward0"
+    node = "torch::autograd::NotImplemented" if _no_slope in rules else f"{name.title()}Backward0"
+    written = f"{name.title()}Backward1" if name in _OWN_NODE_IN_PLACE else ""
     flags = _FLAGS | OUT_ALIKE if name in _OUT_ALIKE else _FLAGS
-    operation(schema, rules=rules, node=node, flags=flags, domain=where, arrays=False)(forward)
+    operation(schema, rules=rules, node=node, in_place_node=written, flags=flags, domain=where, arrays=False)(forward)
 
 
 # ---------------------------------------------------------------------------------------------------------- derivatives
@@ -158,7 +160,8 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         "real", "log2(2 ** self + 2 ** other) without overflow in between.",
     ),
     (
-        "copysign(Tensor self, Operand other)", numpy.copysign, FLOAT, (_copysign_slope, None), "nonzero",
+        "copysign(Tensor self, Operand other)", numpy.copysign, FLOAT, (_copysign_slope, lambda g: g.new_zeros(g.shape)),
+        "nonzero",
         "The size of self with the sign of other, whose zeros have signs, too.",
     ),
     (

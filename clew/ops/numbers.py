@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._numeric import result_type
-from .._operation import HIDDEN, operation
+from .._operation import ELEMENTWISE, HIDDEN, operation
 from .._unsupported import unsupported
 from ._options import check_tensor
 from .likes import ones_like
@@ -123,7 +123,7 @@ class _FrexpResult(NamedTuple):
     "_frexp(Tensor self)",
     outputs="mantissa exponent",
     node="FrexpBackward0",
-    flags=HIDDEN,
+    flags=HIDDEN | ELEMENTWISE,
     rules=(lambda g_mantissa, exponent: g_mantissa / exponent.exp2(),),
     domain="nonzero",
 )

@@ -10,7 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import FUNCTION, IN_PLACE, METHOD, OUT, operation
+from .._operation import ELEMENTWISE, FUNCTION, IN_PLACE, METHOD, OUT, operation
 
 __all__ = [
     "adjoint",
@@ -29,9 +29,10 @@ __all__ = [
     "trapezoid",
     "trapz",
 ]
-METHODS = ["adjoint", "bincount", "conj", "conj_physical", "conj_physical_", "kron", "positive"]
+METHODS = ["adjoint", "bincount", "conj", "conj_physical", "kron", "positive"]
 
 _ops: Any = _core.ops
+_BOOL = _core.dtypes["bool"]
 
 
 @domain("input=index(4, b); input=index(4, b), weights=real(b), minlength=6")
@@ -71,33 +72,38 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 # ------------------------------------------------------------------------------------------------- the trapezoidal rule
-def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
-    """The area below each two neighbours along the axis."""
-    if not -y.dim() <= dim < y.dim():
-        raise IndexError(
-            f"{name}: Dimension out of range (expected to be in range of [{-y.dim()}, {y.dim() - 1}], but got {dim})"
-        )
-    dim %= y.dim()
-    count = y.shape[dim]
-    steps: Any = 1 if dx is None else dx
-    if x is not None:
-        if dx is not None:
-            raise TypeError(f"{name}: expected x or dx, got both")
-        along = dim
-        if x.dim() == 1:
-            x = x.reshape([-1 if axis == dim else 1 for axis in range(y.dim())])
-        elif x.dim() < y.dim():
-            along = dim - (y.dim() - x.dim())
-        if along < 0 or x.shape[along] != count:
+def _integral(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int, running: bool) -> Tensor:
+    """The sum, or sums, of the areas below each two neighbours along the axis."""
+    count = y.size(dim)
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}: expected x or dx, got both")
+    if not (count or running):
+        return y.new_zeros(y.shape[: dim % y.dim()] + y.shape[dim % y.dim() + 1 :])
+    if _BOOL in (y.dtype, x.dtype if x is not None else None):
+        raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported; cast it")
+    step = 1.0 if dx is None else float(dx)
+    if x is None and not running:
+        return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * step
+    heights = sum(_sides(y, dim))
+    if x is None:
+        result: Tensor = (step / 2 * heights).cumsum(dim)
+        return result
+    if x.dim() == 1:
+        if x.shape[0] != count:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point; got {list(x.shape)} for "
                                f"{list(y.shape)}")  # fmt: skip
-        steps = x.narrow(along, 1, max(count - 1, 0)) - x.narrow(along, 0, max(count - 1, 0)) if count else x
-    if not y.dtype.is_floating_point:
-        y = y.to(_core.get_default_dtype())
-    if not count:
-        return y
-    result: Tensor = (y.narrow(dim, 1, count - 1) + y.narrow(dim, 0, count - 1)) * (steps / 2)
-    return result
+        x = x.view([-1 if axis == dim % y.dim() else 1 for axis in range(y.dim())])
+    elif x.dim() < y.dim():
+        x = x.view([1] * (y.dim() - x.dim()) + list(x.shape))
+    left, right = _sides(x, dim % y.dim())
+    areas = heights * (right - left)
+    return (areas.cumsum(dim) if running else areas.sum(dim)) / 2.0
+
+
+def _sides(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """Each element but the last along the axis, and the one after it."""
+    count = max(x.size(dim) - 1, 0)
+    return x.narrow(dim, 0, count), x.narrow(dim, x.size(dim) - count, count)
 
 
 @domain("y=real(a, b); y=real(a, b), dx=0.5, dim=0; y=real(a, b), x=real(b); y=real(a, b, c), x=real(b, c), dim=1")
@@ -112,7 +118,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     >>> clew.trapezoid(clew.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    return _areas("trapezoid", y, x, dx, dim).sum(dim)
+    return _integral("trapezoid", y, x, dx, dim, running=False)
 
 
 trapz = trapezoid
@@ -126,7 +132,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     >>> clew.cumulative_trapezoid(clew.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    return _areas("cumulative_trapezoid", y, x, dx, dim).cumsum(dim)
+    return _integral("cumulative_trapezoid", y, x, dx, dim, running=True)
 
 
 # ---------------------------------------------------------------------------------------------------------------- pairs
@@ -219,7 +225,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 @operation(
     "nextafter(Tensor self, Tensor other)",
     rules=(lambda g, self, other: g.masked_fill(self == other, 0), lambda g: g.new_zeros(g.shape)),
-    flags=METHOD | FUNCTION | IN_PLACE | OUT,
+    flags=METHOD | FUNCTION | IN_PLACE | OUT | ELEMENTWISE,
     domain="real",
 )
 def _nextafter(self: Any, other: Any) -> Any:
@@ -242,10 +248,10 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return input if out is None else out.copy_(input)
 
 
-@domain("real")
-def conj_physical_(input: Tensor) -> Tensor:
+@operation("conj_physical(Tensor self)", rules=(lambda g: g,), flags=IN_PLACE, arrays=False, domain="real")
+def _conj_physical(self: Tensor) -> Tensor:
     """Itself: there is no complex dtype yet."""
-    return input
+    return self
 
 
 @domain("real")
@@ -290,7 +296,7 @@ def positive(input: Tensor) -> Tensor:
 @domain("input=real(a, b, c)")
 def adjoint(input: Tensor) -> Tensor:
     """A view with the last two axes exchanged, `x.mT`: there is no complex dtype yet."""
-    if input.dim() < 2:
+    if input.dim() == 1:
         raise RuntimeError(
             f"adjoint: is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
         )

@@ -10,12 +10,10 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
-from .._operation import HIDDEN, operation
+from .._operation import FUNCTION, HIDDEN, METHOD, OUT, operation
 
 __all__ = [
     "aminmax",
-    "cummax",
-    "cummin",
     "histc",
     "histogram",
     "isin",
@@ -84,30 +82,28 @@ class _Values(NamedTuple):
     indices: Tensor
 
 
-def _running(name: str, input: Tensor, dim: int, extreme: Any, reaches: Any) -> _Values:
-    axis = _axis(name, input, dim)
-    lanes = _lanes(input, axis)
-    with numpy.errstate(invalid="ignore"):
-        new = (lanes != lanes) | reaches(lanes, extreme.accumulate(lanes, axis=-1))
-    positions = numpy.where(new, numpy.arange(lanes.shape[-1]), 0)
-    return _Values(*_picked(input, axis, numpy.maximum.accumulate(positions, axis=-1)))
+def _define_running(name: str, extreme: Any, reaches: Any, which: str) -> None:
+    def running(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        axis = _axis(name, self, dim)
+        lanes = _lanes(self, axis)
+        with numpy.errstate(invalid="ignore"):
+            new = (lanes != lanes) | reaches(lanes, extreme.accumulate(lanes, axis=-1))
+        positions = numpy.where(new, numpy.arange(lanes.shape[-1]), 0)
+        return _picked(self, axis, numpy.maximum.accumulate(positions, axis=-1))
+
+    running.__doc__ = f"The {which} element so far along an axis, and where it was last. A NaN stays."
+    operation(
+        f"{name}(Tensor self, int dim)",
+        outputs="values indices",
+        rules=(lambda g_values, indices, dim: g_values.new_zeros(g_values.shape).scatter_add(dim, indices, g_values),),
+        flags=METHOD | FUNCTION | OUT,
+        domain="self=distinct(a, d), dim=1; self=distinct(c, a), dim=0",
+        arrays=False,
+    )(running)
 
 
-@domain("input=distinct(a, d), dim=1; input=distinct(c, a), dim=0")
-def cummax(input: Tensor, dim: int) -> _Values:
-    """The largest element so far along an axis, and where it was last. A NaN stays.
-
-    >>> import clew
-    >>> clew.cummax(clew.tensor([1, 3, 2]), 0).values
-    tensor([1, 3, 3])
-    """
-    return _running("cummax", input, dim, numpy.maximum, numpy.greater_equal)
-
-
-@domain("input=distinct(a, d), dim=1; input=distinct(c, a), dim=0")
-def cummin(input: Tensor, dim: int) -> _Values:
-    """The smallest element so far along an axis, and where it was last. A NaN stays."""
-    return _running("cummin", input, dim, numpy.minimum, numpy.less_equal)
+_define_running("cummax", numpy.maximum, numpy.greater_equal, "largest")
+_define_running("cummin", numpy.minimum, numpy.less_equal, "smallest")
 
 
 @domain("input=index(3, a, d); input=distinct(a, b), dim=0, keepdim=True")
@@ -249,6 +245,8 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
     """The mean of the elements that are not NaN; NaN where there are none."""
     if not input.dtype.is_floating_point:
         raise RuntimeError(f"nanmean: expected input to have floating point dtype but got {input.dtype}; cast it first")
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError(f"nanmean: expected a floating point dtype, got {dtype}")
     count: Tensor = (~_ops.isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
@@ -374,6 +372,8 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
     >>> clew.isin(clew.tensor([1, 2, 3]), clew.tensor([2, 5]))
     tensor([False,  True, False])
     """
+    if any(isinstance(one, Tensor) and one.dtype == _core.dtypes["bool"] for one in (elements, test_elements)):
+        raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
     if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
         raise TypeError("isin: expected at least one tensor, got two numbers")
     given, among = (one.detach().numpy() if isinstance(one, Tensor) else one for one in (elements, test_elements))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -10,116 +11,94 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import HIDDEN, operation
+from .._operation import FUNCTION, HIDDEN, IN_PLACE, METHOD, operation
 from ._options import in_place
 
-__all__ = [
-    "diagonal_scatter",
-    "index_reduce",
-    "put",
-    "scatter_reduce",
-    "select_scatter",
-    "slice_scatter",
-]
-METHODS = [*__all__, "index_reduce_", "put_", "scatter_reduce_"]
+__all__ = ["index_reduce", "scatter_reduce"]
+METHODS = [*__all__, "index_reduce_", "scatter_reduce_"]
 
 _ops: Any = _core.ops
 _one, _zero = _core.tensor(1.0), _core.tensor(0.0)
 
 
 # ------------------------------------------------------------------------------------------------------ a part replaced
-def _replaced(name: str, input: Tensor, part: Any, src: Tensor) -> Tensor:
-    """A copy of the input whose part, a view that `part` makes, holds `src`."""
-    result = input.clone()
-    view = part(result)
-    if view.shape != src.shape:
-        raise RuntimeError(
-            f"{name}: expected src to have a size equal to the slice of self, {list(view.shape)}, got {list(src.shape)}"
-        )
-    view.copy_(src)
-    return result
+def _define_replaced(schema: str, part: Callable[..., Tensor], where: str, doc: str) -> None:
+    """The operation that gives a copy of `self` whose part, a view that is also the rule of `src`, holds `src`."""
+    name = schema.partition("(")[0]
+
+    def forward(self: Tensor, src: Tensor, *place: Any) -> Tensor:
+        result = self.clone()
+        view = part(result, *place)
+        if view.shape != src.shape:
+            raise RuntimeError(
+                f"{name}: expected src to have a size equal to the slice of self, {list(view.shape)}, got "
+                f"{list(src.shape)}"
+            )
+        view.copy_(src)
+        return result
+
+    @functools.wraps(part)
+    def rest(g: Tensor, *place: Any) -> Tensor:
+        gone = part(g, *place)
+        result: Tensor = defined(g, gone.new_zeros(gone.shape), *place)
+        return result
+
+    forward.__doc__ = doc
+    define = operation(schema, rules=(rest, part), flags=METHOD | FUNCTION, domain=where, arrays=False)
+    defined = define(forward)
 
 
-@domain("input=real(c, a), src=real(a, a), start=1, end=3; input=real(a, d), src=real(a, b), dim=1, step=2")
-def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    """A copy of `input` with `src` in place of `input[start:end:step]` along an axis.
-
-    >>> import clew
-    >>> clew.slice_scatter(clew.zeros(4), clew.ones(2), start=1, end=3)
-    tensor([0., 1., 1., 0.])
-    """
+def _slice(g: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     if step <= 0:
         raise RuntimeError(f"slice_scatter: slice step must be positive, got {step}")
-    axis = dim % max(input.dim(), 1)
-    key = (slice(None),) * axis + (slice(start, end, step),)
-    return _replaced("slice_scatter", input, lambda x: x[key], src)
+    return g[(slice(None),) * (dim % max(g.dim(), 1)) + (slice(start, end, step),)]
 
 
-@domain("input=real(a, b), src=real(a), dim=1, index=2")
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of `input` with `src` in place of `input.select(dim, index)`.
-
-    >>> import clew
-    >>> clew.select_scatter(clew.zeros(2, 2), clew.ones(2), 0, 1).tolist()
-    [[0.0, 0.0], [1.0, 1.0]]
-    """
-    return _replaced("select_scatter", input, lambda x: x.select(dim, index), src)
-
-
-@domain("input=real(b, b), src=real(b); input=real(b, b), src=real(a), offset=1")
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of `input` with `src` in place of a diagonal.
-
-    >>> import clew
-    >>> clew.diagonal_scatter(clew.zeros(2, 2), clew.ones(2)).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-    return _replaced("diagonal_scatter", input, lambda x: x.diagonal(offset, dim1, dim2), src)
+_define_replaced(
+    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1)",
+    _slice,
+    "self=real(c, a), src=real(a, a), start=1, end=3; self=real(a, d), src=real(a, b), dim=1, step=2",
+    "A copy of self with src in place of self[start:end:step] along an axis.",
+)
+_define_replaced(
+    "select_scatter(Tensor self, Tensor src, int dim, int index)",
+    lambda g, dim, index: g.select(dim, index),
+    "self=real(a, b), src=real(a), dim=1, index=2",
+    "A copy of self with src in place of self.select(dim, index).",
+)
+_define_replaced(
+    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",
+    lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
+    "self=real(b, b), src=real(b); self=real(b, b), src=real(a), offset=1",
+    "A copy of self with src in place of a diagonal.",
+)
 
 
-@domain("input=real(a, b), index=order(6, 2), source=real(a); input=real(a, b), index=index(6, c), source=real(c), "
-        "accumulate=True")  # fmt: skip
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy of `input` with the elements of `source` at these places of the flattened tensor.
-
-    Args:
-        accumulate: add them to what is there.
-
-    >>> import clew
-    >>> clew.put(clew.zeros(2, 2), clew.tensor([1, 2]), clew.tensor([5.0, 6.0])).tolist()
-    [[0.0, 5.0], [6.0, 0.0]]
-    """
-    return input.clone().put_(index, source, accumulate)
-
-
-@domain("self=real(a, b), index=order(6, 2), source=real(a)")
-def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """`put` in place."""
+@operation(
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
+    rules=(
+        lambda g, index, source, accumulate: g if accumulate else g.put(index, source.new_zeros(source.shape)),
+        None,
+        lambda g, index, source: g.take(index).reshape(source.shape),
+    ),
+    flags=METHOD | FUNCTION | IN_PLACE,
+    arrays=False,
+    domain="self=real(a, b), index=order(6, 2), source=real(a); "
+    "self=real(a, b), index=index(6, c), source=real(c), accumulate=True",
+)
+def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    """A copy of self with the elements of source at these places of the flattened tensor, or added to what is there."""
+    if index.dtype != _core.dtypes["int64"]:
+        raise RuntimeError(f"put_: expected a long tensor for index, got {index.dtype}")
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"put_: expected self and source of one dtype, got {self.dtype} and {source.dtype}")
     if index.numel() != source.numel():
         raise IndexError(
             f"put_: expected source and index to have the same number of elements, got {source.numel()} and "
             f"{index.numel()}"
         )
-    places = index.reshape(-1)
-    places = _ops.where(places < 0, places + self.numel(), places)
-    positions = [] if self.dim() == 0 else list(_unravelled(places, tuple(self.shape)))
-    if self.dim() == 0:
-        self.copy_(source.reshape(-1).sum() + self if accumulate else source.reshape(-1)[-1])
-        return self
-    self.index_put_(tuple(positions), source.reshape(-1), accumulate)
-    return self
-
-
-def _unravelled(places: Tensor, shape: tuple[int, ...]) -> list[Tensor]:
-    found: list[Tensor] = []
-    for size in reversed(shape):
-        found.insert(0, places % size)
-        places = places.div(size, rounding_mode="floor")
-    if places.any():
-        raise IndexError(f"put_: expected places within the {math.prod(shape)} elements, got one beyond")
-    return found
+    flat = self.flatten().index_put([index.flatten()], source.flatten(), accumulate)
+    return self.clone().copy_(flat.reshape(self.shape))
 
 
 # ------------------------------------------------------------------------------------------------- what is put together

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .. import _core
 from .._core import Tensor
 from .._domains import domain
 
@@ -24,7 +25,6 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
-    total: Tensor = input.lgamma()
-    for i in range(1, p):
-        total = total + (input - i / 2).lgamma()
-    return total + p * (p - 1) / 4 * math.log(math.pi)
+    kind = input.dtype if input.dtype.is_floating_point else _core.get_default_dtype()
+    arguments = input.unsqueeze(-1) - _core.tensor([i / 2 for i in range(p)], dtype=kind)
+    return arguments.lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)

@@ -25,7 +25,6 @@ _ALIASES = {
     "less_equal": "le",
     "multiply": "mul",
     "negative": "neg",
-    "sgn": "sign",
     "not_equal": "ne",
     "subtract": "sub",
     "true_divide": "div",

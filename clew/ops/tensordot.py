@@ -38,6 +38,8 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequen
         of_b = [second] if isinstance(second, int) else list(second)
     if len(of_a) != len(of_b):
         raise RuntimeError(f"tensordot: both dimension lists should have same length, got {of_a} and {of_b}")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"tensordot: both inputs should have same dtype, got {a.dtype} and {b.dtype}; cast one")
     of_a, of_b = _places(a, of_a), _places(b, of_b)
     for i, j in zip(of_a, of_b, strict=True):
         if b.shape[j] == 1:  # broadcast: the sum can be taken right away

@@ -9,11 +9,11 @@ import numpy
 
 from .. import _core
 from .._core import Tensor
-from .._operation import NAMESPACE, OUT, operation
+from .._operation import ELEMENTWISE, NAMESPACE, OUT, operation
 from . import _bessel
 
 _ops: Any = _core.ops
-FLAGS = NAMESPACE | OUT
+FLAGS = NAMESPACE | OUT | ELEMENTWISE
 
 
 def _like(x: Any, result: Any) -> Any:

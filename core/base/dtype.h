@@ -18,6 +18,10 @@ inline constexpr const char* dtype_name(DType t) {
 }
 inline constexpr bool is_floating(DType t) { return t >= DType::Float32; }
 inline constexpr bool is_integral(DType t) { return t < DType::Float32; }  // Bool included
+// Into what is given to write to: floats don't become integers, nor numbers truth values.
+inline constexpr bool can_cast(DType from, DType to) {
+    return from == to || is_floating(to) || from == DType::Bool || (!is_floating(from) && to != DType::Bool);
+}
 
 template <class T>
 struct dtype_of;

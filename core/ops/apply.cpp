@@ -191,12 +191,6 @@ bool gives_its_like(const Tensor& dying, Tensors others) {
     return true;
 }
 
-bool would_lie_alike(const Tensor& dying, Tensors inputs) {
-    std::vector<Tensor> operands;
-    std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(operands), [](const Tensor& t) { return bool(t); });
-    return lie_alike(*result_layout(dying.sizes(), operands), dying.layout());
-}
-
 // Nobody but the caller and `inputs` knows the input or its memory, and no node has saved it or will.
 bool leaves_nothing(const OpDef& op, Tensors inputs, const void* attributes, std::size_t i) {
     const Tensor& input = inputs[i];
@@ -212,6 +206,12 @@ bool leaves_nothing(const OpDef& op, Tensors inputs, const void* attributes, std
 
 }  // namespace
 
+LayoutRef layout_among(Sizes sizes, Tensors inputs) {
+    std::vector<Tensor> operands;
+    std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(operands), [](const Tensor& t) { return bool(t); });
+    return result_layout(sizes, operands);
+}
+
 bool may_write_over(const Tensor& dying, Tensors others) {
     return !grad_enabled() && is_unshared(dying) && gives_its_like(dying, others);
 }
@@ -222,7 +222,7 @@ Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, cons
         const Tensor& input = inputs[i];
         if (input.get() != dying || !is_floating(input.dtype()) || !is_packed(input.layout())) continue;
         if (!gives_its_like(input, inputs) || !leaves_nothing(op, inputs, attributes, i)) continue;
-        if (!would_lie_alike(input, inputs)) continue;
+        if (!lie_alike(*layout_among(input.sizes(), inputs), input.layout())) continue;
         Tensor output = alias(input, input->layout, input->offset);
         output->storage->owner = output.get();
         return output;
@@ -288,11 +288,6 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
 }
 
 namespace {
-
-// Floats don't become integers, nor numbers truth values.
-bool can_cast(DType from, DType to) {
-    return from == to || is_floating(to) || from == DType::Bool || (!is_floating(from) && to != DType::Bool);
-}
 
 void check_out_dtype(const OpDef& op, DType result, DType out) {
     const char* name = op.name;

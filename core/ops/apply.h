@@ -43,6 +43,8 @@ bool may_write_over(const Tensor& dying, Tensors others);
 // In a forward, too: an output for apply() in the memory of `dying`, which is one of the inputs, if nobody holds that
 // but `inputs` and a caller who drops it afterwards; else an empty one.
 Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* dying);
+// Where the result of an elementwise operation lies: result_layout of the inputs that there are.
+LayoutRef layout_among(Sizes sizes, Tensors inputs);
 inline constexpr std::int64_t kWorthWritingOver = 65536;  // elements
 
 template <class Op, class... T>

@@ -69,9 +69,7 @@ void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dty
              "%s_: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its "
              "tensor",
              op, shape_text(out.sizes()).c_str(), shape_text(sizes).c_str());
-    const bool fits =
-        out.dtype() == dtype || is_floating(out.dtype()) || (!is_floating(dtype) && out.dtype() != DType::Bool);
-    if (!fits)
+    if (!can_cast(dtype, out.dtype()))
         fail(ErrorKind::Runtime,
              "%s_: result type %s can't be cast to the desired output type %s; use the out-of-place operation", op,
              dtype_name(dtype), dtype_name(out.dtype()));

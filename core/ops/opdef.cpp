@@ -110,12 +110,6 @@ void add_field(OpDef& def, const Argument& argument) {
     argument.optional ? add_field<std::optional<T>>(def) : add_field<T>(def);
 }
 
-void name_nodes(OpDef& def, const char* name) {
-    def.full_name = name;
-    const std::size_t name_space = std::string_view(name).rfind(':');
-    def.node_name = name + (name_space == std::string_view::npos ? 0 : name_space + 1);
-}
-
 // For writes in place whose nodes have a name of their own.
 OpDef* renamed(const OpDef& def, const char* name) {
     if (*name == 0) return nullptr;
@@ -125,6 +119,12 @@ OpDef* renamed(const OpDef& def, const char* name) {
 }
 
 }  // namespace
+
+void name_nodes(OpDef& def, const char* name) {
+    def.full_name = name;
+    const std::size_t name_space = std::string_view(name).rfind(':');
+    def.node_name = name + (name_space == std::string_view::npos ? 0 : name_space + 1);
+}
 
 void lay_out_attributes(OpDef& def) {
     for (const Argument& argument : parse_schema(def.text.schema).arguments) switch (argument.type) {

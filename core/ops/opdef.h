@@ -80,6 +80,7 @@ enum OpFlag : std::uint32_t {
     kOutTruth = 16384,    // out= must be bool or uint8
     kOutSetsDType = 32768,  // out= says what `dtype` is, if that isn't given
     kAxesInPlace = 65536,   // with kWritesInput: only the geometry of input 0 changes, which may overlap itself
+    kElementByElement = 131072,  // what is written in Python: results lie as Note [The layout of results] says
     kBoth = kMethod | kFunction,
 };
 
@@ -346,6 +347,7 @@ std::vector<Field> make_fields(std::index_sequence<I...>) {
 
 // Fields for the attributes that the schema names, laid out one after the other; for definitions without a struct.
 void lay_out_attributes(OpDef& def);
+void name_nodes(OpDef& def, const char* name);
 void finish(OpDef& def);  // parses texts, checks that schema and struct agree, adds to the registry
 
 }  // namespace opdef_detail

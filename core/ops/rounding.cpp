@@ -28,14 +28,22 @@ struct Abs {
     static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), sign(x)); }};
 };
 
+constexpr OpText sign_text(const char* schema, const char* node) {
+    return {.schema = schema,
+            .node = node,
+            .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+            .domain = "nonzero",
+            .doc = "-1, 0 or 1."};
+}
+
 struct Sign {
-    static constexpr OpText text{.schema = "sign(Tensor self)",
-                                 .node = "SignBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
-                                 .domain = "nonzero",
-                                 .doc = "-1, 0 or 1."};
+    static constexpr OpText text = sign_text("sign(Tensor self)", "SignBackward0");
     static void forward(const Tensor& x, Tensor& out) { unary("sign", kernels::unary().sign, x, out); }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Sgn : Sign {
+    static constexpr OpText text = sign_text("sgn(Tensor self)", "SgnBackward0");
 };
 
 struct Floor {
@@ -83,6 +91,6 @@ struct Trunc {
 Tensor abs(const Tensor& x) { return run<Abs>(x); }
 Tensor sign(const Tensor& x) { return run<Sign>(x); }
 
-static const Register<Abs, Sign, Floor, Ceil, Round, Trunc> rounding_operations;
+static const Register<Abs, Sign, Sgn, Floor, Ceil, Round, Trunc> rounding_operations;
 
 }  // namespace clew

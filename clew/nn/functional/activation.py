@@ -174,7 +174,7 @@ def softsign(input: Tensor) -> Tensor:
 @domain("nonzero; nonzero, lambd=1.0")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`x` where it is above `lambd` or below `-lambd`, else 0."""
-    return input.masked_fill(input.abs() <= lambd, 0)
+    return clew.where(input.abs() <= lambd, 0, input)
 
 
 @domain("nonzero; nonzero, lambd=1.0")
@@ -194,6 +194,7 @@ def rrelu(
         raise RuntimeError(
             f"rrelu: lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
         )
+    input = input if inplace else input.contiguous()
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     negative = input.detach() <= 0
@@ -274,7 +275,7 @@ def selu_(input: Tensor) -> Tensor:
 @domain("unsampled, 'in place: as hardtanh with inplace=True'")
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`hardtanh` in place."""
-    return hardtanh(input, min_val, max_val, inplace=True)
+    return variant("hardtanh", True)(input, min_val, max_val)
 
 
 @domain("unsampled, 'in place: as leaky_relu with inplace=True'")

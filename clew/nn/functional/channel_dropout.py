@@ -135,11 +135,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -clew.empty_like(logits).exponential_().log()
+    noise = -clew.empty_like(logits, memory_format=clew.contiguous_format).exponential_().log()
     soft: Any = ((logits + noise) / tau).softmax(dim)
     if not hard:
         result: Tensor = soft
         return result
     places = soft.max(dim, keepdim=True)[1]
-    chosen: Tensor = clew.zeros_like(logits).scatter_(dim, places, 1.0) - soft.detach() + soft
-    return chosen
+    chosen = clew.zeros_like(logits, memory_format=clew.contiguous_format).scatter_(dim, places, 1.0)
+    return chosen - soft.detach() + soft

@@ -19,7 +19,6 @@ Numbers = int | Sequence[int]  # one for each axis of space, or one for both
 
 def _pair(name: str, argument: str, value: Numbers, least: int) -> tuple[int, int]:
     both = (value, value) if isinstance(value, int) else tuple(value)
-    both = both * 2 if len(both) == 1 else both
     if len(both) != 2 or min(both) < least:
         raise RuntimeError(f"{name}: expected {argument} to be a number of at least {least}, or two, got {value}")
     return both[0], both[1]

@@ -134,6 +134,8 @@ def rms_norm(
         RuntimeError: the input's last sizes are others, or the weight's are.
     """
     sizes = tuple(normalized_shape)
+    if input.dim() < len(sizes):
+        raise ValueError(f"rms_norm: Input tensor must have at least {len(sizes)} dimensions, but got {input.dim()}")
     if not sizes or tuple(input.shape[-len(sizes) :]) != sizes:
         raise RuntimeError(
             f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import clew
 from clew import Tensor
 from clew._domains import domain
 
@@ -13,6 +14,10 @@ __all__ = [
     "pixel_shuffle",
     "pixel_unshuffle",
 ]
+
+
+def _copied(x: Tensor) -> Tensor:
+    return x.clone(memory_format=clew.contiguous_format)
 
 
 @domain("input=real(1, 8, 2, 3), upscale_factor=2")
@@ -41,7 +46,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"but input.size(-3)={channels} is not divisible by {r * r}"
         )
     blocks = input.reshape(math.prod(batch), channels // (r * r), r, r, height, width).permute(0, 1, 4, 2, 5, 3)
-    return blocks.reshape(*batch, channels // (r * r), height * r, width * r)
+    return _copied(blocks).view(*batch, channels // (r * r), height * r, width * r)
 
 
 @domain("input=real(1, 2, 4, 6), downscale_factor=2")
@@ -62,7 +67,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             f"are not both divisible by {r}"
         )
     blocks = input.reshape(math.prod(batch), channels, height // r, r, width // r, r).permute(0, 1, 3, 5, 2, 4)
-    return blocks.reshape(*batch, channels * r * r, height // r, width // r)
+    return _copied(blocks).view(*batch, channels * r * r, height // r, width // r)
 
 
 @domain("input=real(1, 4, 2, 3), groups=2")
@@ -79,8 +84,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"channel_shuffle: Number of groups must be positive and divide the channels, got {groups} for {channels}"
         )
-    rows = input.reshape(batch, groups, channels // groups, -1)
-    return rows.permute(0, 2, 1, 3).reshape(batch, channels, *space)
+    rows = input.reshape(batch, groups, channels // groups, math.prod(space))
+    return _copied(rows.permute(0, 2, 1, 3)).view(batch, channels, *space)
 
 
 native_channel_shuffle = channel_shuffle
