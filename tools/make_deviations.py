@@ -45,7 +45,9 @@ def entries() -> list[Entry]:
         if unknown := set(entry) - {*TEXTS, "differs"}:
             raise ValueError(f"{DATA.name}: {entry['name']}: unknown {sorted(unknown)}")
         for one in entry.get("differs", []):
-            if not set(one) <= {"operations", "aspects", "when"} or not set(one["aspects"]) <= ASPECTS:
+            groups = {operation for operation in one["operations"] if operation.startswith("@")}
+            known = set(one) <= {"operations", "aspects", "when"} and groups <= {"@compositions"}
+            if not known or not set(one["aspects"]) <= ASPECTS:
                 raise ValueError(
                     f"{DATA.name}: {entry['name']}: expected operations, aspects of {sorted(ASPECTS)}, when"
                 )

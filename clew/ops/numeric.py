@@ -154,6 +154,12 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     >>> clew.cdist(clew.tensor([[0.0, 0.0]]), clew.tensor([[3.0, 4.0], [1.0, 0.0]]))
     tensor([[5., 1.]])
     """
+    if compute_mode not in (
+        "use_mm_for_euclid_dist_if_necessary",
+        "use_mm_for_euclid_dist",
+        "donot_use_mm_for_euclid_dist",
+    ):
+        raise ValueError(f"cdist: {compute_mode} is not a valid value for compute_mode")
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.dtype.is_floating_point:
             raise RuntimeError(f"cdist: only supports floating-point dtypes, {name} got: {x.dtype}")
@@ -167,12 +173,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         )
     if p < 0:
         raise RuntimeError(f"cdist: only supports non-negative p values, got {p}")
-    if compute_mode not in (
-        "use_mm_for_euclid_dist_if_necessary",
-        "use_mm_for_euclid_dist",
-        "donot_use_mm_for_euclid_dist",
-    ):
-        raise ValueError(f"cdist: {compute_mode} is not a valid value for compute_mode")
     return _distances(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 
 
@@ -248,7 +248,14 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return input if out is None else out.copy_(input)
 
 
-@operation("conj_physical(Tensor self)", rules=(lambda g: g,), flags=IN_PLACE, arrays=False, domain="real")
+@operation(
+    "conj_physical(Tensor self)",
+    rules=(lambda g: g,),
+    node="ConjPhysicalBackward1",
+    flags=IN_PLACE,
+    arrays=False,
+    domain="real",
+)
 def _conj_physical(self: Tensor) -> Tensor:
     """Itself: there is no complex dtype yet."""
     return self

@@ -154,11 +154,11 @@ struct Xlogy {
         ternary("xlogy", kernels::ternary().where, std::array{nothing, number(0, DType::Float64), product}, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> y) { return mul(g, conj(log(y))); },
         [](const Tensor& g, In<0> x, In<1> y) {
-            const Tensor origin = logical_and(compare("eq", x, 0), compare("eq", y, 0));
-            return where(origin, number(0, DType::Float64), mul(g, conj(div(x, y))));
+            const Tensor beyond = logical_and(compare("eq", x, 0), compare("le", y, 0));
+            return where(beyond, number(0, DType::Float64), mul(g, conj(log(y))));
         },
+        [](const Tensor& g, In<0> x, In<1> y) { return mul(g, conj(div(x, y))); },
     };
 };
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+import types
 from pathlib import Path
 from typing import Any
+
+import clew
 
 DATA = Path(__file__).resolve().parent.parent.parent / "docs" / "deviations.toml"
 
 # Differences in what a graph computes are found after the operation that makes them.
 LATER = {"gradient", "second", "hooks", "raises"}
+COMPOSITIONS = "@compositions"
 
 
 @functools.cache
@@ -28,17 +32,43 @@ def plain(operation: str) -> str:
     return operation if operation.endswith("__") else operation.rstrip("_")
 
 
+@functools.cache
+def is_composition(operation: str) -> bool:
+    """Whether it is written in Python in terms of others: a function beside which the registry has nothing."""
+    own = operation.rpartition(".")[2]
+    found = functools.reduce(lambda where, name: getattr(where, name, None), operation.split("."), clew)
+    found = found or getattr(clew.Tensor, own, getattr(clew.Tensor, own + "_", None))
+    wrapped = any(hasattr(clew._core.ops, name) for name in (own, own + "_", "_" + own))
+    return isinstance(found, types.FunctionType) and not wrapped
+
+
+@functools.cache
+def known_nodes() -> set[str]:
+    """The nodes that operations of the registry make."""
+    every = [one for one in vars(clew._core.ops).values() if isinstance(one, clew._core.Operation)]
+    return {overload["node"] for one in every for overload in one.overloads}
+
+
+def of_composition(operations: set[str], text: str) -> bool:
+    """A composition has the nodes of its parts. Where PyTorch's node is one that clew has, too, it has to be the same."""
+    theirs = re.search(r"in PyTorch \S*?(\w+) \(\w+\)$", text)
+    known = theirs is not None and theirs[1] in known_nodes()
+    return not known and any(map(is_composition, operations))
+
+
 def allowed(difference: Any) -> str | None:
     """The deviation that a difference is, if it is one."""
     from fuzz_session import operation_of
 
     aspect = difference.aspect.removeprefix("grad.")
-    said = f"{difference.text} | {difference.statement} | {'; '.join(difference.program)}"
+    said = f"{difference.text} | memory: {difference.memory} | {difference.statement} | {'; '.join(difference.program)}"
     operations = {plain(difference.operation)}
     if aspect in LATER:
         operations |= {plain(operation_of(statement)) for statement in difference.program}
     for name, concerned, aspects, pattern in rules():
-        concerns = aspect in aspects and (concerned & operations or "*" in concerned)
-        if concerns and pattern.search(said):
+        if aspect not in aspects or not pattern.search(said):
+            continue
+        composed = COMPOSITIONS in concerned and of_composition(operations, difference.text)
+        if composed or concerned & operations or "*" in concerned:
             return name
     return None

@@ -84,6 +84,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"channel_shuffle: Number of groups must be positive and divide the channels, got {groups} for {channels}"
         )
+    if not input.numel():
+        return input.view(input.shape)
     rows = input.reshape(batch, groups, channels // groups, math.prod(space))
     return _copied(rows.permute(0, 2, 1, 3)).view(batch, channels, *space)
 
