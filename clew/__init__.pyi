@@ -199,6 +199,8 @@ from ._functions import cos_ as cos_
 from ._functions import cosh as cosh
 from ._functions import cosh_ as cosh_
 from ._functions import count_nonzero as count_nonzero
+from ._functions import cummax as cummax
+from ._functions import cummin as cummin
 from ._functions import cumprod as cumprod
 from ._functions import cumprod_ as cumprod_
 from ._functions import cumsum as cumsum
@@ -208,6 +210,7 @@ from ._functions import deg2rad_ as deg2rad_
 from ._functions import diag as diag
 from ._functions import diag_embed as diag_embed
 from ._functions import diagonal as diagonal
+from ._functions import diagonal_scatter as diagonal_scatter
 from ._functions import digamma as digamma
 from ._functions import digamma_ as digamma_
 from ._functions import div as div
@@ -393,6 +396,8 @@ from ._functions import pow as pow
 from ._functions import pow_ as pow_
 from ._functions import prelu as prelu
 from ._functions import prod as prod
+from ._functions import put as put
+from ._functions import put_ as put_
 from ._functions import rad2deg as rad2deg
 from ._functions import rad2deg_ as rad2deg_
 from ._functions import ravel as ravel
@@ -416,6 +421,7 @@ from ._functions import scatter_add as scatter_add
 from ._functions import scatter_add_ as scatter_add_
 from ._functions import searchsorted as searchsorted
 from ._functions import select as select
+from ._functions import select_scatter as select_scatter
 from ._functions import sgn as sgn
 from ._functions import sgn_ as sgn_
 from ._functions import sigmoid as sigmoid
@@ -430,6 +436,7 @@ from ._functions import sinc as sinc
 from ._functions import sinc_ as sinc_
 from ._functions import sinh as sinh
 from ._functions import sinh_ as sinh_
+from ._functions import slice_scatter as slice_scatter
 from ._functions import smooth_l1_loss as smooth_l1_loss
 from ._functions import softmax as softmax
 from ._functions import softplus as softplus
@@ -513,13 +520,10 @@ from .ops.numeric import conj_physical as conj_physical
 from .ops.composing import corrcoef as corrcoef
 from .ops.composing import cov as cov
 from .ops.linear_algebra import cross as cross
-from .ops.order_statistics import cummax as cummax
-from .ops.order_statistics import cummin as cummin
 from .ops.numeric import cumulative_trapezoid as cumulative_trapezoid
 from .ops.drawing import default_generator as default_generator
 from .ops.linear_algebra import det as det
 from .ops.composing import diagflat as diagflat
-from .ops.scattering import diagonal_scatter as diagonal_scatter
 from .ops.arranging import diff as diff
 from .ops.linear_algebra import dist as dist
 from .ops.arranging import dsplit as dsplit
@@ -583,7 +587,6 @@ from .ops.numeric import pdist as pdist
 from .ops.linear_algebra import pinverse as pinverse
 from .ops.drawing import poisson as poisson
 from .ops.numeric import positive as positive
-from .ops.scattering import put as put
 from .ops.linear_algebra import qr as qr
 from .ops.order_statistics import quantile as quantile
 from .ops.drawing import rand as rand
@@ -605,10 +608,8 @@ from .ops.joining import row_stack as row_stack
 from .ops.creation import scalar_tensor as scalar_tensor
 from .ops.scattering import scatter_reduce as scatter_reduce
 from .ops.drawing import seed as seed
-from .ops.scattering import select_scatter as select_scatter
 from .ops.drawing import set_rng_state as set_rng_state
 from .ops.numbers import signbit as signbit
-from .ops.scattering import slice_scatter as slice_scatter
 from .ops.linear_algebra import slogdet as slogdet
 from .ops.arranging import split as split
 from .ops.linear_algebra import svd as svd

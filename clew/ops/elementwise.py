@@ -160,8 +160,8 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         "real", "log2(2 ** self + 2 ** other) without overflow in between.",
     ),
     (
-        "copysign(Tensor self, Operand other)", numpy.copysign, FLOAT, (_copysign_slope, lambda g: g.new_zeros(g.shape)),
-        "nonzero",
+        "copysign(Tensor self, Operand other)", numpy.copysign, FLOAT,
+        (_copysign_slope, lambda g: g.new_zeros(g.shape)), "nonzero",
         "The size of self with the sign of other, whose zeros have signs, too.",
     ),
     (

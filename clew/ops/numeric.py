@@ -84,10 +84,10 @@ def _integral(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int, running
     step = 1.0 if dx is None else float(dx)
     if x is None and not running:
         return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * step
-    heights = sum(_sides(y, dim))
+    first, second = _sides(y, dim)
+    heights = first + second
     if x is None:
-        result: Tensor = (step / 2 * heights).cumsum(dim)
-        return result
+        return (heights * (step / 2)).cumsum(dim)
     if x.dim() == 1:
         if x.shape[0] != count:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point; got {list(x.shape)} for "

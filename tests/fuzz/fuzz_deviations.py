@@ -50,7 +50,7 @@ def known_nodes() -> set[str]:
 
 
 def of_composition(operations: set[str], text: str) -> bool:
-    """A composition has the nodes of its parts. Where PyTorch's node is one that clew has, too, it has to be the same."""
+    """A composition has the nodes of its parts; where PyTorch's node is one that clew has, too, it has to be that."""
     theirs = re.search(r"in PyTorch \S*?(\w+) \(\w+\)$", text)
     known = theirs is not None and theirs[1] in known_nodes()
     return not known and any(map(is_composition, operations))
@@ -61,7 +61,7 @@ def allowed(difference: Any) -> str | None:
     from fuzz_session import operation_of
 
     aspect = difference.aspect.removeprefix("grad.")
-    said = f"{difference.text} | memory: {difference.memory} | {difference.statement} | {'; '.join(difference.program)}"
+    said = f"{difference.text} | {difference.statement} | {'; '.join(difference.program)} | memory: {difference.memory}"
     operations = {plain(difference.operation)}
     if aspect in LATER:
         operations |= {plain(operation_of(statement)) for statement in difference.program}

@@ -143,7 +143,8 @@ class Session:
             self.second = True
         if "autograd.grad(" in statement:
             self.derivatives.add(statement.partition(" = ")[0])
-        if our_error is not None and their_error is not None and (writes(statement) or operation_of(statement) in BACKWARD):
+        moves = writes(statement) or operation_of(statement) in BACKWARD
+        if our_error is not None and their_error is not None and moves:
             raise Unsupported("both refuse a write, or a backward")  # of which PyTorch may have done a part
         for aspect, name, text in chain(self.errors(our_error, their_error), self.differences(statement)):
             if aspect in self.lost or (name, aspect) in self.excused:
@@ -182,7 +183,8 @@ class Session:
         found = ["expanded"] if any(s == 0 and n > 1 for n, s in zip(to.shape, to.stride(), strict=True)) else []
         for name in re.findall(r"\bv\d+\b", statement.replace(ast.unparse(target), "", 1)):
             other = self.theirs.get(name)
-            if isinstance(other, torch.Tensor) and other.untyped_storage().data_ptr() == to.untyped_storage().data_ptr():
+            tensors = isinstance(other, torch.Tensor)
+            if tensors and other.untyped_storage().data_ptr() == to.untyped_storage().data_ptr():
                 places = [(x.shape, x.stride(), x.storage_offset()) for x in (other, to)]
                 found.append("read" if places[0] == places[1] else "read in part")
         return ", ".join(found)

@@ -142,4 +142,5 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         return result
     places = soft.max(dim, keepdim=True)[1]
     chosen = clew.zeros_like(logits, memory_format=clew.contiguous_format).scatter_(dim, places, 1.0)
-    return chosen - soft.detach() + soft
+    straight: Tensor = chosen - soft.detach() + soft
+    return straight
