@@ -73,15 +73,16 @@ void python_backward(BackwardCall& call) {
     call_python_rule(call, static_cast<PyObject*>(rule.get()));
 }
 
-// define_operation(schema, node, in_place_node, outputs, flags, domain, doc, run, rule, saves, constants, differentiable_outputs):
-// `saves` has, for each input, what its rule keeps: a bit for each input, a bit for each output.
+// define_operation(schema, node, in_place_node, outputs, flags, domain, doc, run, rule, saves, constants,
+// differentiable_outputs): `saves` has, for each input, what its rule keeps: a bit for each input, a bit for each
+// output.
 PyObject* define_operation(PyObject*, PyObject* args) {
     const char *schema, *node, *in_place_node, *outputs, *domain, *doc;
     PyObject *run, *rule, *saves;
     unsigned flags;
     unsigned long long constants, differentiable_outputs;
-    if (!PyArg_ParseTuple(args, "ssssIssOOO!KK", &schema, &node, &in_place_node, &outputs, &flags, &domain, &doc, &run, &rule,
-                          &PyList_Type, &saves, &constants, &differentiable_outputs))
+    if (!PyArg_ParseTuple(args, "ssssIssOOO!KK", &schema, &node, &in_place_node, &outputs, &flags, &domain, &doc, &run,
+                          &rule, &PyList_Type, &saves, &constants, &differentiable_outputs))
         return nullptr;
     return guarded([&]() -> PyObject* {
         auto* op = new PythonOp{};  // as long as the program, like all definitions

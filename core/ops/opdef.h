@@ -78,8 +78,8 @@ enum OpFlag : std::uint32_t {
     kNamespace = 4096,    // linalg_qr is clew.linalg.qr: no function of clew itself
     kOutAlike = 8192,     // out= must have the result's dtype; without these three, one that the result can be cast to
     kOutTruth = 16384,    // out= must be bool or uint8
-    kOutSetsDType = 32768,  // out= says what `dtype` is, if that isn't given
-    kAxesInPlace = 65536,   // with kWritesInput: only the geometry of input 0 changes, which may overlap itself
+    kOutSetsDType = 32768,       // out= says what `dtype` is, if that isn't given
+    kAxesInPlace = 65536,        // with kWritesInput: only the geometry of input 0 changes, which may overlap itself
     kElementByElement = 131072,  // what is written in Python: results lie as Note [The layout of results] says
     kBoth = kMethod | kFunction,
 };
