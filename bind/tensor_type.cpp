@@ -199,32 +199,6 @@ PyObject* repr_slot(PyObject* self) {
     return text;
 }
 
-// The type of Tensor. Python refuses to assign to a static type; programs patch torch.Tensor, so this one takes it.
-PyTypeObject tensor_meta = blank_type();
-
-// Operators answer through slots, which subclasses have copied: those can't be exchanged.
-bool is_slot(PyObject* name) {
-    PyObject* present = PyDict_GetItemWithError(tensor_type.tp_dict, name);
-    return present && Py_IS_TYPE(present, &PyWrapperDescr_Type);
-}
-
-int set_type_attribute(PyObject* type, PyObject* name, PyObject* value) {
-    if (type != reinterpret_cast<PyObject*>(&tensor_type)) return PyType_Type.tp_setattro(type, name, value);
-    if (is_slot(name)) {
-        PyErr_Format(PyExc_TypeError,
-                     "Tensor.%U = ...: expected a method or an attribute that is no operator, got one that Python "
-                     "calls without looking it up; define it in a subclass of Tensor",
-                     name);
-        return -1;
-    }
-    if (PyErr_Occurred()) return -1;
-    const int failed =
-        value ? PyDict_SetItem(tensor_type.tp_dict, name, value) : PyDict_DelItem(tensor_type.tp_dict, name);
-    if (failed && !value && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_SetObject(PyExc_AttributeError, name);
-    PyType_Modified(&tensor_type);
-    return failed;
-}
-
 PyNumberMethods number_methods;
 PyMappingMethods mapping_methods;
 PySequenceMethods sequence_methods;
@@ -275,13 +249,7 @@ void fill_slots() {
 
 void init_tensor_type(PyObject* module) {
     fill_slots();
-    tensor_meta.tp_name = "torch._C._TensorMeta";
-    tensor_meta.tp_base = &PyType_Type;
-    tensor_meta.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
-    tensor_meta.tp_setattro = set_type_attribute;
-    checked(PyType_Ready(&tensor_meta));
     PyTypeObject& type = tensor_type;
-    Py_SET_TYPE(reinterpret_cast<PyObject*>(&type), &tensor_meta);
     type.tp_name = "torch.Tensor";
     type.tp_basicsize = sizeof(TensorObject);
     type.tp_dealloc = tensor_dealloc;
@@ -302,6 +270,8 @@ void init_tensor_type(PyObject* module) {
     type.tp_as_buffer = tensor_buffer_methods();
     add_tensor_attributes(type);
     checked(PyType_Ready(&type));
+    // Programs patch torch.Tensor, operators too: Python then updates the slots of this type and of its subclasses.
+    type.tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
     checked(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(&type)));
 }
 

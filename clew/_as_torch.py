@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from . import _core
-from ._unsupported import UnsupportedModuleError, missing_from, pytorch_names, told, unsupported
+from ._unsupported import UnsupportedModuleError, is_pytorchs, missing_from, pytorch_names, told, unsupported
 
 PATH = str(Path(__file__).with_name("_torch_path"))
 """A folder with a package `torch` and its metadata. A Python that has it in PYTHONPATH takes clew for PyTorch."""
@@ -57,13 +57,10 @@ class _Finder:
         if not name.startswith("torch."):
             return None
         ours = "clew" + name.removeprefix("torch")
-        if _exists(ours):
+        if _exists(ours) or _part_of_module(ours) is not None:
             return ModuleSpec(name, self)  # type: ignore[arg-type]
         # Who only asks (importlib.util.find_spec) hears that there is none; who imports is told more.
-        if sys._getframe(2).f_code.co_name == "find_spec":
-            return None
-        # Under our name: what `from torch import x` looks for under its own, and does not find, it tells no one.
-        raise UnsupportedModuleError(f"No module named {name!r}: {told(name.removeprefix('torch.'))}", name=ours)
+        return None if sys._getframe(2).f_code.co_name == "find_spec" else _tell(name, ours)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return _Torch(spec.name, _clew().__doc__) if spec.name == "torch" else None
@@ -76,7 +73,24 @@ class _Finder:
             return
         # The import system takes what stands in sys.modules after this; so `torch.nn is clew.nn`, and clew's own
         # `__name__` and `__spec__` stay as they are.
-        sys.modules[name] = importlib.import_module("clew" + name.removeprefix("torch"))
+        ours = "clew" + name.removeprefix("torch")
+        sys.modules[name] = imported = importlib.import_module(ours) if _exists(ours) else _part_of_module(ours)
+        if not hasattr(imported, "__path__"):
+            imported.__path__ = []  # so that the import system asks us for what is below it
+
+
+class _LastFinder:
+    """Asked for what no one found: `from torch.nn import x` looks for a module `clew.nn.x` in the end."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        place, _, last = name.partition(".")[2].rpartition(".")
+        if name.startswith("clew.") and is_pytorchs(place, last) and sys._getframe(2).f_code.co_name != "find_spec":
+            _tell(f"torch.{name.removeprefix('clew.')}", f"{name} as torch")
+
+
+def _tell(name: str, other: str) -> None:
+    # Under another name: of what `from torch import x` looks for under its own, and does not find, it tells no one.
+    raise UnsupportedModuleError(f"No module named {name!r}: {told(name.removeprefix('torch.'))}", name=other)
 
 
 class _Missing:
@@ -101,6 +115,13 @@ def _tell_of_missing_attributes() -> None:
 
 def _clew() -> ModuleType:
     return sys.modules["clew"]
+
+
+def _part_of_module(name: str) -> Any:
+    """What is a module in PyTorch and an object in a module of ours, such as `backends.cudnn`."""
+    parent, _, last = name.rpartition(".")
+    part = getattr(sys.modules.get(parent), last, None)
+    return None if callable(part) else part
 
 
 def _exists(module: str) -> bool:
@@ -128,6 +149,7 @@ def as_torch() -> None:
     for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder())
+    sys.meta_path.append(_LastFinder())
     # `importlib.metadata.version("torch")` reads sys.path, child processes the variable.
     if PATH not in sys.path:
         sys.path.insert(0, PATH)

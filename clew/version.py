@@ -22,9 +22,9 @@ class TorchVersion(str):
     def _numbers(self, other: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         if not isinstance(other, str | tuple | list):
             return None
-        own, others = _numbers(self), _numbers(other)
+        (own, late), (others, later) = _numbers(self), _numbers(other)
         length = max(len(own), len(others))
-        return own + (0,) * (length - len(own)), others + (0,) * (length - len(others))
+        return (*own, *[0] * (length - len(own)), late), (*others, *[0] * (length - len(others)), later)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str) and "+" in other:
@@ -52,11 +52,11 @@ class TorchVersion(str):
         return not self < other
 
 
-def _numbers(version: str | tuple[Any, ...] | list[Any]) -> tuple[int, ...]:
-    """The numbers of a release, without what comes after the plus sign."""
-    if isinstance(version, str):
-        return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0]))
-    return tuple(int(part) for part in version)
+def _numbers(version: str | tuple[Any, ...] | list[Any]) -> tuple[tuple[int, ...], int]:
+    """The numbers of a release; and whether a version comes before it ("rc1": -1) or after it ("+cpu", "post1": 1)."""
+    text = version if isinstance(version, str) else ".".join(map(str, version))
+    release, rest = re.match(r"v?([\d.]*)(.*)", text).groups()  # type: ignore[union-attr]  # it matches any text
+    return tuple(map(int, release.strip(".").split("."))), bool(rest) * (1 if rest[:1] == "+" or "post" in rest else -1)
 
 
 PYTORCH = "2.13.0"

@@ -78,12 +78,18 @@ def test_what_cannot_work_says_so() -> None:
         lambda: clew.jit.load,
         lambda: clew.fx.symbolic_trace,
         lambda: clew.distributed.init_process_group,
-        lambda: clew.nn.parallel.DistributedDataParallel,
     ):
         with pytest.raises(NotImplementedError, match="clew does not have it"):
             call()
     with pytest.raises(RuntimeError, match="evaluation mode"):
         jit.freeze(clew.nn.Linear(1, 1))
+
+
+def test_without_a_process_group_no_module_is_distributed(oracle: Any) -> None:
+    for m in (clew, oracle):
+        assert not isinstance(m.nn.Linear(1, 1), m.nn.parallel.DistributedDataParallel)
+        with pytest.raises(ValueError, match="Default process group has not been initialized"):
+            m.nn.parallel.DistributedDataParallel(m.nn.Linear(1, 1))
 
 
 def test_data_parallel_on_one_device(oracle: Any) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 import clew
 from clew.version import PYTORCH, TorchVersion
@@ -83,6 +86,57 @@ before, torch.relu = torch.relu, abs
 print(clew.relu is abs)
 """
     assert run(program) == ["patched True", "False False True True", "True"]
+
+
+def test_operators_and_methods_can_be_exchanged(tmp_path: Path) -> None:
+    program = """
+import torch
+x, weight = torch.ones(1), torch.nn.Parameter(torch.ones(1))
+before = torch.Tensor.__add__, torch.Tensor.__repr__, torch.Tensor.__getitem__, torch.Tensor.sum
+torch.Tensor.__add__ = lambda self, other: "added"
+torch.Tensor.__repr__ = lambda self: "<" + before[1](self) + ">"
+torch.Tensor.__getitem__ = lambda self, key: ("item", key)
+torch.Tensor.sum = lambda self: "summed"
+print(x + 1, weight + 1, 1 + x, x, x[3], x.sum())
+torch.Tensor.__add__, torch.Tensor.__repr__, torch.Tensor.__getitem__, torch.Tensor.sum = before
+print(x + 1, weight + 1, x, x[0], x.sum())
+torch.Tensor.of_ones_own = 3
+print(x.of_ones_own)
+del torch.Tensor.of_ones_own
+print(hasattr(x, "of_ones_own"))
+"""
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    told = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True).stdout
+    assert run(program) == told.splitlines()
+
+
+def test_what_is_part_of_a_module_is_imported_as_one() -> None:
+    program = """
+import torch.backends.cudnn as cudnn
+from torch.cuda.amp import autocast, GradScaler
+import torch.cuda.amp as amp
+import torch.utils._pytree, importlib.util
+cudnn.benchmark = True
+print(torch.backends.cudnn.benchmark, amp.autocast is autocast, torch.utils._pytree.tree_leaves([1]))
+print(importlib.util.find_spec("torch.distributed.rpc"), importlib.util.find_spec("torch.nn.CTCLoss"))
+"""
+    assert run(program) == ["True True [1]", "None None"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["from torch.nn import CTCLoss", "import torch.distributed.rpc", "from torch.autograd import forward_ad",
+     "import torch.nn.quantized", "from torch.linalg import ldl_factor"],
+)  # fmt: skip
+def test_an_import_of_what_is_missing_says_so(statement: str) -> None:
+    program = f"""
+try:
+    {statement}
+except ModuleNotFoundError as error:
+    print(isinstance(error, NotImplementedError), "docs/coverage.md" in str(error))
+"""
+    assert run(program) == ["True True"]
 
 
 def test_what_is_not_there() -> None:
@@ -173,8 +227,9 @@ def test_without_the_option_torch_is_not_touched(xray: Run) -> None:
 def test_a_version_compares_as_pytorchs_does(oracle: object) -> None:
     from torch.torch_version import TorchVersion as Theirs
 
-    for other in ["2.13.0", "2.4", "2.13.1", "10.0", "2.9.1", (2, 13), (2, 4), (3,)]:
-        ours, theirs = TorchVersion("2.13.0"), Theirs("2.13.0")
+    others = ["2.13.0", "2.4", "2.13.1", "10.0", "2.9.1", "2.13", "2.13.0rc1", "2.13.0a0", "2.13.0.dev1", (2, 13), (3,)]
+    for version, other in itertools.product(["2.13.0", "2.13.0+cpu"], others):
+        ours, theirs = TorchVersion(version), Theirs(version)
         told = [ours < other, ours <= other, ours == other, ours >= other, ours > other]
         assert told == [theirs < other, theirs <= other, theirs == other, theirs >= other, theirs > other]
         equal = ours == other

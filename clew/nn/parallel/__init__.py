@@ -9,7 +9,7 @@ from ..._core import functions
 from ..._unsupported import missing_from
 from ..modules.module import Module
 
-__all__ = ["DataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 
 
 class DataParallel(Module):
@@ -33,6 +33,13 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module gives."""
         return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(Module):
+    """Not to be made, as in PyTorch where no process group has begun: there is one process. Scripts name it."""
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        raise ValueError("Default process group has not been initialized: there is one process; leave the wrapper out")
 
 
 def data_parallel(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ._unsupported import missing_from
+from .._unsupported import missing_from
 
 
 def is_available() -> bool:
@@ -35,5 +35,5 @@ _missing = missing_from(__name__)
 
 def __getattr__(name: str) -> Any:
     if name == "amp":
-        return import_module("clew.amp.for_cuda")
+        return import_module("clew.cuda.amp")
     return _missing(name)
