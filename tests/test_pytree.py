@@ -41,6 +41,19 @@ def test_a_tree_is_put_together_as_it_was(oracle, tree):
     assert doubled[0] == doubled[1]
 
 
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+def test_paths_lead_to_the_leaves(oracle, tree):
+    told = []
+    for module in (importlib.import_module(f"{name}.utils._pytree") for name in ("clew", "torch")):
+        found, spec = module.tree_flatten_with_path(tree)
+        paths = [(module.keystr(path), [repr(key) for path in [path] for key in path], leaf) for path, leaf in found]
+        assert found == module.tree_leaves_with_path(tree)
+        assert [module.key_get(tree, path) for path, _ in found] == module.tree_leaves(tree)
+        mapped = module.tree_map_with_path(lambda path, a, b, m=module: (m.keystr(path), a, b), tree, tree)
+        told.append([paths, spec.num_leaves, mapped])
+    assert told[0] == told[1]
+
+
 def test_maps(pytree):
     tree = {"a": 1, "b": [2.5, (3,)]}
     assert pytree.tree_map(lambda a, b: a + b, tree, {"b": [1, (1,)], "a": 1}) == {"a": 2, "b": [3.5, (4,)]}
@@ -82,3 +95,24 @@ def test_classes_of_ones_own(pytree):
     assert pytree.tree_map(lambda one: one + 1, Pair(1, 2)).right == 3
     with pytest.raises(ValueError, match="already registered"):
         pytree.register_pytree_node(Pair, lambda one: ([], None), lambda parts, _: None)
+
+
+def test_classes_of_ones_own_have_paths(pytree):
+    class Pair:
+        def __init__(self, first, second):
+            self.first, self.second = first, second
+
+    def keys(pair):
+        return [(pytree.GetAttrKey("first"), pair.first), (pytree.GetAttrKey("second"), pair.second)], None
+
+    parts = (lambda pair: ([pair.first, pair.second], None), lambda children, _: Pair(*children))
+    pytree.register_pytree_node(Pair, *parts, flatten_with_keys_fn=keys)
+    told = pytree.tree_leaves_with_path([Pair(1, {"a": 2})])
+    assert [(pytree.keystr(path), leaf) for path, leaf in told] == [("[0].first", 1), ("[0].second['a']", 2)]
+
+    class Plain:
+        pass
+
+    pytree.register_pytree_node(Plain, lambda _: ([1], None), lambda children, _: Plain())
+    with pytest.raises(ValueError, match="flatten_with_keys_fn"):
+        pytree.tree_leaves_with_path(Plain())

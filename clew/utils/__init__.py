@@ -13,5 +13,5 @@ _missing = _missing_from(__name__)
 
 def __getattr__(name: str) -> _Any:
     if name in ("tensorboard", "_pytree"):  # the first needs a package that may not be installed
-        return _import_module(f"{__name__}.tensorboard")
+        return _import_module(f"{__name__}.{name}")
     return _missing(name)

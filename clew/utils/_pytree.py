@@ -12,20 +12,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "GetAttrKey",
+    "MappingKey",
     "PyTree",
+    "SequenceKey",
     "TreeSpec",
+    "key_get",
+    "keystr",
     "register_pytree_node",
     "tree_all",
     "tree_all_only",
     "tree_any",
     "tree_any_only",
     "tree_flatten",
+    "tree_flatten_with_path",
     "tree_iter",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
     "tree_map_",
     "tree_map_only",
     "tree_map_only_",
+    "tree_map_with_path",
     "tree_structure",
     "tree_unflatten",
 ]
@@ -60,12 +68,73 @@ _NODES: dict[type, tuple[Flatten, Unflatten]] = {
 }
 
 
-def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, **options: Any) -> None:
+@dataclass(frozen=True)
+class SequenceKey:
+    """The place of a child in a list, tuple or deque."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, parent: Any) -> Any:
+        """The child of this parent."""
+        return parent[self.idx]
+
+
+@dataclass(frozen=True)
+class MappingKey:
+    """The key of a child in a dict."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, parent: Any) -> Any:
+        """The child of this parent."""
+        return parent[self.key]
+
+
+@dataclass(frozen=True)
+class GetAttrKey:
+    """The name of a child that is an attribute, as those of named tuples are."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, parent: Any) -> Any:
+        """The child of this parent."""
+        return getattr(parent, self.name)
+
+
+_PATHS: dict[type, Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]]] = {}
+"""Of classes that were registered with it: from an object to pairs of key and child, and the context."""
+
+
+def _children_with_keys(kind: type, node: Any) -> Iterable[tuple[Any, Any]]:
+    if kind in _PATHS:
+        return _PATHS[kind](node)[0]
+    if kind is _NamedTuple:
+        return [(GetAttrKey(name), getattr(node, name)) for name in node._fields]
+    if isinstance(node, dict):
+        return [(MappingKey(key), child) for key, child in node.items()]
+    if kind not in (list, tuple, deque):
+        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {kind}; give it to register_pytree_node")
+    return [(SequenceKey(index), child) for index, child in enumerate(node)]
+
+
+def register_pytree_node(
+    cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, *, flatten_with_keys_fn: Any = None, **options: Any
+) -> None:
     """Make objects of a class nodes of trees.
 
     Args:
         flatten_fn: from an object to its children and a context that can be compared.
         unflatten_fn: from children and context to an object.
+        flatten_with_keys_fn: as `flatten_fn`, with pairs of a key (such as `GetAttrKey("x")`) and a child.
         options: how a structure is written to a file, which is not supported; accepted.
 
     Raises:
@@ -74,6 +143,8 @@ def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten
     if cls in _NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     _NODES[cls] = flatten_fn, unflatten_fn
+    if flatten_with_keys_fn is not None:
+        _PATHS[cls] = flatten_with_keys_fn
 
 
 def _kind(tree: Any) -> type | None:
@@ -202,6 +273,45 @@ def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
 def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
     """The leaves from left to right."""
     return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[tuple[Any, ...], Any]]:
+    """The leaves from left to right, each after the keys that lead to it.
+
+    >>> [keystr(path) for path, _ in tree_leaves_with_path({"a": 1, "b": [2, (3,)]})]
+    ["['a']", "['b'][0]", "['b'][1][0]"]
+    """
+    kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
+    if kind is None:
+        return [((), tree)]
+    return [((key, *path), leaf) for key, child in _children_with_keys(kind, tree)
+            for path, leaf in tree_leaves_with_path(child, is_leaf)]  # fmt: skip
+
+
+def tree_flatten_with_path(
+    tree: PyTree, is_leaf: IsLeaf = None
+) -> tuple[list[tuple[tuple[Any, ...], Any]], TreeSpec]:
+    """What `tree_leaves_with_path` gives, and the structure."""
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """As `tree_map`, with the path of each leaf as the first argument of `func`."""
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    columns = [spec.flatten_up_to(rest) for rest in rests]
+    return tree_unflatten([func(*one, *more) for one, *more in zip(found, *columns, strict=True)], spec)
+
+
+def keystr(path: Iterable[Any]) -> str:
+    """A path as one would write it behind the tree's name."""
+    return "".join(map(str, path))
+
+
+def key_get(tree: PyTree, path: Iterable[Any]) -> Any:
+    """What stands at the end of a path."""
+    for key in path:
+        tree = key.get(tree)
+    return tree
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
