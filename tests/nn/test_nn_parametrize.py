@@ -167,6 +167,57 @@ def test_bad_arguments_are_refused(act, error, text, torch):
         act(torch, torch.nn.utils.parametrize)
 
 
+def test_what_has_no_inverse_takes_no_value(torch):
+    class Refusing(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+        def right_inverse(self, x):
+            raise NotImplementedError("one way only")
+
+    for make, error in [(lambda: symmetric(torch), RuntimeError), (Refusing, NotImplementedError)]:
+        layer = torch.nn.Linear(3, 3)
+        torch.nn.utils.parametrize.register_parametrization(layer, "weight", make())
+        with pytest.raises(error, match=r"does not implement right_inverse|one way only"):
+            layer.weight = torch.ones(3, 3)
+
+
+@pytest.mark.parametrize("trivial", [True, False])
+@pytest.mark.parametrize("kind", [None, "matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
+def test_orthogonal_weights_agree(shape, kind, trivial, agree):
+    def program(m):
+        m.manual_seed(0)
+        layer = m.nn.Linear(shape[1], shape[0], bias=False).double()
+        layer.weight.data = ramp(m, *shape).double() + m.eye(*shape, dtype=m.float64)
+        layer = m.nn.utils.parametrizations.orthogonal(layer, "weight", kind, use_trivialization=trivial)
+        results = [layer.weight, repr(layer), sorted(layer.state_dict())]
+        (layer.weight * ramp(m, *shape)).sum().backward()
+        results.append(layer.parametrizations.weight.original.grad)
+        turned = m.linalg.qr(ramp(m, 4, 4).double() + m.eye(4, dtype=m.float64))[0][: shape[0], : shape[1]]
+        if shape == (3, 3):
+            turned = m.linalg.qr(turned)[0]
+        elif shape == (4, 2):
+            turned = turned.contiguous()
+        try:
+            layer.weight = turned
+        except NotImplementedError as error:
+            results.append(str(error))
+        return [*results, layer.weight]
+
+    agree(program)
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments"),
+    [(lambda m: m.nn.Linear(2, 2), ("bias",)), (lambda m: m.nn.Linear(2, 2), ("none",)),
+     (lambda m: m.nn.Linear(2, 2), ("weight", "no such map"))],
+)  # fmt: skip
+def test_bad_orthogonal_weights_are_refused(make, arguments, torch):
+    with pytest.raises(ValueError, match=r"Expected a matrix|no parameter or buffer|orthogonal_map has to be one of"):
+        torch.nn.utils.parametrizations.orthogonal(make(torch), *arguments)
+
+
 LAYERS = {
     "linear": (lambda m: m.nn.Linear(4, 3), (5, 4)),
     "conv": (lambda m: m.nn.Conv2d(2, 3, 2), (1, 2, 4, 4)),

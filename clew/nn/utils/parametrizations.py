@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 import clew
 from clew import Tensor
 
@@ -12,7 +14,7 @@ from ..modules.module import Module
 from .norms import as_matrix, norm_except_dim, power_iterations, weight_norm_of
 from .parametrize import register_parametrization
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 class _WeightNorm(Module):
@@ -110,3 +112,105 @@ def spectral_norm(
     if dim is None:
         dim = 1 if getattr(module, "transposed", False) else 0
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+
+
+class _Orthogonal(Module):
+    base: Tensor
+
+    def __init__(self, weight: Tensor, orthogonal_map: str, use_trivialization: bool) -> None:
+        super().__init__()
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X: Tensor) -> Tensor:
+        if X.shape[-2] < X.shape[-1]:
+            return self._tall(X.mT).mT
+        return self._tall(X)
+
+    def _tall(self, X: Tensor) -> Tensor:
+        """A matrix with orthonormal columns, of the shape of `X`, which has at least as many rows as columns."""
+        rows, columns = X.shape[-2:]
+        if self.orthogonal_map == "householder":
+            A = X.tril(-1)
+            Q = clew.linalg.householder_product(A, 2 / (1 + (A * A).sum(-2)))
+            Q = Q * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+        else:
+            A = F.pad(X.tril(), (0, rows - columns))
+            A = A - A.mT
+            if self.orthogonal_map == "matrix_exp":
+                Q = clew.linalg.matrix_exp(A)
+            else:
+                identity = clew.eye(rows, dtype=A.dtype)
+                Q = clew.linalg.solve(identity - A / 2, identity + A / 2)
+            Q = Q[..., :columns]
+        return self.base @ Q if hasattr(self, "base") else Q
+
+    @clew.no_grad()
+    def right_inverse(self, Q: Tensor) -> Tensor:
+        """What `forward` takes to an orthogonal matrix; of others, to that of their factorization."""
+        if Q.shape != self.shape:
+            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
+        wide = Q.shape[-2] < Q.shape[-1]
+        tall = Q.mT if wide else Q
+        rows, columns = tall.shape[-2:]
+        if hasattr(self, "base"):
+            filled = clew.cat([tall, clew.randn(*tall.shape[:-1], rows - columns, dtype=Q.dtype)], -1)
+            self.base = filled.clone() if rows == columns and _is_orthogonal(tall) else _with_positive_diagonal(filled)
+            start = clew.zeros_like(Q)
+            start.diagonal(dim1=-2, dim2=-1).fill_(-1)
+            return start
+        if self.orthogonal_map != "householder":
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                "use_trivialization=False."
+            )
+        reflectors, tau = map(clew.from_numpy, numpy.linalg.qr(tall.detach().numpy(), mode="raw"))
+        reflectors = reflectors.mT.contiguous()
+        diagonal = reflectors.diagonal(dim1=-2, dim2=-1)
+        # LAPACK leaves out a reflection that has nothing to do; `forward` takes it as one that turns the sign.
+        diagonal.copy_(clew.where((diagonal < 0) == (tau == 0), 1.0, -1.0))
+        return reflectors.mT if wide else reflectors
+
+
+def _is_orthogonal(Q: Tensor) -> bool:
+    size = Q.shape[-1]
+    identity = clew.eye(size, dtype=Q.dtype).expand_as(product := Q.mT @ Q)
+    return clew.allclose(product, identity, atol=10 * size * clew.finfo(Q.dtype).eps)
+
+
+def _with_positive_diagonal(A: Tensor) -> Tensor:
+    """The orthogonal factor of A = QR where R has a positive diagonal, of which there is one."""
+    Q, R = clew.linalg.qr(A)
+    return Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
+    """Keep a weight orthogonal (its columns orthonormal, or its rows if those are fewer) while it is learned.
+
+    Args:
+        orthogonal_map: how: "matrix_exp" or "cayley" of a skew-symmetric matrix, or "householder", a product of
+            reflections; by default the first for square matrices and the last for others.
+        use_trivialization: multiply by a fixed matrix, so that any orthogonal weight can be assigned.
+
+    Raises:
+        ValueError: the module has no tensor of this name with two axes, or there is no such map.
+
+    >>> import clew
+    >>> layer = clew.nn.utils.parametrizations.orthogonal(clew.nn.Linear(4, 4))
+    >>> clew.allclose(layer.weight @ layer.weight.T, clew.eye(4), atol=1e-5)
+    True
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.dim() < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.")
+    kind = orthogonal_map or ("matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder")
+    if kind not in ("matrix_exp", "cayley", "householder"):
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    return register_parametrization(module, name, _Orthogonal(weight, kind, use_trivialization), unsafe=True)

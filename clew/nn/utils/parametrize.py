@@ -67,7 +67,7 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
-        start = self._inverted(original, modules)
+        start = self._inverted(original, modules, is_assigned=False)
         self.is_tensor = isinstance(start, Tensor)
         parts: list[Tensor] = [start] if isinstance(start, Tensor) else list(start)
         self.ntensors = len(parts)
@@ -87,12 +87,19 @@ class ParametrizationList(ModuleList):
         return ["original"] if self.is_tensor else [f"original{place}" for place in range(self.ntensors)]
 
     @staticmethod
-    def _inverted(value: Any, modules: Sequence[Module]) -> Any:
-        """What the last `right_inverse` gives, from the last module to the first; those without one are passed over."""
+    def _inverted(value: Any, modules: Sequence[Module], is_assigned: bool) -> Any:
+        """What the last `right_inverse` gives, from the last module to the first; at first, some may be without one."""
         with clew.no_grad():
             for module in reversed(list(modules)):
-                if hasattr(module, "right_inverse"):
+                if not hasattr(module, "right_inverse"):
+                    if is_assigned:
+                        raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+                    continue
+                try:
                     value = module.right_inverse(value)
+                except NotImplementedError:
+                    if is_assigned:
+                        raise
         if not isinstance(value, Tensor | list | tuple):
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
@@ -116,7 +123,7 @@ class ParametrizationList(ModuleList):
 
     def right_inverse(self, value: Tensor) -> None:
         """Set the originals so that the parametrized tensor becomes `value`, as the modules' `right_inverse` says."""
-        start = self._inverted(value, list(self))
+        start = self._inverted(value, list(self), is_assigned=True)
         parts = [start] if self.is_tensor else list(start)
         if len(parts) != self.ntensors:
             raise ValueError(
