@@ -63,10 +63,8 @@ class NAdam(ComposedOptimizer):
         product = state["mu_product"].item()
         _take_means(state, grad, beta1, beta2)
         root = (state["exp_avg_sq"] / (1 - beta2**step)).sqrt().add(group["eps"])
-        parameter.addcdiv_(grad, root, value=-rate * (1 - mu) / (1 - product))
-        parameter.addcdiv_(
-            copy_if_recorded(state["exp_avg"], group), root, value=-rate * mu_next / (1 - product * mu_next)
-        )
+        parameter.addcdiv_(grad * (-rate * (1 - mu) / (1 - product)), root)
+        parameter.addcdiv_(state["exp_avg"] * (-rate * mu_next / (1 - product * mu_next)), root)
 
 
 class RAdam(ComposedOptimizer):
@@ -121,7 +119,7 @@ class RAdam(ComposedOptimizer):
 
 def _take_means(state: State, grad: Tensor, beta1: float, beta2: float) -> None:
     state["exp_avg"].lerp_(grad, 1 - beta1)
-    state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad * (1 - beta2))
 
 
 @clew.enable_grad()
@@ -138,7 +136,7 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
     if group["amsgrad"]:
         state["max_exp_avg_sq"].copy_(clew.maximum(state["max_exp_avg_sq"].clone(), squares))
         squares = state["max_exp_avg_sq"].clone()
-    root = squares.sqrt() / math.sqrt(1 - beta2**step) + group["eps"]
+    root = squares.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
     parameter.sub_(rate / (1 - beta1**step) * (state["exp_avg"].clone() / root))
 
 

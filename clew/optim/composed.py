@@ -74,9 +74,9 @@ def turned_and_decayed(parameter: Tensor, grad: Tensor, group: dict[str, Any], r
     return grad
 
 
-def rate_of(group: dict[str, Any]) -> float:
-    """The group's learning rate as a number."""
-    return float(group["lr"])
+def rate_of(group: dict[str, Any]) -> Any:
+    """The group's learning rate as a number; the tensor itself if derivatives are to go to it."""
+    return group["lr"] if group.get("differentiable") else float(group["lr"])
 
 
 def copy_if_recorded(value: Tensor, group: dict[str, Any]) -> Tensor:

@@ -208,3 +208,38 @@ def test_a_plateau_reduces_the_rate(options, agree):
 def test_bad_arguments_are_refused(act, error, text, torch):
     with pytest.raises(error, match=text):
         act(torch.optim.lr_scheduler, optimizer_of(torch))
+
+
+class Halving:
+    """A factor that knows something of its own."""
+
+    def __init__(self):
+        self.base = 0.5
+
+    def __call__(self, epoch):
+        return self.base**epoch
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+@pytest.mark.parametrize("name", [*SCHEDULES, "LambdaLR of an object", "CyclicLR scaled"])
+def test_states_are_taken_over_from_pytorch_and_by_it(name, ours_first, torch, oracle):
+    made = {
+        "LambdaLR of an object": lambda s, o: s.LambdaLR(o, [Halving(), lambda epoch: 1.0]),
+        "CyclicLR scaled": lambda s, o: s.CyclicLR(o, 0.01, 0.2, 2, scale_fn=lambda cycle: 0.5),
+    }.get(name) or SCHEDULES[name]
+    optimizers = [optimizer_of(m) for m in ([torch, oracle] if ours_first else [oracle, torch])]
+    modules = [torch, oracle] if ours_first else [oracle, torch]
+    first, second = (made(m.optim.lr_scheduler, o) for m, o in zip(modules, optimizers, strict=True))
+    rates = []
+    for steps, turn in [(5, (0,)), (6, (0, 1))]:
+        if len(turn) == 2:
+            second.load_state_dict(first.state_dict())
+            for mine, given in zip(optimizers[1].param_groups, optimizers[0].param_groups, strict=True):
+                mine.update({key: value for key, value in given.items() if key != "params"})
+        for _ in range(steps):
+            for index in turn:
+                optimizers[index].step()
+                (first, second)[index].step()
+            rates.append([[group["lr"] for group in o.param_groups] for o in optimizers])
+    for mine, theirs in rates[5:]:
+        assert mine == pytest.approx(theirs, abs=1e-12)

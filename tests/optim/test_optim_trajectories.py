@@ -159,6 +159,27 @@ def test_derivatives_through_several_steps_are_right(kind, options, torch):
     )
 
 
+@pytest.mark.parametrize("kind", ["Adam", "AdamW", "NAdam", "RAdam", "SGD"])
+def test_derivatives_go_to_the_options(kind, agree):
+    def program(m):
+        numbers = {"lr": 0.1} if kind not in ("Adam", "AdamW") else {"lr": 0.1, "beta1": 0.9, "beta2": 0.99}
+        options = {name: m.tensor(value, dtype=m.float64, requires_grad=True) for name, value in numbers.items()}
+        given = {"lr": options["lr"]} if len(options) == 1 else {"betas": (options["beta1"], options["beta2"])}
+        start, grad = starting_point(m)
+        optimizer = getattr(m.optim, kind)([weight := start.clone()], **given, differentiable=True)
+        # As after three steps, so that the decays have a part in it.
+        optimizer.state[weight] = {"step": m.tensor(3.0), "exp_avg": 0.3 * grad.detach(), "exp_avg_sq": grad.detach() ** 2}
+        if kind == "NAdam":
+            optimizer.state[weight]["mu_product"] = m.ones(())
+        if kind == "SGD":
+            del optimizer.state[weight]
+        weight.grad = grad
+        optimizer.step()
+        return m.autograd.grad((weight**2).sum(), [start, grad, *options.values()], allow_unused=True)
+
+    agree(program, relative=1e-6, absolute=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 def test_derivatives_go_to_the_learning_rate(kind, torch):
     """One step is `w - lr * u` with a `u` that the rate has no part in: the derivative of the sum is that of `-u`."""

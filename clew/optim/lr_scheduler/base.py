@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from ..optimizer import Optimizer
@@ -23,12 +24,31 @@ class Schedule:
         return self._last_lr
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the schedule keeps, but the optimizer."""
-        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+        """All that the schedule keeps, but the optimizer; of functions None, of other callables the attributes."""
+        state = {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+        for name in _FUNCTIONS & state.keys():
+            kept = state[name]
+            state[name] = [_attributes(one) for one in kept] if isinstance(kept, list) else _attributes(kept)
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict()` gave."""
-        self.__dict__.update(state_dict)
+        for name, value in state_dict.items():
+            if name not in _FUNCTIONS:
+                self.__dict__[name] = value
+                continue
+            several = isinstance(value, list)
+            owners = self.__dict__[name] if several else [self.__dict__[name]]
+            for function, attributes in zip(owners, value if several else [value], strict=True):
+                if attributes is not None:
+                    function.__dict__.update(attributes)
+
+
+_FUNCTIONS = {"lr_lambdas", "_scale_fn_custom"}
+
+
+def _attributes(function: Any) -> dict[str, Any] | None:
+    return dict(function.__dict__) if hasattr(function, "__dict__") and not isinstance(function, FunctionType) else None
 
 
 class LRScheduler(Schedule):

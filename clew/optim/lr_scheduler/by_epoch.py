@@ -36,12 +36,6 @@ class LambdaLR(LRScheduler):
     def get_lr(self) -> Sequence[float]:
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
-    def state_dict(self) -> dict[str, Any]:
-        """As the base's, without the functions, which cannot be saved."""
-        state = super().state_dict()
-        del state["lr_lambdas"]
-        return state
-
 
 class MultiplicativeLR(LambdaLR):
     """Multiplies the rate by `lr_lambda(epoch)` every epoch: one function for all groups, or one for each."""

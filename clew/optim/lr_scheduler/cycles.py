@@ -134,7 +134,7 @@ class CyclicLR(LRScheduler):
         self.step_ratio = step_size_up / self.total_size
         if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
             raise ValueError("mode is invalid and scale_fn is None")
-        self.mode, self.gamma, self._custom_scale = mode, gamma, scale_fn
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
         self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
@@ -146,8 +146,8 @@ class CyclicLR(LRScheduler):
 
     def scale_fn(self, x: float) -> float:
         """The factor of the height in a cycle or step of this number."""
-        if self._custom_scale is not None:
-            return self._custom_scale(x)
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
         if self.mode == "exp_range":
             return float(self.gamma**x)
         return 1.0 if self.mode == "triangular" else float(0.5 ** (x - 1))
@@ -163,12 +163,6 @@ class CyclicLR(LRScheduler):
             for group, low, high in bounds:
                 _set_momentum(group, high - (high - low) * height)
         return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
-
-    def state_dict(self) -> dict[str, Any]:
-        """As the base's, without a function, which cannot be saved."""
-        state = super().state_dict()
-        del state["_custom_scale"]
-        return state
 
 
 class OneCycleLR(LRScheduler):
