@@ -146,6 +146,7 @@ def test_datasets_are_combined(torch):
     assert both[-1][1].item() == 1
     with pytest.raises(ValueError, match=r"index|[Aa]bsolute"):
         both[-6]
+    assert [sample[1].item() for sample in both] == [0, 1, 2, 0, 1]  # which ends with an IndexError
     part = d.Subset(rows(torch), [4, 2])
     assert len(part) == 2
     assert part[1][1].item() == 2
@@ -160,6 +161,8 @@ def test_a_dataset_may_give_samples_all_at_once(torch):
             return 3
 
     assert [batch.tolist() for batch in data_of(torch).DataLoader(Batched(), batch_size=2)] == [[0, 10], [20]]
+    part = data_of(torch).Subset(Batched(), [2, 0])
+    assert [batch.tolist() for batch in data_of(torch).DataLoader(part, batch_size=2)] == [[20, 0]]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,13 @@ class IterableDataset(Dataset[T_co]):
         return ChainDataset([self, other])
 
 
+def samples_of(dataset: Any, indices: list[Any]) -> list[Any]:
+    """The samples at these indices: all at once from a dataset with `__getitems__`."""
+    fetch = getattr(dataset, "__getitems__", None)
+    samples: list[Any] = fetch(indices) if fetch else [dataset[index] for index in indices]
+    return samples
+
+
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Samples that are rows of tensors: sample `i` is the tuple of row `i` of each.
 
@@ -72,6 +79,9 @@ class Subset(Dataset[T_co]):
             return self.dataset[[self.indices[each] for each in index]]
         return self.dataset[self.indices[index]]
 
+    def __getitems__(self, indices: list[int]) -> list[T_co]:
+        return samples_of(self.dataset, [self.indices[index] for index in indices])
+
     def __len__(self) -> int:
         return len(self.indices)
 
@@ -86,8 +96,9 @@ class ConcatDataset(Dataset[T_co]):
         self.cumulative_sizes = list(itertools.accumulate(len(dataset) for dataset in self.datasets))
 
     def __getitem__(self, index: Any) -> T_co:
-        if not -len(self) <= index < len(self):
-            raise ValueError(f"ConcatDataset: expected an index below {len(self)}, got {index}")
+        if not -len(self) <= index < len(self):  # Python's iteration ends with the IndexError
+            kind = IndexError if index > 0 else ValueError
+            raise kind(f"ConcatDataset: expected an index below {len(self)}, got {index}")
         index %= len(self)
         number = bisect.bisect_right(self.cumulative_sizes, index)
         sample: T_co = self.datasets[number][index - (self.cumulative_sizes[number - 1] if number else 0)]
@@ -127,8 +138,7 @@ class StackDataset(Dataset[Any]):
     def __getitems__(self, indices: list[Any]) -> list[Any]:
         columns = []
         for dataset in self._parts():
-            fetch = getattr(dataset, "__getitems__", None)
-            column = fetch(indices) if fetch else [dataset[index] for index in indices]
+            column = samples_of(dataset, indices)
             if len(column) != len(indices):
                 raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}")
             columns.append(column)

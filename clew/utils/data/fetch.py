@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .dataset import IterableDataset
+from .dataset import IterableDataset, samples_of
 
 
 class EndOfStream(Exception):
@@ -19,7 +19,6 @@ class Fetcher:
     def __init__(self, dataset: Any, collate: Callable[[Any], Any], is_batched: bool, drop_last: bool) -> None:
         self._dataset, self._collate, self._is_batched, self._drop_last = dataset, collate, is_batched, drop_last
         self._stream: Iterator[Any] | None = iter(dataset) if isinstance(dataset, IterableDataset) else None
-        self._fetch_many = getattr(dataset, "__getitems__", None)
 
     def __call__(self, wanted: Any) -> Any:
         """Samples at the index or indices `wanted`; of a stream, as many as those are.
@@ -30,9 +29,7 @@ class Fetcher:
         return self._collate(self._indexed(wanted) if self._stream is None else self._streamed(self._stream, wanted))
 
     def _indexed(self, wanted: Any) -> Any:
-        if not self._is_batched:
-            return self._dataset[wanted]
-        return self._fetch_many(wanted) if self._fetch_many else [self._dataset[index] for index in wanted]
+        return samples_of(self._dataset, wanted) if self._is_batched else self._dataset[wanted]
 
     def _streamed(self, stream: Iterator[Any], wanted: Any) -> Any:
         if not self._is_batched:
