@@ -8,7 +8,7 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from .composed import ComposedOptimizer, copy_if_recorded, rate_of, turned_and_decayed, zeros_for
+from .composed import ComposedOptimizer, rate_of, turned_and_decayed, zeros_for
 from .optimizer import Params
 from .options import check_betas, check_not_negative, options_of
 

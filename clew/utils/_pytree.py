@@ -288,9 +288,7 @@ def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[tu
             for path, leaf in tree_leaves_with_path(child, is_leaf)]  # fmt: skip
 
 
-def tree_flatten_with_path(
-    tree: PyTree, is_leaf: IsLeaf = None
-) -> tuple[list[tuple[tuple[Any, ...], Any]], TreeSpec]:
+def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[tuple[Any, ...], Any]], TreeSpec]:
     """What `tree_leaves_with_path` gives, and the structure."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 

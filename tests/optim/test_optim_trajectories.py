@@ -168,7 +168,8 @@ def test_derivatives_go_to_the_options(kind, agree):
         start, grad = starting_point(m)
         optimizer = getattr(m.optim, kind)([weight := start.clone()], **given, differentiable=True)
         # As after three steps, so that the decays have a part in it.
-        optimizer.state[weight] = {"step": m.tensor(3.0), "exp_avg": 0.3 * grad.detach(), "exp_avg_sq": grad.detach() ** 2}
+        mean, squares = 0.3 * grad.detach(), grad.detach() ** 2
+        optimizer.state[weight] = {"step": m.tensor(3.0), "exp_avg": mean, "exp_avg_sq": squares}
         if kind == "NAdam":
             optimizer.state[weight]["mu_product"] = m.ones(())
         if kind == "SGD":

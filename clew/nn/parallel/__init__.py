@@ -9,7 +9,15 @@ from ..._core import functions
 from ..._unsupported import missing_from
 from ..modules.module import Module
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
+__all__ = [
+    "DataParallel",
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+]
 
 
 class DataParallel(Module):
