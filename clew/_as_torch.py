@@ -60,7 +60,9 @@ class _Finder:
         if _exists(ours) or _part_of_module(ours) is not None:
             return ModuleSpec(name, self)  # type: ignore[arg-type]
         # Who only asks (importlib.util.find_spec) hears that there is none; who imports is told more.
-        return None if sys._getframe(2).f_code.co_name == "find_spec" else _tell(name, ours)
+        if sys._getframe(2).f_code.co_name != "find_spec":
+            _tell(name, ours)
+        return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return _Torch(spec.name, _clew().__doc__) if spec.name == "torch" else None

@@ -150,9 +150,7 @@ class _Orthogonal(Module):
     def right_inverse(self, Q: Tensor) -> Tensor:
         """What `forward` takes to an orthogonal matrix; of others, to that of their factorization."""
         if Q.shape != self.shape:
-            raise ValueError(
-                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
-            )
+            raise ValueError(f"Expected matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
         wide = Q.shape[-2] < Q.shape[-1]
         tall = Q.mT if wide else Q
         rows, columns = tall.shape[-2:]
