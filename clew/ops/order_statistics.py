@@ -63,14 +63,15 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     """The smallest and the largest element, of all or along an axis.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: there is none; IndexError along an axis.
 
     >>> import clew
     >>> clew.aminmax(clew.tensor([3, 1, 2])).max
     tensor(3)
     """
     if not (input.numel() if dim is None else max(input.dim(), 1) and (input.dim() == 0 or input.shape[dim])):
-        raise RuntimeError("aminmax: cannot compute aminmax over an empty dimension as the operation has no identity")
+        kind = RuntimeError if dim is None else IndexError
+        raise kind("aminmax: cannot compute aminmax over an empty dimension as the operation has no identity")
     dims = () if dim is None else dim
     return _MinMax(input.amin(dims, keepdim), input.amax(dims, keepdim))
 
