@@ -181,6 +181,11 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         "real", "The smaller of two; a NaN counts only where both are.",
     ),
     (
+        "nextafter(Tensor self, Tensor other)", numpy.nextafter, FLOATS_ONLY,
+        (lambda g, self, other: g.masked_fill(self == other, 0), lambda g: g.new_zeros(g.shape)), "real",
+        "The next number of the dtype after self toward other.",
+    ),
+    (
         "gcd(Tensor self, Tensor other)", numpy.gcd, INTEGERS_ONLY, (), "integer", "The greatest common divisor.",
     ),
     (

@@ -10,7 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import ELEMENTWISE, FUNCTION, IN_PLACE, METHOD, OUT, operation
+from .._operation import IN_PLACE, operation
 
 __all__ = [
     "adjoint",
@@ -220,19 +220,6 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     result = product.reshape([a * b for a, b in zip(left, right, strict=True)])
     filled: Tensor = import_module("clew.linalg._checks").filled("kron", result, out)
     return filled
-
-
-@operation(
-    "nextafter(Tensor self, Tensor other)",
-    rules=(lambda g, self, other: g.masked_fill(self == other, 0), lambda g: g.new_zeros(g.shape)),
-    flags=METHOD | FUNCTION | IN_PLACE | OUT | ELEMENTWISE,
-    domain="real",
-)
-def _nextafter(self: Any, other: Any) -> Any:
-    """The next number of the dtype after self toward other."""
-    if numpy.result_type(self, other).kind != "f":
-        raise NotImplementedError(f"nextafter: not implemented for {self.dtype} and {other.dtype}; cast to a float")
-    return numpy.nextafter(self, other)
 
 
 # --------------------------------------------------------------------------------------------------------- real numbers

@@ -134,17 +134,17 @@ def rms_norm(
         RuntimeError: the input's last sizes are others, or the weight's are.
     """
     sizes = tuple(normalized_shape)
+    if weight is not None and tuple(weight.shape) != sizes:
+        raise RuntimeError(
+            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
+            f"{list(weight.shape)} and normalized_shape = {list(sizes)}"
+        )
     if input.dim() < len(sizes):
         raise ValueError(f"rms_norm: Input tensor must have at least {len(sizes)} dimensions, but got {input.dim()}")
     if not sizes or tuple(input.shape[-len(sizes) :]) != sizes:
         raise RuntimeError(
             f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], "
             f"but got input of size{list(input.shape)}"
-        )
-    if weight is not None and tuple(weight.shape) != sizes:
-        raise RuntimeError(
-            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
-            f"{list(weight.shape)} and normalized_shape = {list(sizes)}"
         )
     tiny = clew.finfo(input.dtype).eps if eps is None else eps
     scaled = input * (input.square().mean(tuple(range(-len(sizes), 0)), keepdim=True) + tiny).rsqrt()
