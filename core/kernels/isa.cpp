@@ -9,7 +9,9 @@ namespace clew::kernels {
 namespace {
 
 Isa best_of_this_cpu() {
-#if defined(__x86_64__)
+#ifdef CLEW_ONE_ISA
+    return Isa::CLEW_ONE_ISA;
+#elif defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("x86-64-v4")) return Isa::v4;
     if (__builtin_cpu_supports("x86-64-v3")) return Isa::v3;

@@ -32,12 +32,19 @@ const Table& choose(const Table& v2, const Table& v3, const Table& v4) {
 #define CLEW_JOIN_(a, b) a##_##b
 #define CLEW_JOIN(a, b) CLEW_JOIN_(a, b)
 
+// A build under sanitizers has one level only (CLEW_ONE_ISA): what they find does not depend on it.
+#ifdef CLEW_ONE_ISA
+#define CLEW_DECLARE_TABLE(Table, family)               \
+    extern const Table CLEW_JOIN(family, CLEW_ONE_ISA); \
+    inline const Table& family() { return CLEW_JOIN(family, CLEW_ONE_ISA); }
+#else
 #define CLEW_DECLARE_TABLE(Table, family)                                           \
     extern const Table family##_v2, family##_v3, family##_v4;                       \
     inline const Table& family() {                                                  \
         static const Table& chosen = choose(family##_v2, family##_v3, family##_v4); \
         return chosen;                                                              \
     }
+#endif
 #define CLEW_EXPORT_TABLE(Table, family, ...)       \
     extern const Table CLEW_JOIN(family, CLEW_ISA); \
     const Table CLEW_JOIN(family, CLEW_ISA) = __VA_ARGS__

@@ -61,6 +61,8 @@ def main() -> int:
     )
     for kind, count in report.counts.most_common():
         print(f"{count:6} {kind}")
+    for kind, found in report.once.items():
+        print(f"       {kind}, but not when it runs alone: {fuzz_run.one_line(found)}")
     for name, count in report.unsupported.most_common(20):
         print(f"{count:6} ended by what clew does not have: {name}")
     return 1 if report.finds else 0

@@ -57,6 +57,8 @@ class Report:
     unsupported: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     finds: dict[str, Difference] = field(default_factory=dict)
+    # What differed in a worker, after thousands of programs, and not when the program ran alone.
+    once: dict[str, Difference] = field(default_factory=dict)
 
     def add(self, key: str, found: Difference) -> bool:
         """Keep the smallest program of a kind. True for the first."""
@@ -158,20 +160,27 @@ class Worker:
         return Difference("crash", operation_of(program[-1]), how, program[-1], len(program) - 1, program)
 
 
-def dies(program: list[str], seconds: float = 10.0) -> bool:
-    """Whether a child that runs the program is killed by a signal, or hangs."""
+def alone(program: list[str], allowed: Allowed, seconds: float = 10.0) -> int:
+    """The status of a child that runs the program and nothing else; it exits with 1 if it finds a difference."""
     process = os.fork()
     if process == 0:
         with open(os.devnull, "w") as silent:
             os.dup2(silent.fileno(), 2)
         signal.alarm(int(seconds))
+        found = None
         try:
+            torch.set_num_threads(1)
             warnings.simplefilter("ignore")
-            run_program(program, allowed=lambda _: True)
+            found = run_program(program, allowed=allowed)
         finally:
-            os._exit(0)
+            os._exit(found is not None)
     _, status = os.waitpid(process, 0)
-    return os.WIFSIGNALED(status)
+    return status
+
+
+def dies(program: list[str]) -> bool:
+    """Whether a child that runs the program is killed by a signal, or hangs."""
+    return os.WIFSIGNALED(alone(program, lambda _: True))
 
 
 def shrink_crash(found: Difference) -> Difference:
@@ -211,7 +220,7 @@ def run(
             for worker in workers:
                 found = None
                 if worker.reading in ready:
-                    found = listen(worker, report, on_find)
+                    found = listen(worker, report, allowed, on_find)
                 elif time.monotonic() - worker.heard > HANGS_AFTER:
                     worker.stop()
                     found = worker.crash("hangs")
@@ -226,7 +235,7 @@ def run(
             worker.stop()
 
 
-def listen(worker: Worker, report: Report, on_find: Any) -> Difference | None:
+def listen(worker: Worker, report: Report, allowed: Allowed, on_find: Any) -> Difference | None:
     """Take what a worker has said; the find if it has died."""
     data = os.read(worker.reading, 1 << 16)
     worker.heard = time.monotonic()
@@ -248,6 +257,8 @@ def listen(worker: Worker, report: Report, on_find: Any) -> Difference | None:
             report.counts[said["more"]] += 1
         if "find" in said:
             found = Difference(**said["find"])
-            if report.add(said["kind"], found) and on_find:
+            if said["kind"] not in report.finds and alone(found.program, allowed) == 0:
+                report.once[said["kind"]] = found
+            elif report.add(said["kind"], found) and on_find:
                 on_find(said["kind"], found)
     return None
