@@ -108,10 +108,10 @@ private:
 
 class Reader {
 public:
-    explicit Reader(PyObject* data) { read(data, 0); }
+    Reader(PyObject* data, std::optional<DType> dtype) : dtype_(dtype) { read(data, 0); }
 
-    Tensor result(std::optional<DType> dtype) const {
-        Tensor made = empty(sizes_, dtype.value_or(inferred()));
+    Tensor result() const {
+        Tensor made = empty(sizes_, dtype_.value_or(inferred()));
         if (made.numel() != values_.size())  // each sequence was as long as the first of its depth
             fail(ErrorKind::Runtime, "tensor: expected %lld numbers, got %lld; was the data changed meanwhile?",
                  static_cast<long long>(made.numel()), static_cast<long long>(values_.size()));
@@ -180,7 +180,7 @@ private:
                    !PyDict_Check(object)) {
             read_sequence(object, depth);
         } else {
-            refuse(object);
+            read_other(object, depth);
         }
     }
 
@@ -238,8 +238,8 @@ private:
     void read_array(Buffer& buffer, int depth) {
         const DType dtype = dtype_of_format(*buffer);
         saw(dtype);
-        for (int i = 0; i < buffer->ndim; ++i) enter(buffer->shape[i], depth + i);
-        if (buffer->len == 0) return;
+        for (int i = 0; i < buffer->ndim; ++i)
+            if (enter(buffer->shape[i], depth + i) == 0) return;  // what it would have further in does not count
         number(depth + buffer->ndim);
         std::vector<char> dense(static_cast<std::size_t>(buffer->len));
         checked(PyBuffer_ToContiguous(dense.data(), &*buffer, buffer->len, 'C'));
@@ -296,6 +296,19 @@ private:
         return values_;
     }
 
+    // A fraction, say, is a number if the dtype need not be found out.
+    void read_other(PyObject* object, int depth) {
+        const char* name = Py_TYPE(object)->tp_name;
+        const bool text = PyUnicode_Check(object) || PyBytes_Check(object);
+        if (text && depth > 0) fail(ErrorKind::Value, "tensor: too many dimensions '%s'; expected numbers", name);
+        if (text || !dtype_ || PyComplex_Check(object)) refuse(object);
+        if (!is_floating(*dtype_))
+            fail(ErrorKind::Type, "tensor: '%s' object cannot be interpreted as an integer", name);
+        const double value = PyFloat_AsDouble(object);
+        if (value == -1 && PyErr_Occurred()) throw PythonError();
+        number(depth).add(value);
+    }
+
     [[noreturn]] static void refuse(PyObject* object) {
         if (PyUnicode_Check(object) || PyBytes_Check(object))
             fail(ErrorKind::Type, "tensor: invalid data type '%s'; expected numbers or nested sequences of them",
@@ -305,6 +318,7 @@ private:
              Py_TYPE(object)->tp_name);
     }
 
+    std::optional<DType> dtype_;  // that the tensor is to have
     Values values_;
     Dims sizes_;
     bool fixed_ = false;  // how many axes there are: known at the first number or empty sequence
@@ -314,7 +328,7 @@ private:
 
 }  // namespace
 
-Tensor tensor_from_sequence(PyObject* data, std::optional<DType> dtype) { return Reader(data).result(dtype); }
+Tensor tensor_from_sequence(PyObject* data, std::optional<DType> dtype) { return Reader(data, dtype).result(); }
 
 Ref<Lost> lost_by_copy(const Tensor& source) { return source.requires_grad() ? Lost::make("tensor") : source->lost; }
 

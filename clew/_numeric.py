@@ -44,6 +44,9 @@ class finfo:
         self.min, self.tiny, self.bits = -self.max, self.smallest_normal, 8 * kind.itemsize
         self.dtype = str(kind).removeprefix("torch.")
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
     def __repr__(self) -> str:
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
         return "finfo(" + ", ".join(f"{name}={getattr(self, name):g}" for name in fields) + f", dtype={self.dtype})"
@@ -65,6 +68,9 @@ class iinfo:
         self.min = -(1 << self.bits - 1) if kind.is_signed else 0
         self.max = (1 << self.bits - kind.is_signed) - 1
         self.dtype = str(kind).removeprefix("torch.")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -1,6 +1,7 @@
 """What constructors, `stack` and its kin, dtypes' limits, tensor types and storages make of every form of argument."""
 
 import array
+import fractions
 import re
 
 import numpy
@@ -35,7 +36,8 @@ def data_forms(m):
         "str": "ab", "dict": {1: 2}, "range": range(3), "generator": (k for k in range(2)), "set": {1, 2},
         "array.array": array.array("f", [1, 2]), "bytes": b"ab", "object": NOTHING, "large": 2**40,
         "bytearray": bytearray(b"ab"), "memoryview": memoryview(b"abc"), "empty array": numpy.zeros((0, 3)),
-        "array with steps": numpy.arange(6.0)[::2],
+        "array with steps": numpy.arange(6.0)[::2], "str in a list": ["a"], "bytes in a list": [b"a"], "Nones": [None],
+        "empty arrays": [numpy.zeros((0, 3))], "fractions": [fractions.Fraction(1, 2), 1], "objects": [NOTHING],
         "leaf": m.ones(1, requires_grad=True),
     }  # fmt: skip
 
@@ -118,6 +120,9 @@ PROGRAMS = {
             "None": lambda m: None,
         }.items()
     },
+    "equal limits": lambda m: [
+        m.finfo(float) == m.finfo(m.float64), m.finfo() == m.finfo(float), m.iinfo(m.int64) == m.iinfo(int)
+    ],
     "finfo": lambda m: repr(m.finfo()),
     "iinfo": lambda m: repr(m.iinfo()),
     "default type": lambda m: with_default_type(m, m.DoubleTensor),

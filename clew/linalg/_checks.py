@@ -90,6 +90,8 @@ def _fill(name: str, value: Tensor, place: Tensor) -> None:
             f"{name}: functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad; call it without out=, or under no_grad()"
         )
+    if value.dtype.is_floating_point and not place.dtype.is_floating_point:
+        raise RuntimeError(f"{name}: Expected out tensor to have dtype {value.dtype}, but got {place.dtype} instead")
     if place.shape != value.shape and place.numel():
         raise RuntimeError(
             f"{name}: expected out of shape {tuple(value.shape)}, got {tuple(place.shape)}; give one of the right "

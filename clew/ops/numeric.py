@@ -266,6 +266,9 @@ def real(input: Tensor) -> Tensor:
     return input
 
 
+_core.add_method("real", property(real))
+
+
 @domain("unsampled, 'it is refused'")
 def imag(input: Tensor) -> Tensor:
     """Refused: real tensors have no imaginary part, and there is no complex dtype yet."""

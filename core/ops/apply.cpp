@@ -358,9 +358,10 @@ void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::spa
         if (same_sizes(to.sizes(), fresh[i].sizes())) {
             kernels::copy(to.view(), fresh[i].view());
         } else {
-            to->storage = fresh[i]->storage;
-            to->layout = fresh[i]->layout;
-            to->offset = 0;
+            const Tensor result = cast(fresh[i], to.dtype());
+            to->storage = result->storage;
+            to->layout = result->layout;
+            to->offset = result->offset;
         }
         bump_version(to, name);
     }

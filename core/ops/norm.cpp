@@ -184,7 +184,7 @@ struct NamedNorm {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (attrs.p == "nuc")
             fail(ErrorKind::NotImplemented,
-                 "norm: the nuclear norm (p='nuc') is not supported; use p='fro' or a number");
+                 "norm: the nuclear norm (p='nuc') is not supported here; use linalg.matrix_norm(x, 'nuc')");
         if (!(attrs.p == "fro")) fail(ErrorKind::Runtime, "linalg.matrix_norm: Order %s not supported.", attrs.p.data);
         out = run<VectorNorm>({Scalar::of(2.0), attrs.dim, attrs.keepdim, attrs.dtype}, x);
     }

@@ -1,4 +1,7 @@
 // Absolute value, sign and rounding: piecewise linear, so their derivatives are constants.
+#include <cmath>
+
+#include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/ops/apply.h"
 #include "core/ops/elementwise.h"
@@ -76,6 +79,30 @@ struct Round {
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
+struct RoundDecimals {
+    struct Attrs {
+        std::int64_t decimals;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::decimals};
+    static constexpr OpText text{
+        .schema = "round.decimals(Tensor self, *, int decimals)",
+        .node = "RoundBackward1",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain = "nonzero, decimals=1; nonzero, decimals=-1",
+        .doc = "The nearest number with so many decimals; negative ones are zeros before the point."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const ModeGuard guard(kNoGrad | kInBackward, true);
+        const auto &times = kernels::arithmetic().mul, &over = kernels::arithmetic().div;
+        const bool behind = attrs.decimals >= 0;
+        const Tensor power = number(std::pow(10.0, std::abs(static_cast<double>(attrs.decimals))), DType::Float64);
+        Tensor scaled, rounded;
+        binary("round", behind ? times : over, x, power, scaled);
+        unary("round", kernels::unary().round, scaled, rounded);
+        binary("round", behind ? over : times, rounded, power, out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
 struct Trunc {
     static constexpr OpText text{.schema = "trunc(Tensor self)",
                                  .node = "TruncBackward0",
@@ -91,6 +118,6 @@ struct Trunc {
 Tensor abs(const Tensor& x) { return run<Abs>(x); }
 Tensor sign(const Tensor& x) { return run<Sign>(x); }
 
-static const Register<Abs, Sign, Sgn, Floor, Ceil, Round, Trunc> rounding_operations;
+static const Register<Abs, Sign, Sgn, Floor, Ceil, Round, RoundDecimals, Trunc> rounding_operations;
 
 }  // namespace clew

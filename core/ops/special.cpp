@@ -141,7 +141,7 @@ struct Igammac {
 
 // self * log(other) with 0 * log(0) = 0: what entropies and divergences are made of.
 struct Xlogy {
-    static constexpr OpText text{.schema = "xlogy(Tensor self, Tensor other)",
+    static constexpr OpText text{.schema = "xlogy(Operand self, Operand other)",
                                  .node = "XlogyBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .domain = "positive",

@@ -176,3 +176,25 @@ def test_powers_promote_numbers():
     for left, right in NUMBER_PAIRS:
         if left.startswith("float") or right.startswith("float"):
             check("pow", numpy.abs(sample((3,), dtype=left)), sample((), "positive", right, 1), second=False, rtol=1e-5)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 3, -1, -2])
+def test_rounding_to_decimals(decimals):
+    for dtype in ("float32", "float64"):
+        x = sample((3, 4), dtype=dtype) * 234.5
+        check("round", x, kwargs={"decimals": decimals})
+        check("special.round", x, kwargs={"decimals": decimals})
+
+
+@pytest.mark.parametrize("name", ["xlogy", "special.xlogy"])
+def test_xlogy_with_numbers(name):
+    x = sample((3, 4), "positive")
+    for pair in [(x, 2.5), (x, 3), (2, x), (0.5, x), (0, x)]:
+        check(name, *pair)
+
+
+def test_the_real_part_is_the_tensor(oracle):
+    for m in (clew, oracle):
+        x = m.ones(2, requires_grad=True)
+        assert x.real is x
+        assert m.real(x) is x
