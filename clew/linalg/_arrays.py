@@ -46,6 +46,13 @@ def _definite_minor(a: Array) -> int:
     return good
 
 
+def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """Singular values and vectors of finite numbers. With others LAPACK may never come to an end."""
+    if not numpy.isfinite(a).all():
+        raise LinAlgError
+    return numpy.linalg.svd(a, full_matrices, compute_uv)
+
+
 def solve(a: Array, b: Array) -> tuple[Array, Array]:
     """X with a X = b, and codes; NaN for matrices that are singular."""
     batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -96,6 +103,12 @@ def lu(a: Array) -> tuple[Array, Array]:
     return a, pivots.reshape(*a.shape[:-2], pivots.shape[1])
 
 
+def zero_on_diagonal(a: Array) -> Array:
+    """Codes: which element of each diagonal is the first zero."""
+    zero = numpy.diagonal(a, axis1=-2, axis2=-1) == 0
+    return numpy.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(numpy.int32)
+
+
 def substitute(a: Array, b: Array, *, upper: bool, unitriangular: bool) -> Array:
     """X with a X = b for triangular matrices, of which nothing but the triangle is read."""
     if upper:
@@ -120,10 +133,11 @@ def _back_in_block(a: Array, b: Array, unit: bool) -> Array:
         numpy.einsum("...ii->...i", a)[...] = 1
     batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     b = numpy.broadcast_to(b, batch + b.shape[-2:])
-    if numpy.einsum("...ii->...i", a).all():  # LAPACK exchanges no rows of an upper triangle: this is substitution
+    # LAPACK exchanges no rows of an upper triangle: this is substitution, of finite numbers.
+    if numpy.einsum("...ii->...i", a).all() and numpy.isfinite(b).all():
         return numpy.linalg.solve(numpy.broadcast_to(a, batch + a.shape[-2:]), b)
     result = numpy.array(b)
-    with numpy.errstate(divide="ignore", invalid="ignore"):
+    with numpy.errstate(all="ignore"):
         for row in reversed(range(a.shape[-1])):
             result[..., row, :] -= (a[..., row, None, row + 1 :] @ result[..., row + 1 :, :])[..., 0, :]
             result[..., row, :] /= a[..., row, row, None]

@@ -40,16 +40,18 @@ def check_floating(name: str, *tensors: Tensor) -> None:
         raise RuntimeError(f"{name}: Expected tensors of the same dtype, but got {kinds} instead")
 
 
-def check_matrices(name: str, A: Tensor, argument: str = "A") -> None:
-    check_floating(name, A)
+def check_matrices(name: str, A: Tensor, argument: str = "A", *, floating: bool = True) -> None:
+    check_tensor(name, argument, A)
+    if floating:
+        check_floating(name, A)
     if A.dim() < 2:
         raise RuntimeError(
             f"{name}: The input tensor {argument} must have at least 2 dimensions, got shape {list(A.shape)}"
         )
 
 
-def check_square(name: str, A: Tensor, argument: str = "A") -> None:
-    check_matrices(name, A, argument)
+def check_square(name: str, A: Tensor, argument: str = "A", *, floating: bool = True) -> None:
+    check_matrices(name, A, argument, floating=floating)
     rows, columns = A.shape[-2:]
     if rows != columns:
         raise RuntimeError(

@@ -166,8 +166,7 @@ def _lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> Any:
     if not pivot:
         raise NotImplementedError("linalg.lu_factor: LU without pivoting is not supported; leave pivot=True")
     packed, pivots = _arrays.lu(A)
-    zero = numpy.diagonal(packed, axis1=-2, axis2=-1) == 0
-    info = numpy.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(numpy.int32)
+    info = _arrays.zero_on_diagonal(packed)
     if check_errors:
         check_info("linalg.lu_factor_ex", _core.from_numpy(info), _ZERO_PIVOT)
     return packed, pivots, info
@@ -182,6 +181,8 @@ _ZERO_PIVOT = (
 def permutation(pivots: Tensor, rows: int) -> Tensor:
     """The matrix P with A = P L U, as booleans, of shape (*, rows, rows)."""
     exchanged = pivots.detach().numpy()
+    if exchanged.size and not 1 <= exchanged.min() <= exchanged.max() <= rows:
+        raise RuntimeError(f"lu: pivots must be between 1 and {rows} inclusive, as lu_factor gives them")
     batch = exchanged.shape[:-1]
     order = numpy.broadcast_to(numpy.arange(rows), (*batch, rows)).copy()
     for k in range(exchanged.shape[-1]):
@@ -249,12 +250,14 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor] | Non
     return filled("linalg.lu_factor", lu_factor_result(LU, pivots), out)
 
 
-def unpacked(LU: Tensor, pivots: Tensor) -> lu_result:
-    """P, L and U of what `lu_factor` gives."""
+def unpacked(LU: Tensor, pivots: Tensor, data: bool = True, order: bool = True) -> lu_result:
+    """P, L and U of what `lu_factor` gives. What is not asked for is empty."""
     rows, columns = LU.shape[-2:]
     k = min(rows, columns)
-    L = LU[..., :k].tril(-1) + _eye(LU, rows, k)
-    return lu_result(permutation(pivots, rows).to(LU.dtype), L, LU[..., :k, :].triu())
+    P, L, U = (LU.new_empty(0) for _ in range(3))
+    if data:
+        L, U = LU[..., :k].tril(-1) + _eye(LU, rows, k), LU[..., :k, :].triu()
+    return lu_result(permutation(pivots, rows).to(LU.dtype) if order else P, L, U)
 
 
 @domain("A=real(a, b, b); A=real(c, b); A=real(b, d)")

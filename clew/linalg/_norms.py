@@ -85,8 +85,10 @@ def matrix_norm(
         return filled(name, result, out)
     if ord in ("nuc", 2, -2):
         values = _singular_values(A.movedim(axes, (-2, -1)))
-        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
-    elif isinstance(ord, int | float) and (math.isinf(ord) or abs(ord) == 1):
+        pick = {"nuc": values.sum, 2: values.amax, -2: values.amin}[ord]
+        result = pick(-1, keepdim)
+        return filled(name, result.unsqueeze(-1).movedim((-2, -1), axes) if keepdim else result, out)
+    if isinstance(ord, int | float) and (math.isinf(ord) or abs(ord) == 1):
         summed = axes[0] if abs(ord) == 1 else axes[1]
         rest = axes[1] if abs(ord) == 1 else axes[0]
         sums = A.abs().sum(summed, keepdim=True)

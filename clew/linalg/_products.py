@@ -11,6 +11,7 @@ import numpy
 
 from .. import _core
 from .._core import Tensor
+from .._device import contiguous_format
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
 from ._checks import check_floating, check_square, check_tensor, filled
@@ -184,7 +185,7 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The n-th power of each matrix; for negative n that of the inverse.
 
     Args:
-        A: shape (*, m, m), floating.
+        A: shape (*, m, m), floating if n is negative.
 
     Raises:
         LinAlgError: n is negative and a matrix is singular.
@@ -194,10 +195,10 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 5.],
             [0., 1.]])
     """
-    check_square("linalg.matrix_power", A)
+    check_square("linalg.matrix_power", A, floating=n < 0)
     if n == 0:
-        eye = _core.from_numpy(numpy.eye(A.shape[-1])).to(A.dtype)
-        return filled("linalg.matrix_power", eye.expand(A.shape).clone(), out)
+        identity = A.clone(memory_format=contiguous_format).copy_(_core.from_numpy(numpy.eye(A.shape[-1])))
+        return filled("linalg.matrix_power", identity, out)
     base = inv(A) if n < 0 else A
     return filled("linalg.matrix_power", base.clone() if n == 1 else _power(base, abs(n)), out)
 

@@ -10,6 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import operation
+from . import _arrays
 from ._checks import LinAlgError, check_floating, check_matrices, check_square, filled
 
 __all__ = ["eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "svd", "svdvals"]
@@ -19,6 +20,13 @@ _DIVERGED = (
     "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated values, or "
     "NaN or infinite elements."
 )
+
+
+def _converged(name: str, decompose: Any, *arguments: Any) -> Any:
+    try:
+        return decompose(*arguments)
+    except numpy.linalg.LinAlgError:
+        raise LinAlgError(f"{name}: {_DIVERGED}") from None
 
 
 def _one_minus_on_diagonal(values: Tensor) -> Tensor:
@@ -51,10 +59,7 @@ def _gradient_of_eigh(
 )
 def _eigh(A: Any, UPLO: str) -> Any:
     """Eigenvalues in ascending order, and eigenvectors as columns."""
-    try:
-        return tuple(numpy.linalg.eigh(A, UPLO))  # type: ignore[call-overload]
-    except numpy.linalg.LinAlgError:
-        raise LinAlgError(f"linalg.eigh: {_DIVERGED}") from None
+    return tuple(_converged("linalg.eigh", numpy.linalg.eigh, A, UPLO))
 
 
 class eigh_result(NamedTuple):
@@ -160,19 +165,13 @@ def _gradient_of_svd(
 )
 def _svd(A: Any, full_matrices: bool) -> Any:
     """U, the singular values in descending order, and Vᵀ, with U diag(S) Vᵀ = A."""
-    try:
-        return tuple(numpy.linalg.svd(A, full_matrices))
-    except numpy.linalg.LinAlgError:
-        raise LinAlgError(f"linalg.svd: {_DIVERGED}") from None
+    return tuple(_converged("linalg.svd", _arrays.svd, A, full_matrices))
 
 
 @operation("_linalg_svdvals(Tensor A)", outputs="S", domain="A=real(a, c, b)")
 def _svdvals_alone(A: Any) -> Any:
     """The singular values without vectors, which take most of the time."""
-    try:
-        return numpy.linalg.svd(A, compute_uv=False)
-    except numpy.linalg.LinAlgError:
-        raise LinAlgError(f"linalg.svdvals: {_DIVERGED}") from None
+    return _converged("linalg.svdvals", _arrays.svd, A, False, False)
 
 
 class svd_result(NamedTuple):
@@ -263,12 +262,9 @@ def _pinv(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 def _decomposed(A: Any, hermitian: bool) -> Any:
-    try:
-        if not hermitian:
-            return numpy.linalg.svd(A, full_matrices=False)
-        values, vectors = numpy.linalg.eigh(A)
-    except numpy.linalg.LinAlgError:
-        raise LinAlgError(f"linalg.pinv: {_DIVERGED}") from None
+    if not hermitian:
+        return _converged("linalg.svd", _arrays.svd, A)
+    values, vectors = _converged("linalg.eigh", numpy.linalg.eigh, A)
     return vectors, values, vectors.swapaxes(-1, -2)
 
 
@@ -332,7 +328,7 @@ def pinv(
 )
 def _matrix_rank(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     """How many singular values are above max(atol, rtol * the largest)."""
-    values = abs(numpy.linalg.eigvalsh(A)) if hermitian else numpy.linalg.svd(A, compute_uv=False)
+    values = abs(numpy.linalg.eigvalsh(A)) if hermitian else _converged("linalg.svd", _arrays.svd, A, False, False)
     return (values > _threshold(values, atol, rtol)).sum(-1)
 
 

@@ -196,33 +196,42 @@ def _gradient_of_cofactors(g: Tensor, A: Tensor, result: Tensor) -> Tensor:
 def _cofactors(A: Any) -> Any:
     """The derivative of the determinant: det(A) A⁻ᵀ, here from singular values, which serve singular matrices, too."""
     size = A.shape[-1]
-    left, values, right = numpy.linalg.svd(A)
+    finite = numpy.isfinite(A).all((-2, -1), keepdims=True)
+    left, values, right = _arrays.svd(numpy.where(finite, A, 0), True)
     signs = numpy.linalg.det(left) * numpy.linalg.det(right)
     others = numpy.where(numpy.eye(size, dtype=bool), 1, values[..., None, :]).prod(-1)
-    return (left * (signs[..., None] * others)[..., None, :]) @ right
+    return numpy.where(finite, (left * (signs[..., None] * others)[..., None, :]) @ right, numpy.nan)
 
 
 @operation(
     "_linalg_det(Tensor A)",
-    rules=(lambda g, A: g[..., None, None] * _cofactors(A),),
+    rules=(lambda g, A: g[..., None, None] * (_cofactors(A) if A.shape[-1] > 1 else 1),),
     node="LinalgDetBackward0",
     domain="A=real(b, b); A=real(a, c, c)",
 )
 def _det(A: Any) -> Any:
-    """The determinant."""
-    return numpy.linalg.det(A)
+    """The determinant; NaN where NaNs and infinities leave none, which LAPACK may take for zeros."""
+    result = numpy.linalg.det(A)
+    return numpy.where(numpy.isfinite(A).all((-2, -1)) | (result != 0), result, numpy.nan)
+
+
+def _gradient_of_slogdet(g_sign: Tensor | None, g_logabsdet: Tensor | None, A: Tensor) -> Tensor | None:
+    """The sign is constant where it has a derivative."""
+    return None if g_logabsdet is None else g_logabsdet[..., None, None] * _inv_ex(A)[0].mT
 
 
 @operation(
     "_linalg_slogdet(Tensor A)",
     outputs="sign logabsdet",
-    rules=(lambda g_logabsdet, A: g_logabsdet[..., None, None] * _inv_ex(A)[0].mT,),
+    rules=(_gradient_of_slogdet,),
     node="LinalgSlogdetBackward0",
     domain="A=real(b, b); A=real(a, c, c)",
 )
 def _slogdet(A: Any) -> Any:
     """The sign of the determinant and the logarithm of its absolute value."""
-    return tuple(numpy.linalg.slogdet(A))
+    sign, logarithm = numpy.linalg.slogdet(A)
+    known = numpy.isfinite(A).all((-2, -1)) | (logarithm > -numpy.inf)
+    return numpy.where(known, sign, 0), numpy.where(known, logarithm, numpy.nan)
 
 
 @domain("A=real(a, b, b)")

@@ -121,6 +121,8 @@ def logdet(input: Tensor) -> Tensor:
 @domain("input=definite(a, b, b); input=definite(b, b), upper=True")
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor: `clew.linalg.cholesky`."""
+    if not input.numel() and input.dim() > 1:
+        return _linalg("._checks").filled("cholesky", input.new_empty(input.shape), out)
     result: Tensor = _linalg().cholesky(input, upper=upper, out=out)
     return result
 
@@ -152,10 +154,13 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
     >>> clew.cholesky_inverse(clew.tensor([[2.0]]))
     tensor([[0.2500]])
     """
-    linalg = _linalg()
+    checks = _linalg("._checks")
+    checks.check_square("cholesky_inverse", input)
+    zeros = _core.tensor(_linalg("._arrays").zero_on_diagonal(input.detach().numpy()))
+    checks.check_info("cholesky_inverse", zeros, _linalg("._systems")._SINGULAR)
     lower = input.mT if upper else input
-    root = linalg.solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype), upper=False)
-    result: Tensor = _linalg("._checks").filled("cholesky_inverse", root.mT @ root, out)
+    root = _linalg().solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype), upper=False)
+    result: Tensor = checks.filled("cholesky_inverse", root.mT @ root, out)
     return result
 
 
@@ -186,9 +191,10 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     tensor([[1., 0.],
             [0., 1.]])
     """
-    P, L, U = found = _linalg("._factors").unpacked(LU_data, LU_pivots)
-    empty = LU_data.new_empty(0)
-    return type(found)(P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty)
+    _linalg("._checks").check_matrices("lu_unpack", LU_data, "LU", floating=False)
+    if unpack_pivots and LU_pivots.dtype != _core.dtypes["int32"]:
+        raise RuntimeError(f"lu_unpack: LU_pivots is expected to be of torch.int32 dtype, got {LU_pivots.dtype}; cast it")
+    return _linalg("._factors").unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
 
 
 # ------------------------------------------------------------------------------------------------------- factorizations
@@ -211,6 +217,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result
     tensor([4., 3.])
     """
     linalg = _linalg()
+    _linalg("._checks").check_matrices("linalg.svd", input)
     if not compute_uv:
         rows, columns = input.shape[-2:]
         batch = input.shape[:-2]
@@ -315,9 +322,10 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 @domain("input=real(a, b); input=real(a, b, c), dim=(0, 2), keepdim=True")
 def nuclear_norm(
-    input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor, dim: tuple[int, int] | bool = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The sum of each matrix's singular values: `clew.linalg.matrix_norm(input, "nuc")`."""
+    """The sum of each matrix's singular values: `clew.linalg.matrix_norm(input, "nuc")`; `dim` may be left out."""
+    dim, keepdim = ((-2, -1), dim) if isinstance(dim, bool) else (dim, keepdim)
     result: Tensor = _linalg().matrix_norm(input, "nuc", dim, keepdim, out=out)
     return result
 

@@ -51,8 +51,8 @@ def _batched(input: Tensor, axes: int, p: float, training: bool, inplace: bool) 
     """Drop channels of (N, C, ...) or (C, ...), with so many axes after C."""
     if input.dim() == axes + 2:
         return _drop(input, p, training, inplace, alpha=False, channels=True)
-    dropped = _drop(input.unsqueeze(0), p, training, inplace, alpha=False, channels=True)
-    return input if inplace else dropped.squeeze(0)
+    more, less = (Tensor.unsqueeze_, Tensor.squeeze_) if inplace else (Tensor.unsqueeze, Tensor.squeeze)
+    return less(_drop(more(input, 0), p, training, inplace, alpha=False, channels=True), 0)
 
 
 def _warn_of_rank(name: str, input: Tensor, axes: int) -> None:

@@ -196,16 +196,16 @@ def cross_entropy(
 
 def _check_classes(input: Tensor, target: Tensor) -> None:
     """Fail, by this function's name, where `nll_loss` would by its own."""
-    if target.is_floating_point():
-        raise RuntimeError(
-            "cross_entropy: expected class indices (int64) or probabilities of the input's shape "
-            f"{tuple(input.shape)}, got {target.dtype} of shape {tuple(target.shape)}"
-        )
     batch, targets = input.shape[0] if input.dim() > 1 else 1, target.shape[0] if target.dim() else 1
     if batch != targets:
         raise ValueError(
             f"cross_entropy: Expected input batch_size ({batch}) to match target batch_size ({targets}), got shapes "
             f"{tuple(input.shape)} and {tuple(target.shape)}"
+        )
+    if target.is_floating_point():
+        raise RuntimeError(
+            "cross_entropy: expected class indices (int64) or probabilities of the input's shape "
+            f"{tuple(input.shape)}, got {target.dtype} of shape {tuple(target.shape)}"
         )
 
 

@@ -18,11 +18,13 @@ def _pool(
     input: Tensor, norm: float, kernel: Numbers, stride: Numbers | None, ceil: bool, pools: tuple[Any, Any], axes: int
 ) -> Tensor:
     mean, largest = pools
+    sizes = [kernel] * axes if isinstance(kernel, int) else list(kernel)
+    if axes > 1 and len(sizes) != axes:
+        raise ValueError(f"lp_pool{axes}d: expected a kernel_size of {axes} numbers, or one for all, got {kernel}")
     if math.isinf(norm):
         size = input.abs()
         extreme: Tensor = largest(size if norm > 0 else -size, kernel, stride, 0, 1, ceil)
         return extreme if norm > 0 else -extreme
-    sizes = [kernel] * axes if isinstance(kernel, int) else list(kernel)
     means = mean(input.pow(norm), kernel, stride, 0, ceil)
     positive: Tensor = clew.sign(means) * clew.relu(means.abs()) * math.prod(sizes)
     return positive.pow(1.0 / norm)

@@ -45,7 +45,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 @domain("input=distinct(a, b), target=constant(integer(a, b).clip(-1, 1) * 1.0)")
@@ -60,7 +60,8 @@ def hinge_embedding_loss(
     """`input` where the target is 1, `max(0, margin - input)` where it is -1; the input is a distance."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     zeros = clew.zeros_like(input)
-    apart = clew.where(target != 1, (margin - input).clamp_min(0), zeros)
+    gap = zeros.detach() + zeros.new_full((), margin) - input  # margins of integers are integers
+    apart = clew.where(target != 1, gap.clamp_min(0), zeros)
     return reduced(apart + clew.where(target != -1, input, zeros), reduction)
 
 
@@ -103,8 +104,18 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`log(1 + exp(-target * input))`, for targets 1 and -1."""
-    return reduced((-target * input).exp().log1p(), legacy_reduction(size_average, reduce, reduction))
+    """`log(1 + exp(-target * input))`, for targets 1 and -1, in the input's dtype.
+
+    Raises:
+        RuntimeError: the target requires a gradient, or does not fit into the input's shape and kind of dtype.
+    """
+    if target.requires_grad and clew.is_grad_enabled():
+        raise RuntimeError(
+            "soft_margin_loss: The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. "
+            "This input cannot have requires_grad True."
+        )
+    loss = (-input).mul_(target).exp_().log1p()
+    return reduced(loss, legacy_reduction(size_average, reduce, reduction))
 
 
 @domain("input=real(a, b), target=constant(fraction(a, b)); input=real(b), target=constant(fraction(b))")

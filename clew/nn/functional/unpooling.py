@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import clew
 from clew import Tensor
 from clew._domains import domain
 
@@ -17,6 +18,24 @@ def _each(value: Numbers, axes: int) -> list[int]:
     return [value] * axes if isinstance(value, int) else list(value)
 
 
+def _output_size(
+    input: Tensor, kernel: list[int], steps: list[int], pad: list[int], output_size: Sequence[int] | None
+) -> list[int]:
+    axes = len(kernel)
+    space = [input.shape[axis - axes] for axis in range(axes)]
+    sizes = [(space[i] - 1) * steps[i] + kernel[i] - 2 * pad[i] for i in range(axes)]
+    if output_size is not None:
+        wanted = list(output_size[2:] if len(output_size) == axes + 2 else output_size)
+        if len(wanted) != axes or not all(abs(wanted[i] - sizes[i]) < steps[i] for i in range(axes)):
+            raise ValueError(
+                f"max_unpool{axes}d: expected output_size to be near {sizes}, by less than a stride, got {output_size}"
+            )
+        sizes = wanted
+    if min(sizes) < 0:
+        raise ValueError(f"max_unpool{axes}d: output_size must contain non-negative spatial dimensions, but got {sizes}")
+    return sizes
+
+
 def _unpool(
     input: Tensor,
     indices: Tensor,
@@ -27,30 +46,27 @@ def _unpool(
     axes: int,
 ) -> Tensor:
     name = f"max_unpool{axes}d"
-    if input.dim() not in (axes + 1, axes + 2) or input.shape != indices.shape:
-        raise RuntimeError(
-            f"{name}: expected input of {axes + 1} or {axes + 2} dimensions and indices of its shape, got "
-            f"{tuple(input.shape)} and {tuple(indices.shape)}"
-        )
-    kernel, pad = _each(kernel_size, axes), _each(padding, axes)
+    kernel = _each(kernel_size, axes)
     steps = kernel if stride is None else _each(stride, axes)
-    space = list(input.shape[-axes:])
-    sizes = [(n - 1) * step + size - 2 * p for n, step, size, p in zip(space, steps, kernel, pad, strict=True)]
-    if output_size is not None:
-        wanted = list(output_size)[-axes:]
-        if len(output_size) not in (axes, axes + 2) or any(
-            not abs(size - own) < step for size, own, step in zip(wanted, sizes, steps, strict=True)
-        ):
-            raise ValueError(
-                f"{name}: expected output_size to be near {sizes}, by less than a stride, got {output_size}"
-            )
-        sizes = wanted
+    sizes = _output_size(input, kernel, steps, _each(padding, axes), output_size)
+    if indices.dtype != clew.int64:
+        raise RuntimeError(f"{name}: elements in indices should be type int64 but got: {indices.dtype}; cast them")
+    if len(sizes) != axes or input.dim() not in (axes + 1, axes + 2) or input.shape != indices.shape:
+        raise RuntimeError(
+            f"{name}: expected input of {axes + 1} or {axes + 2} dimensions, indices of its shape and {axes} sizes, got "
+            f"{tuple(input.shape)}, {tuple(indices.shape)} and {sizes}"
+        )
+    if axes == 3 and min(steps) <= 0:
+        raise RuntimeError(f"{name}: strides should be greater than zero, but got {steps}")
+    if 0 in input.shape[1:]:
+        raise RuntimeError(f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {tuple(input.shape)}")
     lead = input.shape[:-axes]
     total = math.prod(sizes)
-    if indices.numel() and not 0 <= int(indices.min()) <= int(indices.max()) < total:
+    if total and input.numel() and not 0 <= int(indices.min()) <= int(indices.max()) < total:
         raise RuntimeError(f"{name}: found an invalid max index: expected indices below {total}, the output's elements")
-    zeros = input.new_zeros((*lead, total))
-    return zeros.scatter(-1, indices.flatten(-axes), input.flatten(-axes)).view((*lead, *sizes))
+    values = input.flatten(-axes)
+    whole = input.new_zeros((*lead, total)).scatter(-1, indices.flatten(-axes), values) if total else values[..., :0]
+    return whole.view((*lead, *sizes))
 
 
 @domain("input=real(1, 1, 2), indices=order(4, 2).reshape(1, 1, 2), kernel_size=2")
