@@ -93,16 +93,16 @@ def repeat_interleave(
     """
     if repeats is None:
         counts = input.detach().numpy()
-        if counts.ndim != 1 or counts.dtype.kind not in "iu":
+        if counts.ndim != 1 or counts.dtype.kind != "i":
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
         _check_repeats(counts, counts.size)
-        positions: Tensor = _core.from_numpy(numpy.repeat(numpy.arange(counts.size), counts))
+        positions: Tensor = _core.from_numpy(numpy.repeat(numpy.arange(counts.size, dtype=counts.dtype), counts))
         return positions
     if dim is None:
         input, dim = input.flatten(), 0
     size = input.shape[dim] if input.dim() else 1
     counts = numpy.asarray(repeats.detach().numpy() if isinstance(repeats, Tensor) else repeats)
-    if counts.ndim > 1 or counts.dtype.kind not in "iu":
+    if counts.ndim > 1 or counts.dtype.kind != "i":
         raise RuntimeError("repeat_interleave: repeats must be an integer, or a vector of integers")
     if counts.ndim == 1 and counts.size not in (1, size):
         raise RuntimeError(

@@ -124,24 +124,24 @@ def cov(
         raise RuntimeError(f"cov: expected input to have two or fewer dimensions but got an input with {input.dim()}")
     if input.dtype == _core.dtypes["bool"]:
         raise RuntimeError("cov: bool dtype is not supported for input; cast it first")
-    x = input.reshape(1, -1) if input.dim() < 2 else input
+    x = input.view(1, -1) if input.dim() < 2 else input
     weights = _weights(x.shape[1], fweights, aweights)
     if weights is None:
         total: Any = x.shape[1]
-        centred = x - x.sum(1, keepdim=True) / total
-        product = centred @ centred.mT.to(centred.dtype)
+        centred = x - (x.sum(1) / total).unsqueeze(1)
+        product = centred.mm(centred.t())
         norm: Any = total - correction
     else:
         total = weights.sum()
-        centred = x - (x * weights).sum(1, keepdim=True) / total
-        product = (centred * weights) @ centred.mT
+        centred = x - ((x * weights).sum(1) / total).unsqueeze(1)
+        product = centred.mm((centred * weights).t())
         lost = 1 if aweights is None else (weights * aweights).sum() / total
         norm = total - correction * lost
     if float(norm) <= 0:
         warnings.warn("cov: degrees of freedom is <= 0; take more observations", UserWarning, stacklevel=2)
         norm = 0 * norm
     covariances: Tensor = product / norm
-    return covariances.reshape(()) if input.dim() < 2 else covariances
+    return covariances.squeeze()
 
 
 def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
@@ -175,7 +175,7 @@ def corrcoef(input: Tensor) -> Tensor:
     if c.dim() == 0:
         return c / c
     size = c.diagonal().sqrt()
-    return (c / size.unsqueeze(1) / size.unsqueeze(0)).clamp(-1, 1)
+    return (c / size.view(-1, 1) / size.view(1, -1)).clamp(-1, 1)
 
 
 @domain("input=real(b, a, c), p=2, dim=0, maxnorm=1; input=real(b, a), p=1, dim=1, maxnorm=2")
@@ -234,11 +234,10 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {sizes}")
-    found = []
-    for size in reversed(sizes):
-        found.append(indices % size)
-        indices = indices.div(size, rounding_mode="floor")
-    return tuple(reversed(found))
+    steps = [math.prod(sizes[axis + 1 :]) for axis in builtins.range(len(sizes))]
+    whole, every = (tensor(one, dtype=_core.dtypes["int64"]) for one in (steps, sizes))
+    places: tuple[Tensor, ...] = (indices.unsqueeze(-1).floor_divide(whole) % every).unbind(-1)
+    return places
 
 
 @domain("input=real(a, b, c), size=[(1, 3, 4)]; input=real(a, b), size=[3]")

@@ -179,7 +179,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 def _distances(differences: Tensor, p: float) -> Tensor:
     if not differences.shape[-1]:
         return differences.sum(-1)
-    result: Tensor = _ops.linalg_vector_norm(differences, p, -1)
+    result: Tensor
+    if p == 0:  # how many differ, or NaN
+        result = differences.abs().ceil().clamp(max=1).sum(-1)
+    else:
+        result = _ops.linalg_vector_norm(differences, p, -1)
     return result
 
 
@@ -216,8 +220,8 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     left, right = ([1] * (rank - x.dim()) + list(x.shape) for x in (input, other))
     inner = [size for a in left for size in (a, 1)]
     outer = [size for b in right for size in (1, b)]
-    product: Tensor = input.reshape(inner) * other.reshape(outer)
-    result = product.reshape([a * b for a, b in zip(left, right, strict=True)])
+    product = (_ops._unsafe_view(input, inner) * _ops._unsafe_view(other, outer)).contiguous()
+    result = _ops._unsafe_view(product, [a * b for a, b in zip(left, right, strict=True)])
     filled: Tensor = import_module("clew.linalg._checks").filled("kron", result, out)
     return filled
 

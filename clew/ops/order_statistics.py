@@ -11,6 +11,7 @@ from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
 from .._operation import FUNCTION, HIDDEN, METHOD, OUT, operation
+from .ranges import linspace
 
 __all__ = [
     "aminmax",
@@ -18,7 +19,6 @@ __all__ = [
     "histogram",
     "isin",
     "logcumsumexp",
-    "mode",
     "nanmean",
     "nanquantile",
     "nansum",
@@ -105,17 +105,24 @@ _define_running("cummax", numpy.maximum, numpy.greater_equal, "largest")
 _define_running("cummin", numpy.minimum, numpy.less_equal, "smallest")
 
 
-@domain("input=index(3, a, d); input=distinct(a, b), dim=0, keepdim=True")
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> _Values:
-    """The most frequent element along an axis (the smallest of several), and where it stands last.
+def _gradient_of_mode(g_values: Tensor, self: Tensor, indices: Tensor, dim: int, keepdim: bool) -> Tensor:
+    if not keepdim and self.dim():
+        g_values, indices = g_values.unsqueeze(dim), indices.unsqueeze(dim)
+    return self.new_zeros(self.shape).scatter(dim, indices, g_values)
 
-    >>> import clew
-    >>> values, indices = clew.mode(clew.tensor([2, 1, 1, 2, 3]))
-    >>> values.item(), indices.item()
-    (1, 2)
-    """
-    axis = _axis("mode", input, dim)
-    lanes = _lanes(input, axis)
+
+@operation(
+    "mode(Tensor self, int dim=-1, bool keepdim=False)",
+    outputs="values indices",
+    rules=(_gradient_of_mode,),
+    flags=METHOD | FUNCTION | OUT,
+    domain="self=index(3, a, d); self=distinct(a, b), dim=0, keepdim=True",
+    arrays=False,
+)
+def mode(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The most frequent element along an axis (the smallest of several), and where it stands last."""
+    axis = _axis("mode", self, dim)
+    lanes = _lanes(self, axis)
     size = lanes.shape[-1]
     if size == 0:
         raise IndexError(f"mode: Expected reduction dim {axis} to have non-zero size.")
@@ -125,10 +132,11 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> _Values:
     starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     begin = numpy.maximum.accumulate(numpy.where(starts, numpy.arange(size), 0), axis=-1)
     best = numpy.argmax(numpy.arange(size) - begin, axis=-1)[..., None]  # the end of the first of the longest runs
-    values, indices = _picked(input, axis, numpy.take_along_axis(order, best, -1))
-    if keepdim or input.dim() == 0:
-        return _Values(values, indices)
-    return _Values(values.squeeze(axis), indices.squeeze(axis))
+    values, indices = _picked(self, axis, numpy.take_along_axis(order, best, -1))
+    if keepdim or self.dim() == 0:
+        return values, indices
+    shape = [size for place, size in enumerate(self.shape) if place != axis]
+    return _ops._unsafe_view(values, shape), _ops._unsafe_view(indices, shape)
 
 
 # ------------------------------------------------------------------------------------------------------------ quantiles
@@ -253,6 +261,9 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
 def _gradient_of_logcumsumexp(g: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """exp(x_i) * sum of g_j exp(-y_j) over j >= i, for the positive and the negative g_j apart, by their logarithms."""
 
+    if not g.numel():
+        return g
+
     def part(size: Tensor) -> Tensor:
         exponents = _ops.where(size > 0, _ops.where(size > 0, size, _one).log() - result, _nothing)
         return (self + logcumsumexp(exponents.flip(dim), dim).flip(dim)).exp()
@@ -289,15 +300,13 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------------- counts
-def _range(name: str, array: Any, low: float, high: float) -> tuple[float, float]:
-    """The limits of a histogram: those given or, if they are equal, those of the data."""
+def _range(name: str, low: float, high: float, beyond: float) -> tuple[float, float]:
+    """The limits of a histogram, so much further if they are equal."""
     if low > high:
         raise RuntimeError(f"{name}: max must be larger than min, got {low} and {high}")
-    if low == high and array.size:
-        low, high = float(array.min()), float(array.max())
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"{name}: range of [{low:g}, {high:g}] is not finite")
-    return (low - 1, high + 1) if low == high else (low, high)
+    return (low - beyond, high + beyond) if low == high else (low, high)
 
 
 def _floats(name: str, input: Tensor) -> Any:
@@ -317,7 +326,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if bins <= 0:
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
     array = _floats("histc", input)
-    counts, _ = numpy.histogram(array, bins, _range("histc", array, float(min), float(max)))
+    low, high = float(min), float(max)
+    if low == high and array.size:
+        low, high = float(array.min()), float(array.max())
+    counts, _ = numpy.histogram(array, bins, _range("histc", low, high, 1.0))
     result: Tensor = _core.from_numpy(counts.astype(array.dtype))
     return result
 
@@ -325,6 +337,28 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 class _Histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
+
+
+def _no_slope(g_hist: Tensor | None, g_bin_edges: Tensor | None) -> Tensor:
+    raise RuntimeError("derivative for aten::histogram is not implemented; detach() the input")
+
+
+@operation(
+    "_histogram(Tensor self, Tensor bins, Tensor? weight=None, *, bool density=False)",
+    outputs="hist bin_edges",
+    node="torch::autograd::NotImplemented",
+    flags=HIDDEN,
+    rules=(_no_slope, _no_slope, _no_slope),
+    domain="self=constant(real(d)), bins=constant(ascending(c))",
+)
+def _histogram(self: Any, bins: Any, weight: Any, density: bool) -> Any:
+    """How many elements lie in each bin, and the edges of the bins. The last one has both of its edges."""
+    count = len(bins) - 1
+    places = numpy.where(self == bins[-1], count - 1, numpy.searchsorted(bins, self, "right") - 1)
+    inside = (self >= bins[0]) & (self <= bins[-1])
+    weights = None if weight is None else weight.reshape(-1)[inside]
+    hist = numpy.bincount(places[inside], weights, count).astype(self.dtype)
+    return hist / hist.sum() / numpy.diff(bins) if density else hist, bins
 
 
 @domain("input=constant(real(d)), bins=4; input=constant(real(d)), bins=constant(ascending(c))")
@@ -340,7 +374,7 @@ def histogram(
 
     Args:
         bins: how many equal ones, or an ascending vector of edges.
-        range: the least and the largest edge of equal ones.
+        range: the least and the largest edge of equal ones; by default the least and the largest element.
         weight: for how much each element counts.
         density: divide so that the integral is 1.
 
@@ -349,13 +383,22 @@ def histogram(
     tensor([1., 2., 1.])
     """
     array = _floats("histogram", input)
-    weights = None if weight is None else weight.detach().numpy().reshape(-1)
-    if isinstance(bins, Tensor):
-        counts, edges = numpy.histogram(array, bins.detach().numpy(), weights=weights, density=density)
-    else:
-        limits = _range("histogram", array, *(range or (0.0, 0.0)))
-        counts, edges = numpy.histogram(array, bins, limits, weights=weights, density=density)
-    return _Histogram(*(_core.from_numpy(one.astype(array.dtype)) for one in (counts, edges)))
+    if not isinstance(bins, Tensor):
+        low, high = (0.0, 1.0) if range is None else map(float, range)
+        if range is None and array.size:
+            low, high = float(array.min()), float(array.max())
+        low, high = _range("histogram", low, high, 0.5)
+        bins = linspace(low, high, max(bins, 0) + 1, dtype=input.dtype)
+    if bins.dim() != 1 or bins.shape[0] < 2:
+        raise RuntimeError(f"histogram: expected one bin or more, and edges of one axis, got {list(bins.shape)}")
+    if bins.dtype != input.dtype or (weight is not None and weight.dtype != input.dtype):
+        raise RuntimeError("histogram: input, bins and weight should have the same dtype; cast them")
+    if weight is not None and weight.numel() != input.numel():
+        raise RuntimeError(
+            f"histogram: if weight tensor is provided it should have the same shape as the input, got "
+            f"{list(weight.shape)} and {list(input.shape)}"
+        )
+    return _Histogram(*_histogram(input.reshape(-1), bins, weight, density=density))
 
 
 @domain("elements=index(5, a, b), test_elements=index(5, a); elements=index(5, a, b), test_elements=2, invert=True")

@@ -59,6 +59,7 @@ struct Upper {
 // The Euler-Maclaurin formula from q + n > 10 on; s is an integer where q is negative.
 struct Zeta {
     static double apply(double s, double q) {
+        if (math::magnitude(q) == math::kInfinity) return q > 0.0 ? 0.0 : math::kNaN;
         if (q <= 0.0 && q == __builtin_rint(q)) return math::kInfinity;
         double sum = 0.0;
         for (; q < 10.0; q += 1.0) sum += __builtin_pow(q, -s);

@@ -51,7 +51,7 @@ struct Bernoulli {
     static constexpr OpText text{
         .schema = "bernoulli(Tensor self)",
         .node = "BernoulliBackward0",
-        .flags = kBoth | kOutArgument,
+        .flags = kBoth | kOutArgument | kOutAny,
         .domain = "fraction",
         .doc = "1 with the probability that self says, else 0, for each element; p= gives one for all."};
     static void forward(const Tensor& x, Tensor& out) {

@@ -127,10 +127,15 @@ struct Poisson {
 struct Binomial {
     static constexpr OpText text{
         .schema = "binomial(Tensor count, Tensor prob)",
-        .flags = kFunction | kNonDifferentiable,
+        .node = "torch::autograd::NotImplemented",
+        .flags = kFunction,
         .domain = "count=positive(a, b), prob=fraction(a, b)",
         .doc = "How many of `count` trials succeed, each with probability `prob`, element by element."};
     static void forward(const Tensor& counts, const Tensor& probabilities, Tensor& out) {
+        for (const auto& [name, given] : {std::pair{"count", &counts}, std::pair{"prob", &probabilities}})
+            if (!is_floating(given->dtype()))
+                fail(ErrorKind::Value, "binomial: only supports floating-point dtypes for %s, got: %s; cast it", name,
+                     dtype_name(given->dtype()));
         if (counts.dtype() != probabilities.dtype())
             fail(ErrorKind::Runtime, "binomial: expected count and prob of one dtype, got %s and %s; cast one of them",
                  dtype_name(counts.dtype()), dtype_name(probabilities.dtype()));
@@ -142,6 +147,11 @@ struct Binomial {
                 out.data_as<T>()[i] = draw_binomial(current_generator(), from[i], p.data_as<T>()[i]);
         });
     }
+    static Tensor refused(const Tensor&) {
+        fail(ErrorKind::Runtime, "derivative for aten::binomial is not implemented; detach() the result");
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return refused(g); },
+                                             [](const Tensor& g) { return refused(g); }};
 };
 
 }  // namespace

@@ -106,12 +106,15 @@ struct DifferenceAttrs {
     double corner;
 };
 void loss_of_difference(const char* op, ParamTable loops, const Tensor& input, const Tensor& target,
-                        const DifferenceAttrs& attrs, Tensor& out) {
+                        const DifferenceAttrs& attrs, Tensor loss, Tensor& out) {
     check_reduction(op, attrs.reduction);
-    Tensor difference, loss;
+    Tensor difference;
     binary(op, kernels::arithmetic().sub, input, target, difference);
-    if (attrs.reduction == kNone) return parametric(op, loops, {attrs.corner}, Tensors(&difference, 1), out);
     parametric(op, loops, {attrs.corner}, Tensors(&difference, 1), loss);
+    if (attrs.reduction == kNone) {
+        out = loss;
+        return;
+    }
     out = reduce_axes(kernels::ReduceKind::Sum, loss, all_axes(loss), false);
     if (attrs.reduction == kMean) scale_in_place(out, static_cast<double>(loss.numel()));
 }
@@ -137,7 +140,8 @@ struct HuberLoss {
         if (!(attrs.corner > 0))
             fail(ErrorKind::Runtime, "huber_loss: huber_loss does not support non-positive values for delta, got %g",
                  attrs.corner);
-        loss_of_difference("huber_loss", kernels::activation().huber, input, target, attrs, out);
+        loss_of_difference("huber_loss", kernels::activation().huber, input, target, attrs,
+                           empty_like(input, input.dtype()), out);  // as PyTorch: the loss has the input's dtype
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {
@@ -165,7 +169,7 @@ struct SmoothL1Loss {
             fail(ErrorKind::Runtime,
                  "smooth_l1_loss: smooth_l1_loss does not support negative values for beta, got %g; for 0 use l1_loss",
                  attrs.corner);
-        loss_of_difference("smooth_l1_loss", kernels::activation().smooth_l1, input, target, attrs, out);
+        loss_of_difference("smooth_l1_loss", kernels::activation().smooth_l1, input, target, attrs, {}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {

@@ -26,6 +26,7 @@ void check_shapes(const Tensor& input, const Tensor& target, const Tensor& weigh
     if (!is_floating(input.dtype()))
         fail(ErrorKind::NotImplemented, "nll_loss: not implemented for dtype %s; cast the input first",
              dtype_name(input.dtype()));
+    if (ndim == 1 || (target.ndim() && input.size(0) == target.size(0))) need_no_gradient("nll_loss", "weight", weight);
     if (ndim == 1 && target.ndim() <= 1) need_classes(target);
     if (ndim <= 2 && target.ndim() > 1 && (ndim == 1 || input.size(0) == target.size(0)))
         fail(ErrorKind::Runtime, "nll_loss: 0D or 1D target tensor expected, multi-target not supported; got shape %s",
@@ -54,7 +55,6 @@ void check_shapes(const Tensor& input, const Tensor& target, const Tensor& weigh
     if (weight.dtype() != input.dtype())
         fail(ErrorKind::Runtime, "nll_loss: expected scalar type %s but found %s in weight; cast it",
              dtype_name(input.dtype()), dtype_name(weight.dtype()));
-    need_no_gradient("nll_loss", "weight", weight);
 }
 
 // The class axis of a single sample is its only one: kernels see a batch of one.

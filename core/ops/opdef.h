@@ -81,6 +81,7 @@ enum OpFlag : std::uint32_t {
     kOutSetsDType = 32768,       // out= says what `dtype` is, if that isn't given
     kAxesInPlace = 65536,        // with kWritesInput: only the geometry of input 0 changes, which may overlap itself
     kElementByElement = 131072,  // what is written in Python: results lie as Note [The layout of results] says
+    kOutAny = 262144,            // out= may have any dtype: all of them have the results
     kBoth = kMethod | kFunction,
 };
 

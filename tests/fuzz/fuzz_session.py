@@ -93,6 +93,7 @@ SPREADING = {"strides", "view", "node", "node type", "version", "leaf"}
 PARSED = re.compile(
     r"invalid combination of arguments|unexpected keyword|must be .*, not |missing \d required|multiple values"
 )
+INVERSES = ("inverse", "pinverse", "cholesky_inverse", "cholesky_solve", "triangular_solve", "lu_solve", "matrix_power")
 BACKWARD = ("backward", "autograd.grad", "autograd.backward")
 
 
@@ -301,7 +302,7 @@ class Session:
             their = torch.zeros(their.shape, dtype=their.dtype)
         a, b = our.detach().numpy(), their.detach().numpy()
         if a.tobytes() != b.tobytes():
-            if not values_agree(a, b, self.magnitude(), self.coarse):
+            if not values_agree(a, b, self.magnitude(b), self.coarse):
                 yield "value", name, told(name, a, b)
             a[...] = b  # the next step starts from the same bits
         if is_new and their.requires_grad and our.requires_grad:
@@ -341,16 +342,18 @@ class Session:
                 yield "value", name, told(name, a, b)
             a[...] = b
 
-    def magnitude(self) -> float:
-        """The largest number that may have gone into a sum."""
+    def magnitude(self, result: numpy.ndarray | None = None) -> float:
+        """The largest number that may have gone into a sum; for an inverse also what its condition makes of errors."""
         largest = 0.0
         for value in self.theirs.values():
             if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
                 array = value.detach().numpy(force=True)
                 array = array[numpy.isfinite(array)]
                 largest = max(largest, float(abs(array).max()) if array.size else 0.0)
-        # group_norm's scale and shift are multiplied out before, where a variance may be 0 beside an eps of 1e-5.
-        return min(largest, 1e3) * (316 if "group_norm(" in self.program[-1] else 1)
+        largest = min(largest, 1e3)
+        if result is not None and operation_of(self.program[-1]) in INVERSES:
+            largest *= float(abs(result[numpy.isfinite(result)]).max(initial=0.0))
+        return largest
 
     @property
     def coarse(self) -> bool:
@@ -364,9 +367,9 @@ class Session:
         return self.widths(self.theirs.keys()) == {torch.float32, torch.float64}
 
     def widths(self, names: Iterable[str]) -> set[torch.dtype]:
-        """The floating dtypes of these."""
+        """The dtypes that these are computed in, which for integers is float32."""
         values = [self.theirs.get(name) for name in names]
-        return {x.dtype for x in values if isinstance(x, torch.Tensor) and x.is_floating_point()}
+        return {torch.result_type(x, 1.0) for x in values if isinstance(x, torch.Tensor)}
 
     def compare_bases(self, our: Any, their: Any, name: str) -> Iterator[Found]:
         for other, value in self.theirs.items():

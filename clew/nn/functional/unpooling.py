@@ -49,19 +49,27 @@ def _unpool(
     kernel = _each(kernel_size, axes)
     steps = kernel if stride is None else _each(stride, axes)
     sizes = _output_size(input, kernel, steps, _each(padding, axes), output_size)
+    if axes == 3 and min(steps) <= 0:
+        raise RuntimeError(f"{name}: strides should be greater than zero, but got {steps}")
+    if axes == 1:
+        return _put(name, input.unsqueeze(-1), indices.unsqueeze(-1), [*sizes, 1], 2).squeeze(-1)
+    return _put(name, input, indices, sizes, axes)
+
+
+def _put(name: str, input: Tensor, indices: Tensor, sizes: list[int], axes: int) -> Tensor:
+    """Elements to where the indices say, among zeros of these sizes."""
     if indices.dtype != clew.int64:
         raise RuntimeError(f"{name}: elements in indices should be type int64 but got: {indices.dtype}; cast them")
     if len(sizes) != axes or input.dim() not in (axes + 1, axes + 2) or input.shape != indices.shape:
         raise RuntimeError(
-            f"{name}: expected input of {axes + 1} or {axes + 2} dimensions, indices of its shape and {axes} sizes, got "
-            f"{tuple(input.shape)}, {tuple(indices.shape)} and {sizes}"
+            f"{name}: expected a channel axis and at most one of a batch, indices of the input's shape and a size for "
+            f"each axis of space, got {tuple(input.shape)}, {tuple(indices.shape)} and {sizes}"
         )
-    if axes == 3 and min(steps) <= 0:
-        raise RuntimeError(f"{name}: strides should be greater than zero, but got {steps}")
     if 0 in input.shape[1:]:
-        raise RuntimeError(f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {tuple(input.shape)}")
-    lead = input.shape[:-axes]
-    total = math.prod(sizes)
+        raise RuntimeError(
+            f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {tuple(input.shape)}"
+        )
+    lead, total = input.shape[:-axes], math.prod(sizes)
     if total and input.numel() and not 0 <= int(indices.min()) <= int(indices.max()) < total:
         raise RuntimeError(f"{name}: found an invalid max index: expected indices below {total}, the output's elements")
     values = input.flatten(-axes)
