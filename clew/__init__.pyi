@@ -364,6 +364,7 @@ from ._functions import minimum as minimum
 from ._functions import mish as mish
 from ._functions import mish_ as mish_
 from ._functions import mm as mm
+from ._functions import mode as mode
 from ._functions import moveaxis as moveaxis
 from ._functions import movedim as movedim
 from ._functions import mse_loss as mse_loss
@@ -571,7 +572,6 @@ from .ops.drawing import manual_seed as manual_seed
 from .ops.linear_algebra import matrix_exp as matrix_exp
 from .ops.linear_algebra import matrix_power as matrix_power
 from .ops.joining import meshgrid as meshgrid
-from .ops.order_statistics import mode as mode
 from .ops.drawing import multinomial as multinomial
 from .ops.special_functions import mvlgamma as mvlgamma
 from .ops.order_statistics import nanmean as nanmean

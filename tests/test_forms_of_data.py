@@ -121,7 +121,9 @@ PROGRAMS = {
         }.items()
     },
     "equal limits": lambda m: [
-        m.finfo(float) == m.finfo(m.float64), m.finfo() == m.finfo(float), m.iinfo(m.int64) == m.iinfo(int)
+        m.finfo(float) == m.finfo(m.float64),
+        m.finfo() == m.finfo(float),
+        m.iinfo(m.int64) == m.iinfo(int),
     ],
     "finfo": lambda m: repr(m.finfo()),
     "iinfo": lambda m: repr(m.iinfo()),

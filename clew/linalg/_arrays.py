@@ -50,7 +50,8 @@ def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """Singular values and vectors of finite numbers. With others LAPACK may never come to an end."""
     if not numpy.isfinite(a).all():
         raise LinAlgError
-    return numpy.linalg.svd(a, full_matrices, compute_uv)
+    found: Any = numpy.linalg.svd
+    return found(a, full_matrices, compute_uv)
 
 
 def solve(a: Array, b: Array) -> tuple[Array, Array]:

@@ -85,8 +85,8 @@ def matrix_norm(
         return filled(name, result, out)
     if ord in ("nuc", 2, -2):
         values = _singular_values(A.movedim(axes, (-2, -1)))
-        pick = {"nuc": values.sum, 2: values.amax, -2: values.amin}[ord]
-        result = pick(-1, keepdim)
+        pick: dict[int | float | str, Any] = {"nuc": values.sum, 2: values.amax, -2: values.amin}
+        result = pick[ord](-1, keepdim)
         return filled(name, result.unsqueeze(-1).movedim((-2, -1), axes) if keepdim else result, out)
     if isinstance(ord, int | float) and (math.isinf(ord) or abs(ord) == 1):
         summed = axes[0] if abs(ord) == 1 else axes[1]

@@ -122,8 +122,9 @@ def logdet(input: Tensor) -> Tensor:
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor: `clew.linalg.cholesky`."""
     if not input.numel() and input.dim() > 1:
-        return _linalg("._checks").filled("cholesky", input.new_empty(input.shape), out)
-    result: Tensor = _linalg().cholesky(input, upper=upper, out=out)
+        result: Tensor = _linalg("._checks").filled("cholesky", input.new_empty(input.shape), out)
+    else:
+        result = _linalg().cholesky(input, upper=upper, out=out)
     return result
 
 
@@ -193,7 +194,9 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     """
     _linalg("._checks").check_matrices("lu_unpack", LU_data, "LU", floating=False)
     if unpack_pivots and LU_pivots.dtype != _core.dtypes["int32"]:
-        raise RuntimeError(f"lu_unpack: LU_pivots is expected to be of torch.int32 dtype, got {LU_pivots.dtype}; cast it")
+        raise RuntimeError(
+            f"lu_unpack: LU_pivots is expected to be of torch.int32 dtype, got {LU_pivots.dtype}; cast it"
+        )
     return _linalg("._factors").unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
 
 

@@ -179,11 +179,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 def _distances(differences: Tensor, p: float) -> Tensor:
     if not differences.shape[-1]:
         return differences.sum(-1)
-    result: Tensor
     if p == 0:  # how many differ, or NaN
-        result = differences.abs().ceil().clamp(max=1).sum(-1)
-    else:
-        result = _ops.linalg_vector_norm(differences, p, -1)
+        return differences.abs().ceil().clamp(max=1).sum(-1)
+    result: Tensor = _ops.linalg_vector_norm(differences, p, -1)
     return result
 
 

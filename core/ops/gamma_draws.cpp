@@ -150,8 +150,8 @@ struct Binomial {
     static Tensor refused(const Tensor&) {
         fail(ErrorKind::Runtime, "derivative for aten::binomial is not implemented; detach() the result");
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return refused(g); },
-                                             [](const Tensor& g) { return refused(g); }};
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return refused(g); }, [](const Tensor& g) { return refused(g); }};
 };
 
 }  // namespace

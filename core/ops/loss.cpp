@@ -2,6 +2,7 @@
 #include "core/ops/loss.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
@@ -100,17 +101,26 @@ struct L1Loss {
     }
 };
 
-// What both have in common: a loss of the difference whose derivative by it is limited on both sides.
+// What both have in common: a loss of the difference whose derivative by it is limited on both sides. As in PyTorch,
+// huber_loss has the input's dtype, smooth_l1_loss the one that both inputs promote to.
 struct DifferenceAttrs {
     std::int64_t reduction;
     double corner;
 };
 void loss_of_difference(const char* op, ParamTable loops, const Tensor& input, const Tensor& target,
-                        const DifferenceAttrs& attrs, Tensor loss, Tensor& out) {
+                        const DifferenceAttrs& attrs, std::optional<DType> of_loss, Tensor& out) {
     check_reduction(op, attrs.reduction);
-    Tensor difference;
+    Tensor difference, loss;
     binary(op, kernels::arithmetic().sub, input, target, difference);
-    parametric(op, loops, {attrs.corner}, Tensors(&difference, 1), loss);
+    const DType dtype = of_loss.value_or(difference.dtype());
+    if (is_floating(difference.dtype()) && !is_floating(dtype))
+        fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s; cast the input", op,
+             dtype_name(difference.dtype()), dtype_name(dtype));
+    const bool same = dtype == difference.dtype();
+    const bool last = attrs.reduction == kNone && same;
+    parametric(op, loops, {attrs.corner}, Tensors(&difference, 1), last ? out : loss);
+    if (last) return;
+    if (!same) loss = cast(loss, dtype);
     if (attrs.reduction == kNone) {
         out = loss;
         return;
@@ -140,8 +150,7 @@ struct HuberLoss {
         if (!(attrs.corner > 0))
             fail(ErrorKind::Runtime, "huber_loss: huber_loss does not support non-positive values for delta, got %g",
                  attrs.corner);
-        loss_of_difference("huber_loss", kernels::activation().huber, input, target, attrs,
-                           empty_like(input, input.dtype()), out);  // as PyTorch: the loss has the input's dtype
+        loss_of_difference("huber_loss", kernels::activation().huber, input, target, attrs, input.dtype(), out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {
@@ -169,7 +178,7 @@ struct SmoothL1Loss {
             fail(ErrorKind::Runtime,
                  "smooth_l1_loss: smooth_l1_loss does not support negative values for beta, got %g; for 0 use l1_loss",
                  attrs.corner);
-        loss_of_difference("smooth_l1_loss", kernels::activation().smooth_l1, input, target, attrs, {}, out);
+        loss_of_difference("smooth_l1_loss", kernels::activation().smooth_l1, input, target, attrs, std::nullopt, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> input, In<1> target, const Attrs& attrs) {

@@ -17,6 +17,8 @@ from oracle import (
     sweep_pair,
 )
 
+import clew
+
 
 def functions_of_one_number():
     """Names and domains, from the registry."""

@@ -111,8 +111,8 @@ def soft_margin_loss(
     """
     if target.requires_grad and clew.is_grad_enabled():
         raise RuntimeError(
-            "soft_margin_loss: The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. "
-            "This input cannot have requires_grad True."
+            "soft_margin_loss: The function 'soft_margin_loss' is not differentiable with respect to argument 'target'."
+            " This input cannot have requires_grad True."
         )
     loss = (-input).mul_(target).exp_().log1p()
     return reduced(loss, legacy_reduction(size_average, reduce, reduction))

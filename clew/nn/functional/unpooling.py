@@ -32,7 +32,9 @@ def _output_size(
             )
         sizes = wanted
     if min(sizes) < 0:
-        raise ValueError(f"max_unpool{axes}d: output_size must contain non-negative spatial dimensions, but got {sizes}")
+        raise ValueError(
+            f"max_unpool{axes}d: output_size must contain non-negative spatial dimensions, but got {sizes}"
+        )
     return sizes
 
 
