@@ -176,8 +176,8 @@ private:
         } else if (PyFloat_Check(object)) {
             saw(default_dtype());
             number(depth).add(PyFloat_AS_DOUBLE(object));
-        } else if (PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
-                   !PyDict_Check(object)) {
+        } else if (PySequence_Check(object) && !PyUnicode_Check(object) && !PyDict_Check(object) &&
+                   (!PyBytes_Check(object) || (dtype_ && depth > 0))) {
             read_sequence(object, depth);
         } else {
             read_other(object, depth);
@@ -300,7 +300,8 @@ private:
     void read_other(PyObject* object, int depth) {
         const char* name = Py_TYPE(object)->tp_name;
         const bool text = PyUnicode_Check(object) || PyBytes_Check(object);
-        if (text && depth > 0) fail(ErrorKind::Value, "tensor: too many dimensions '%s'; expected numbers", name);
+        if (PyUnicode_Check(object) && depth > 0 && !fixed_)
+            fail(ErrorKind::Value, "tensor: too many dimensions '%s'; expected numbers", name);
         if (text || !dtype_ || PyComplex_Check(object)) refuse(object);
         if (!is_floating(*dtype_))
             fail(ErrorKind::Type, "tensor: '%s' object cannot be interpreted as an integer", name);

@@ -205,7 +205,7 @@ def _cofactors(A: Any) -> Any:
 
 @operation(
     "_linalg_det(Tensor A)",
-    rules=(lambda g, A: g[..., None, None] * (_cofactors(A) if A.shape[-1] > 1 else 1),),
+    rules=(lambda g, A: g[..., None, None] * (_cofactors(A) if A.shape[-1] != 1 else 1),),
     node="LinalgDetBackward0",
     domain="A=real(b, b); A=real(a, c, c)",
 )

@@ -135,8 +135,7 @@ def cov(
         total = weights.sum()
         centred = x - ((x * weights).sum(1) / total).unsqueeze(1)
         product = centred.mm((centred * weights).t())
-        lost = 1 if aweights is None else (weights * aweights).sum() / total
-        norm = total - correction * lost
+        norm = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
     if float(norm) <= 0:
         warnings.warn("cov: degrees of freedom is <= 0; take more observations", UserWarning, stacklevel=2)
         norm = 0 * norm

@@ -121,7 +121,7 @@ def logdet(input: Tensor) -> Tensor:
 @domain("input=definite(a, b, b); input=definite(b, b), upper=True")
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor: `clew.linalg.cholesky`."""
-    if not input.numel() and input.dim() > 1:
+    if not input.numel():
         result: Tensor = _linalg("._checks").filled("cholesky", input.new_empty(input.shape), out)
     else:
         result = _linalg().cholesky(input, upper=upper, out=out)

@@ -201,6 +201,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """
     if input.dim() != 2:
         raise RuntimeError(f"pdist: only supports 2D tensors, got: {input.dim()}D")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"pdist: only supports floating-point dtypes, got {input.dtype}; cast it first")
     first, second = (_core.from_numpy(one) for one in numpy.triu_indices(input.shape[0], 1))
     return _distances(input[first] - input[second], p)
 

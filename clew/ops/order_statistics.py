@@ -10,7 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
-from .._operation import FUNCTION, HIDDEN, METHOD, OUT, operation
+from .._operation import FUNCTION, HIDDEN, METHOD, OUT, OUT_ALIKE, operation
 from .ranges import linspace
 
 __all__ = [
@@ -95,7 +95,7 @@ def _define_running(name: str, extreme: Any, reaches: Any, which: str) -> None:
         f"{name}(Tensor self, int dim)",
         outputs="values indices",
         rules=(lambda g_values, indices, dim: g_values.new_zeros(g_values.shape).scatter_add(dim, indices, g_values),),
-        flags=METHOD | FUNCTION | OUT,
+        flags=METHOD | FUNCTION | OUT | OUT_ALIKE,
         domain="self=distinct(a, d), dim=1; self=distinct(c, a), dim=0",
         arrays=False,
     )(running)
@@ -115,7 +115,7 @@ def _gradient_of_mode(g_values: Tensor, self: Tensor, indices: Tensor, dim: int,
     "mode(Tensor self, int dim=-1, bool keepdim=False)",
     outputs="values indices",
     rules=(_gradient_of_mode,),
-    flags=METHOD | FUNCTION | OUT,
+    flags=METHOD | FUNCTION | OUT | OUT_ALIKE,
     domain="self=index(3, a, d); self=distinct(a, b), dim=0, keepdim=True",
     arrays=False,
 )

@@ -46,7 +46,7 @@ struct Hardtanh {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.dtype() == DType::Bool)
             fail(ErrorKind::Runtime, "hardtanh: Bool inputs not supported for hardtanh; cast the input first");
-        if (x.dtype() == DType::UInt8 && (attrs.min_val.real < 0 || attrs.max_val.real < 0))
+        if (x.dtype() == DType::UInt8 && (attrs.min_val.real <= -1 || attrs.max_val.real <= -1))
             fail(ErrorKind::Runtime,
                  "hardtanh: cannot do hardtanh on an unsigned type with negative limits; cast the input first");
         parametric("hardtanh", kernels::parametric().clamp, {attrs.min_val, attrs.max_val}, Tensors(&x, 1), out);

@@ -54,12 +54,14 @@ struct BinaryCrossEntropy {
             if (*other && other->dtype() != p.dtype())
                 fail(ErrorKind::Runtime, "%s: Found dtype %s but expected %s; cast target and weight to the input's",
                      op, dtype_name(other->dtype()), dtype_name(p.dtype()));
-        const Tensor dense = as_contiguous(p);
-        if (!(p.dtype() == DType::Float32 ? all_probabilities<float>(dense) : all_probabilities<double>(dense)))
-            fail(ErrorKind::Runtime,
-                 "%s: all elements of input should be between 0 and 1; for logits use "
-                 "binary_cross_entropy_with_logits",
-                 op);
+        for (const auto& [tensor, what] : {std::pair{&p, "input"}, std::pair{&target, "target"}}) {
+            const Tensor dense = as_contiguous(*tensor);
+            if (!(p.dtype() == DType::Float32 ? all_probabilities<float>(dense) : all_probabilities<double>(dense)))
+                fail(ErrorKind::Runtime,
+                     "%s: all elements of %s should be between 0 and 1; for logits use "
+                     "binary_cross_entropy_with_logits",
+                     op, what);
+        }
         const ModeGuard guard(kNoGrad | kInBackward, true);
         const Tensor without = mul(bounded(log1p(neg(p))), one_minus(target));
         Tensor loss = neg(add(mul(bounded(log(p)), target), without));

@@ -12,8 +12,10 @@ namespace {
 // Integers have no infinity to give, so dividing them by zero is an error, with PyTorch's type and word.
 void check_divisor(const char* op, const Tensor& a, const Tensor& b) {
     const Tensor inputs[] = {a, b};
-    if (is_floating(result_dtype(inputs)) || a.numel() == 0) return;
-    if (kernels::count_nonzero(b.view()) != b.numel())
+    const DType dtype = result_dtype(inputs);
+    if (is_floating(dtype) || a.numel() == 0) return;
+    const Tensor divisor = cast(b, dtype);  // 256 is 0 as a uint8
+    if (kernels::count_nonzero(divisor.view()) != divisor.numel())
         fail(ErrorKind::Runtime,
              "ZeroDivisionError: %s: expected a divisor without zeros, as both are integers; mask the zeros, or cast "
              "to a "

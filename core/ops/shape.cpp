@@ -55,7 +55,10 @@ struct UnsafeView {
                                  .flags = kHidden,
                                  .domain = "self=real(a, b), size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        out = alias(x, Layout::make(attrs.size), x->offset);
+        if (x.contiguous())
+            out = alias(x, Layout::make(attrs.size), x->offset);
+        else
+            View::forward(x, attrs, out);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };

@@ -132,7 +132,8 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction)
+    classes = max(input.dim() - 1, 0)
+    return reduced(loss.sum(classes) / (input.shape[classes] if input.dim() else 1), reduction)
 
 
 @domain("input=distinct(a, b), target=index(b, a); input=distinct(a, b), target=index(b, a), p=2, margin=0.7")
@@ -199,6 +200,8 @@ def multilabel_margin_loss(
             f"multilabel_margin_loss: expected input and target of one shape (N, C) or (C), got {tuple(input.shape)} "
             f"and {tuple(target.shape)}"
         )
+    if target.numel() and not -1 <= int(target.min()) <= int(target.max()) < input.shape[-1]:
+        raise RuntimeError("multilabel_margin_loss: argument #2 'target' is out of range: expected classes, then -1")
     listed = (target < 0).cumsum(-1) == 0
     classes = target.masked_fill(~listed, 0)
     is_target = clew.zeros(target.shape, dtype=clew.int64).scatter_add_(-1, classes, listed.long()) > 0

@@ -109,9 +109,9 @@ def group_norm(
         ValueError: a group has one element only.
         ZeroDivisionError: there are no groups.
     """
-    if num_groups == 0:
-        raise ZeroDivisionError("group_norm: expected num_groups above 0, got 0")
     if input.dim() >= 2:
+        if num_groups == 0:
+            raise ZeroDivisionError("group_norm: expected num_groups above 0, got 0")
         of_group = input.shape[0] * input.shape[1] // num_groups
         _need_several("value per channel", input, of_group * math.prod(input.shape[2:]))
     return clew.group_norm(input, num_groups, weight, bias, eps)
