@@ -155,9 +155,10 @@ struct Xlogy {
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> x, In<1> y) {
+            const Tensor& other = y;
             const Tensor beyond = logical_and(compare("eq", x, 0), compare("le", y, 0));
-            return where(beyond, number(0, DType::Float64),
-                         mul(g, conj(log(is_floating(y.dtype()) ? y : cast(y, g.dtype())))));
+            const Tensor logarithm = log(is_floating(other.dtype()) ? other : converted(other, g.dtype()));
+            return where(beyond, number(0, DType::Float64), mul(g, conj(logarithm)));
         },
         [](const Tensor& g, In<0> x, In<1> y) { return mul(g, conj(div(x, y))); },
     };
