@@ -122,7 +122,7 @@ def logdet(input: Tensor) -> Tensor:
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor: `clew.linalg.cholesky`."""
     if not input.numel():
-        result: Tensor = _linalg("._checks").filled("cholesky", input.new_empty(input.shape), out)
+        result: Tensor = _linalg("._checks").filled("cholesky", input.clone(), out)
     else:
         result = _linalg().cholesky(input, upper=upper, out=out)
     return result

@@ -195,6 +195,9 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     Returns:
         n (n - 1) / 2 distances.
 
+    Raises:
+        RuntimeError: the input is no matrix, or `p` is negative.
+
     >>> import clew
     >>> clew.pdist(clew.tensor([[0.0], [1.0], [3.0]]))
     tensor([1., 3., 2.])
@@ -203,6 +206,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist: only supports 2D tensors, got: {input.dim()}D")
     if not input.dtype.is_floating_point:
         raise RuntimeError(f"pdist: only supports floating-point dtypes, got {input.dtype}; cast it first")
+    if p < 0:
+        raise RuntimeError(f"pdist: only supports non-negative p values, got {p}")
     first, second = (_core.from_numpy(one) for one in numpy.triu_indices(input.shape[0], 1))
     return _distances(input[first] - input[second], p)
 

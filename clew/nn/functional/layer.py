@@ -77,6 +77,8 @@ def embedding(
     """
     del norm_type
     refuse_embedding_options(max_norm, scale_grad_by_freq, sparse)
+    if weight.dim() != 2:
+        raise RuntimeError(f"embedding: 'weight' must be 2-D, got shape {list(weight.shape)}")
     return clew.embedding(weight, input, embedding_padding(padding_idx, weight.shape[0]))
 
 

@@ -95,11 +95,24 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         result: Tensor = clew._core.ops._constant_pad_nd(input, pad[::2], pad[1::2], 0 if value is None else value)
         return result
     _check(input, pad, mode, value)
-    if min(pad, default=0) < 0:
-        input = clew._core.ops._constant_pad_nd(input, [min(n, 0) for n in pad[::2]], [min(n, 0) for n in pad[1::2]], 0)
-        pad = [max(n, 0) for n in pad]
+    added = [max(n, 0) for n in pad]
+    if mode == "circular":  # a round goes through what is left, a reflection through what was there
+        return _padded(mode, _cropped(input, pad), added)
+    return _cropped(_padded(mode, input, added), pad)
+
+
+def _padded(mode: str, input: Tensor, pad: list[int]) -> Tensor:
     padded: Tensor = _PAD[_OPERATIONS[mode]](input, pad)
     return padded
+
+
+def _cropped(input: Tensor, pad: Sequence[int]) -> Tensor:
+    """The input without what negative numbers take away."""
+    taken = [min(n, 0) for n in pad]
+    if not any(taken):
+        return input
+    left: Tensor = clew._core.ops._constant_pad_nd(input, taken[::2], taken[1::2], 0)
+    return left
 
 
 def _check(input: Tensor, pad: Sequence[int], mode: str, value: float | None) -> None:

@@ -45,6 +45,8 @@ def _sizes(input: Tensor, output_size: Sizes, axes: int) -> list[int]:
         raise TypeError("output_size: expected an integer, got None; give the size of the axis")
     if len(given) != axes:
         raise RuntimeError(f"output_size: expected a number or {axes} of them, got {output_size}")
+    if None not in given:
+        return [size for size in given if size is not None]
     return [own if size is None else size for size, own in zip(given, input.shape[-axes:], strict=True)]
 
 
