@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/kernels/copy.h"
 #include "core/ops/apply.h"
+#include "core/ops/elementwise.h"
 #include "core/tensor/packing.h"
 
 namespace clew::bind {
@@ -37,12 +38,7 @@ void give(const OpDef& op, const Tensor& result, Tensors inputs, Tensor& output)
         output = empty(layout, result.dtype());
         return kernels::copy(output.view(), result.view());
     }
-    if (!same_sizes(output.sizes(), result.sizes()))
-        fail(ErrorKind::Runtime, "%s: output with shape %s doesn't match the broadcast shape %s", op.name,
-             shape_text(output.sizes()).c_str(), shape_text(result.sizes()).c_str());
-    if (!can_cast(result.dtype(), output.dtype()))
-        fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s", op.name,
-             dtype_name(result.dtype()), dtype_name(output.dtype()));
+    check_destination(op.name, output, result.sizes(), result.dtype());
     kernels::copy(output.view(), result.view());
 }
 

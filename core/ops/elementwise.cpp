@@ -62,19 +62,6 @@ constexpr int kMaxInputs = 4;
 
 DType out_dtype(DType compute, Result result) { return result == Result::Bool ? DType::Bool : compute; }
 
-// A destination must be able to take the result: same shape, and a dtype of at least its category.
-void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dtype) {
-    if (!same_sizes(out.sizes(), sizes))
-        fail(ErrorKind::Runtime,
-             "%s_: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its "
-             "tensor",
-             op, shape_text(out.sizes()).c_str(), shape_text(sizes).c_str());
-    if (!can_cast(dtype, out.dtype()))
-        fail(ErrorKind::Runtime,
-             "%s_: result type %s can't be cast to the desired output type %s; use the out-of-place operation", op,
-             dtype_name(dtype), dtype_name(out.dtype()));
-}
-
 struct Broadcast {
     std::int64_t strides[kMaxInputs][kMaxDims];
     kernels::View views[kMaxInputs];
@@ -164,6 +151,18 @@ bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Te
 }
 
 }  // namespace
+
+void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dtype) {
+    if (!same_sizes(out.sizes(), sizes))
+        fail(ErrorKind::Runtime,
+             "%s_: output with shape %s doesn't match the broadcast shape %s; an in-place operation can't grow its "
+             "tensor",
+             op, shape_text(out.sizes()).c_str(), shape_text(sizes).c_str());
+    if (!can_cast(dtype, out.dtype()))
+        fail(ErrorKind::Runtime,
+             "%s_: result type %s can't be cast to the desired output type %s; use the out-of-place operation", op,
+             dtype_name(dtype), dtype_name(out.dtype()));
+}
 
 void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result) {
     const DType dtype = x.dtype();

@@ -34,6 +34,10 @@ void ternary(const char* op, Table loops, Tensors inputs, Tensor& out);  // inpu
 // and within the same rank the larger category wins.
 DType result_dtype(Tensors inputs);
 
+// A destination, which an operation in place writes, must be able to take the result: same shape, and a dtype of at
+// least its category.
+void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dtype);
+
 // x in another dtype as plain memory, without history: what a forward uses where a rule would say cast().
 Tensor converted(const Tensor& x, DType dtype);
 // The same for kernels that read contiguous memory: x itself, or a copy.

@@ -112,15 +112,12 @@ void loss_of_difference(const char* op, ParamTable loops, const Tensor& input, c
     check_reduction(op, attrs.reduction);
     Tensor difference, loss;
     binary(op, kernels::arithmetic().sub, input, target, difference);
-    const DType dtype = of_loss.value_or(difference.dtype());
-    if (is_floating(difference.dtype()) && !is_floating(dtype))
+    parametric(op, loops, {attrs.corner}, Tensors(&difference, 1), loss);
+    const DType dtype = of_loss.value_or(loss.dtype());
+    if (!can_cast(loss.dtype(), dtype))
         fail(ErrorKind::Runtime, "%s: result type %s can't be cast to the desired output type %s; cast the input", op,
-             dtype_name(difference.dtype()), dtype_name(dtype));
-    const bool same = dtype == difference.dtype();
-    const bool last = attrs.reduction == kNone && same;
-    parametric(op, loops, {attrs.corner}, Tensors(&difference, 1), last ? out : loss);
-    if (last) return;
-    if (!same) loss = cast(loss, dtype);
+             dtype_name(loss.dtype()), dtype_name(dtype));
+    loss = converted(loss, dtype);
     if (attrs.reduction == kNone) {
         out = loss;
         return;
