@@ -261,7 +261,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
 def _gradient_of_logcumsumexp(g: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """exp(x_i) * sum of g_j exp(-y_j) over j >= i, for the positive and the negative g_j apart, by their logarithms."""
 
-    if not g.numel():
+    if not g.numel() or not g.ndim:
         return g
 
     def part(size: Tensor) -> Tensor:

@@ -254,7 +254,8 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     const char* name = op.in_place_name.c_str();
     const std::uint64_t needs = inputs_that_need(inputs);
     const bool records = grad_enabled() && needs != 0 && op.backward && is_floating(self.dtype());
-    check_in_place(self, name, needs != 0, !op.is(kAxesInPlace));
+    // What is replaced by whole numbers (copy_) has no history to be told of.
+    check_in_place(self, name, records || (needs != 0 && !op.is(kWritesInput)), !op.is(kAxesInPlace));
     NodeRef node;
     Saves saves;
     std::vector<Tensor> sources(inputs.begin(), inputs.end());

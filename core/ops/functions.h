@@ -46,6 +46,7 @@ Tensor log1p(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
 Tensor lgamma(const Tensor& x);
+Tensor xlogy(const Tensor& x, const Tensor& y);
 Tensor digamma(const Tensor& x);
 Tensor polygamma(std::int64_t n, const Tensor& x);  // the n-th derivative of digamma
 Tensor sin(const Tensor& x);

@@ -6,6 +6,7 @@
 #include "core/ops/apply.h"
 #include "core/ops/functions.h"
 #include "core/ops/index_support.h"
+#include "core/ops/reduction.h"
 
 namespace clew {
 namespace {
@@ -31,13 +32,6 @@ Tensor median_of_all(const Tensor& x, const char* op, bool ignore_nan) {
     kernels::median(*AtLeast1(out), {nullptr, DType::Int64, 1, &step, &step},
                     {dense.data(), x.dtype(), 1, &size, &step}, 0, ignore_nan);
     return out;
-}
-
-// All elements that equal the result share its gradient; if it is NaN, all NaNs do.
-Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& result) {
-    const Tensor both_nan = mul(compare("ne", x, x), compare("ne", result, result));
-    const Tensor equal = cast(add(compare("eq", x, result), both_nan), g.dtype());
-    return mul(equal, div(g, sum(equal)));
 }
 
 struct Median {

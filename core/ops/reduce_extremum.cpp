@@ -30,7 +30,7 @@ void need_elements(const char* op, const Tensor& x, const std::optional<Dims>& d
 }
 
 // Elements that equal the extremum share its gradient evenly. An extremum of NaN equals none: 0 / 0 makes all NaN.
-Tensor share_among(const Tensor& g, const Tensor& equals, std::uint32_t mask) {
+Tensor share_along_axes(const Tensor& g, const Tensor& equals, std::uint32_t mask) {
     const Tensor hit = cast(equals, g.dtype());
     return mul(hit, div(g, sum(hit, axes_of(mask), true)));
 }
@@ -57,10 +57,7 @@ struct ExtremumAll {
     }
     static constexpr auto rules =
         std::tuple{// PyTorch's convention: here (not over axes) NaNs share the gradient of NaN.
-                   [](const Tensor& g, In<0> x, Out<> result) {
-                       const Tensor both_nan = logical_and(compare("ne", x, x), compare("ne", result, result));
-                       return share_among(g, logical_or(compare("eq", x, result), both_nan), all_axes(x));
-                   }};
+                   [](const Tensor& g, In<0> x, Out<> result) { return share_among_equals(g, x, result); }};
 };
 
 template <ReduceKind kind>
@@ -138,7 +135,7 @@ struct ExtremumAxes {
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), name);
-        return share_among(restore_axes(g, mask, x->ndim(), attrs.keepdim),
+        return share_along_axes(restore_axes(g, mask, x->ndim(), attrs.keepdim),
                            compare("eq", x, restore_axes(result, mask, x->ndim(), attrs.keepdim)), mask);
     }};
 };

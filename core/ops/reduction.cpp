@@ -65,6 +65,12 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
     return reshape(x, sizes);
 }
 
+Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
+    const Tensor both_nan = logical_and(compare("ne", x, x), compare("ne", chosen, chosen));
+    const Tensor equal = logical_or(compare("eq", x, chosen), both_nan);
+    return where(equal, div(g, sum(cast(equal, g.dtype()))), number(0, DType::Float64));
+}
+
 Tensor not_zero(const Tensor& x) {
     Tensor out;
     binary("ne", kernels::compare().ne, x, number(0.0, DType::Float64), out, Result::Bool);

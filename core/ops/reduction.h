@@ -20,6 +20,8 @@ Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim);
 Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim);
 // x with axes of size 1 where the reduced ones were (differentiable).
 Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim);
+// The gradient of an element that was chosen among all: those that equal it (NaN equals NaN) share it, others get zero.
+Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen);
 Tensor not_zero(const Tensor& x);  // bool, without history
 bool has_zero(const Tensor& x);    // read now, outside the graph
 // x /= divisor, on a fresh tensor.

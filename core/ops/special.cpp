@@ -156,9 +156,8 @@ struct Xlogy {
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> x, In<1> y) {
             const Tensor& other = y;
-            const Tensor beyond = logical_and(compare("eq", x, 0), compare("le", y, 0));
-            const Tensor logarithm = log(is_floating(other.dtype()) ? other : converted(other, g.dtype()));
-            return where(beyond, number(0, DType::Float64), mul(g, conj(logarithm)));
+            const Tensor beyond = logical_and(compare("eq", x, 0), compare("le", other, 0));
+            return where(beyond, number(0, DType::Float64), xlogy(g, conj(other)));
         },
         [](const Tensor& g, In<0> x, In<1> y) { return mul(g, conj(div(x, y))); },
     };
@@ -166,6 +165,7 @@ struct Xlogy {
 
 }  // namespace
 
+Tensor xlogy(const Tensor& x, const Tensor& y) { return run<Xlogy>(x, y); }
 Tensor lgamma(const Tensor& x) { return run<Lgamma>(x); }
 Tensor digamma(const Tensor& x) { return run<Digamma>(x); }
 Tensor polygamma(std::int64_t n, const Tensor& x) { return run<Polygamma>(Polygamma::Attrs{n}, x); }

@@ -112,6 +112,8 @@ class Session:
         self.derivatives: set[str] = set()  # names of gradients
         self.first_versions: dict[str, tuple[int, int]] = {}
         self.allowed = allowed or fuzz_deviations.allowed
+        for package in (torch, clew):
+            package.manual_seed(0)  # also of a program that was shrunk to less than its seed
 
     # ------------------------------------------------------------------------------------------------------ running
     def run(self, statement: str, may_refuse: bool = False) -> Difference | bool | None:
