@@ -7,12 +7,14 @@ raises is noted and the program goes on: both must raise, and the same type.
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
+from unittest import mock
 
 import fuzz_deviations
 import numpy
@@ -43,6 +45,29 @@ class Difference:
 
     def key(self) -> str:
         return f"{self.operation}: {self.aspect}"
+
+
+# What PyTorch refuses when it has saved more than the gradient reads, too.
+SAVED_TOO_MUCH = re.compile(
+    "only PyTorch raises RuntimeError: (one of the variables needed for gradient computation has been modified"
+    "|Trying to backward through the graph a second time)"
+)
+AGREES = "; with nothing freed and what is written over kept, it gives the same"
+
+
+@contextlib.contextmanager
+def everything_kept() -> Iterator[None]:
+    """PyTorch frees nothing in a backward, and clones saved values before they are written over."""
+    engine = torch.autograd._engine_run_backward
+
+    def keeping(outputs: Any, gradients: Any, _: bool, *rest: Any, **options: Any) -> Any:
+        return engine(outputs, gradients, True, *rest, **options)
+
+    with (
+        mock.patch.object(torch.autograd, "_engine_run_backward", keeping),
+        torch.autograd.graph.allow_mutation_on_saved_tensors(),
+    ):
+        yield
 
 
 class Unsupported(Exception):
@@ -89,6 +114,8 @@ def operation_of(statement: str) -> str:
 
 # Aspects of a tensor that those computed from it inherit.
 SPREADING = {"strides", "view", "node", "node type", "version", "leaf"}
+# What the layout decides: whether it is copied, and in which order numbers are drawn.
+READS_STRIDES = re.compile("contiguous|ravel|reshape|flatten|_like$")
 # How PyTorch refuses a form of a call. What clew takes besides is no mistake.
 PARSED = re.compile(
     r"invalid combination of arguments|unexpected keyword|must be .*, not |missing \d required|multiple values"
@@ -123,6 +150,8 @@ class Session:
             Unsupported: clew does not have it.
         """
         code = compiled(statement)
+        if "strides" in self.lost and READS_STRIDES.search(operation_of(statement)):
+            raise Unsupported("strides that differ")
         if self.progress:
             self.progress(self.program, statement, "PyTorch")
         their_error = our_error = None
@@ -152,6 +181,8 @@ class Session:
         for aspect, name, text in chain(self.errors(our_error, their_error), self.differences(statement)):
             if aspect in self.lost or (name, aspect) in self.excused:
                 continue
+            if SAVED_TOO_MUCH.search(text) and self.agrees_with_everything_kept():
+                text += AGREES
             operation = operation_of(statement)
             if aspect == "value" and (operation in BACKWARD or name.startswith("log[")):
                 aspect = "second" if self.second else "gradient"
@@ -164,6 +195,11 @@ class Session:
                 self.lost.add(aspect)
             self.excused.add((name, aspect))
         return None
+
+    def agrees_with_everything_kept(self) -> bool:
+        """Whether PyTorch computes what clew does, where it does not refuse."""
+        with everything_kept():
+            return run_program(self.program, self.progress, self.allowed) is None
 
     def written(self, statement: str) -> str:
         """Of the memory that a statement is about to write, in PyTorch: "expanded", "read" or "read in part"."""
@@ -183,7 +219,9 @@ class Session:
             return ""
         if not isinstance(to, torch.Tensor):
             return ""
-        found = ["expanded"] if any(s == 0 and n > 1 for n, s in zip(to.shape, to.stride(), strict=True)) else []
+        both = [eval(ast.unparse(target), dict(names)) for names in (self.theirs, self.ours)]
+        overlaps = any(s == 0 and n > 1 for x in both for n, s in zip(x.shape, x.stride(), strict=True))
+        found = ["expanded"] if overlaps else []
         for name in re.findall(r"\bv\d+\b", statement.replace(ast.unparse(target), "", 1)):
             other = self.theirs.get(name)
             tensors = isinstance(other, torch.Tensor)
