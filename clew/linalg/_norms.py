@@ -9,6 +9,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
+from ..ops._options import axis_of
 from ._checks import check_floating, check_matrices, check_square, filled
 from ._spectral import _singular_values
 from ._systems import _inv_ex
@@ -106,13 +107,7 @@ def _two_axes(name: str, A: Tensor, dim: Any) -> tuple[int, int]:
     axes = tuple(dim) if isinstance(dim, tuple | list) else (dim,)
     if len(axes) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {list(axes)}")
-    rank = A.dim()
-    for axis in axes:
-        if not -rank <= axis < rank:
-            raise IndexError(
-                f"{name}: Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {axis})"
-            )
-    rows, columns = (axis % rank for axis in axes)
+    rows, columns = (axis_of(name, A, axis, of_number=False) for axis in axes)
     if rows == columns:
         raise RuntimeError(f"{name}: dims must be different. Got ({axes[0]}, {axes[1]})")
     return rows, columns

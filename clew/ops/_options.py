@@ -15,6 +15,18 @@ from .._domains import domain
 _PYTHON_TYPES = (float, int, bool)
 
 
+def axis_of(name: str, input: Tensor, dim: int, *, of_number: bool = True) -> int:
+    """`dim` counted from the first axis; with `of_number` there is one of a number, too."""
+    rank = input.dim() or int(of_number)
+    if not -rank <= dim < rank:
+        raise IndexError(
+            f"{name}: Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
+            if rank
+            else f"{name}: Dimension specified as {dim} but tensor has no dimensions"
+        )
+    return dim % rank
+
+
 def checked_dtype(name: str, kind: Any, default: dtype | None = None) -> Any:
     """The dtype that was asked for; if none was, `default`, or else the default dtype."""
     if kind is None:

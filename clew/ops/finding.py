@@ -9,6 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from ._options import axis_of
 
 __all__ = ["nonzero", "unique", "unique_consecutive"]
 METHODS = ["nonzero", "unique", "unique_consecutive"]
@@ -47,14 +48,7 @@ def _pick(values: Tensor, inverse: Any, counts: Any, return_inverse: bool, retur
 
 
 def _need_slices(op: str, input: Tensor, dim: int) -> None:
-    if input.dim() == 0:
-        raise IndexError(f"{op}: Dimension specified as {dim} but tensor has no dimensions; leave dim out")
-    if not -input.dim() <= dim < input.dim():
-        raise IndexError(
-            f"{op}: Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], "
-            f"but got {dim})"
-        )
-    if 0 in input.shape and input.shape[dim] != 0:
+    if input.shape[axis_of(op, input, dim, of_number=False)] != 0 and 0 in input.shape:
         raise RuntimeError(f"{op}: There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 

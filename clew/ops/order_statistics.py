@@ -11,6 +11,7 @@ from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
 from .._operation import FUNCTION, HIDDEN, METHOD, OUT, OUT_ALIKE, operation
+from ._options import axis_of
 from .ranges import linspace
 
 __all__ = [
@@ -28,16 +29,6 @@ METHODS = [name for name in __all__ if name != "isin"]
 
 _ops: Any = _core.ops
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
-
-
-def _axis(name: str, input: Tensor, dim: int) -> int:
-    """`dim` counted from the first axis; of a number there is one, too."""
-    rank = max(input.dim(), 1)
-    if not -rank <= dim < rank:
-        raise IndexError(
-            f"{name}: Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
-        )
-    return dim % rank
 
 
 def _lanes(input: Tensor, axis: int) -> Any:
@@ -83,7 +74,7 @@ class _Values(NamedTuple):
 
 def _define_running(name: str, extreme: Any, reaches: Any, which: str) -> None:
     def running(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        axis = _axis(name, self, dim)
+        axis = axis_of(name, self, dim)
         lanes = _lanes(self, axis)
         with numpy.errstate(invalid="ignore"):
             new = (lanes != lanes) | reaches(lanes, extreme.accumulate(lanes, axis=-1))
@@ -121,7 +112,7 @@ def _gradient_of_mode(g_values: Tensor, self: Tensor, indices: Tensor, dim: int,
 )
 def mode(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     """The most frequent element along an axis (the smallest of several), and where it stands last."""
-    axis = _axis("mode", self, dim)
+    axis = axis_of("mode", self, dim)
     lanes = _lanes(self, axis)
     size = lanes.shape[-1]
     if size == 0:
@@ -184,7 +175,7 @@ def _quantile(
     name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, *, skips: bool
 ) -> Tensor:
     shares = _shares(name, input, q, interpolation)
-    axis = 0 if dim is None else _axis(name, input, dim)
+    axis = 0 if dim is None else axis_of(name, input, dim)
     x = input.reshape(-1) if dim is None or input.dim() == 0 else input
     ordered = _ops.sort(x, axis)[0].movedim(axis, -1)  # NaNs come last
     missing = _ops.isnan(ordered)
@@ -295,7 +286,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"logcumsumexp: not implemented for {input.dtype}; cast it first")
-    result: Tensor = _logcumsumexp(input, _axis("logcumsumexp", input, dim))
+    result: Tensor = _logcumsumexp(input, axis_of("logcumsumexp", input, dim))
     return result
 
 

@@ -12,7 +12,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import FUNCTION, HIDDEN, IN_PLACE, METHOD, operation
-from ._options import in_place
+from ._options import axis_of, in_place
 
 __all__ = ["index_reduce", "scatter_reduce"]
 METHODS = [*__all__, "index_reduce_", "scatter_reduce_"]
@@ -51,7 +51,7 @@ def _define_replaced(schema: str, part: Callable[..., Tensor], where: str, doc: 
 def _slice(g: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     if step <= 0:
         raise RuntimeError(f"slice_scatter: slice step must be positive, got {step}")
-    return g[(slice(None),) * (dim % max(g.dim(), 1)) + (slice(start, end, step),)]
+    return g[(slice(None),) * axis_of("slice_scatter", g, dim) + (slice(start, end, step),)]
 
 
 _define_replaced(

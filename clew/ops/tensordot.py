@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .._core import Tensor
 from .._domains import domain
+from ._options import axis_of
 
 __all__ = ["tensordot"]
 
@@ -65,12 +66,4 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequen
 
 
 def _places(tensor: Tensor, axes: list[int]) -> list[int]:
-    rank = tensor.dim()
-    for axis in axes:
-        if not -rank <= axis < rank:
-            raise IndexError(
-                f"tensordot: Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {axis})"
-                if rank
-                else f"tensordot: Dimension specified as {axis} but tensor has no dimensions"
-            )
-    return [axis % rank for axis in axes]
+    return [axis_of("tensordot", tensor, axis, of_number=False) for axis in axes]

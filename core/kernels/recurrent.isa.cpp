@@ -101,9 +101,10 @@ void lstm_cell_backward(const LstmCellBackward& call) {
             fetch(input, gates + start, length);
             fetch(forget, gates + start + hidden, length);
             fetch(update, gates + start + 2 * hidden, length);
-            fetch(output, gates + start + 3 * hidden, length);
             fetch(before, cell + start, length);
-            fetch(after, next_cell + start, length);
+            // Read by the hidden state alone: without its gradient they have no part, and may be infinite.
+            fetch_or_zero(output, grad_hidden ? gates + 3 * hidden : nullptr, start, length);
+            fetch_or_zero(after, grad_hidden ? next_cell : nullptr, start, length);
             fetch_or_zero(from_hidden, grad_hidden, start, length);
             fetch_or_zero(from_next, grad_next, start, length);
             T by_input[kWidth], by_forget[kWidth], by_update[kWidth], by_output[kWidth], by_cell[kWidth];

@@ -40,17 +40,17 @@ Tensor check_source(const Tensor& self, int axis, const Tensor& given, const Ten
         fail(ErrorKind::Runtime, "%s: self (%s) and source (%s) must have the same scalar type; cast one of them", op,
              dtype_name(self.dtype()), dtype_name(source.dtype()));
     const std::int64_t rows = source.ndim() == 0 ? 1 : axis < source.ndim() ? source.size(axis) : -1;
-    if (rows >= 0 && rows != given.numel())
-        fail(kind, "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", op,
-             static_cast<long long>(given.numel()), static_cast<long long>(rows), axis);
     Dims wanted(self.sizes());
     if (self.ndim()) wanted[axis] = rows;
     const bool as_vectors = copies && self.ndim() <= 1 && source.ndim() <= 1;
     if (!as_vectors && !same_sizes(source.sizes(), wanted))
-        fail(source.ndim() == self.ndim() ? ErrorKind::Runtime : kind,
+        fail(ErrorKind::Runtime,
              "%s: source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
              "= %s source.shape = %s",
              op, shape_text(self.sizes()).c_str(), shape_text(source.sizes()).c_str());
+    if (rows >= 0 && rows != given.numel())
+        fail(kind, "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", op,
+             static_cast<long long>(given.numel()), static_cast<long long>(rows), axis);
     return positions(given, self, axis, op);
 }
 

@@ -26,7 +26,7 @@ struct IndexSelect {
                  shape_text(given.sizes()).c_str());
         const Tensor index = checked_index(given, "index_select");
         if (x.ndim() == 0 && index.numel() != 1)
-            fail(ErrorKind::Index, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+            fail(ErrorKind::Runtime, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
                  static_cast<long long>(index.numel()));
         const std::int64_t size = x.ndim() ? x.size(axis) : 1;
         check_bounds(index, size, axis, "index_select(): index out of range in self");
@@ -122,11 +122,12 @@ struct TakeAlongDim {
 };
 
 void check_writes(const Tensor& self, int axis, const Tensor& index, const Tensor& source, const char* op) {
-    check_index_shape(index, self, axis, op);
-    if (!source) return;
-    if (source.dtype() != self.dtype())
+    if (source && source.dtype() != self.dtype())
         fail(ErrorKind::Runtime, "%s(): Expected self.dtype to be equal to src.dtype, got %s and %s; cast one of them",
              op, dtype_name(self.dtype()), dtype_name(source.dtype()));
+    if (index.numel() == 0) return;
+    check_index_shape(index, self, axis, op);
+    if (!source) return;
     if (std::max(index.ndim(), 1) != std::max(source.ndim(), 1))
         fail(ErrorKind::Runtime,
              "%s: Index tensor must have the same number of dimensions as src tensor, got shapes %s and %s", op,
@@ -153,10 +154,8 @@ void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t di
                   const Tensor& src, Tensor& out) {
     const int axis = wrap_axis(dim, self.ndim(), op);
     const Tensor index = checked_index(given, op);
-    if (index.numel()) {
-        check_writes(self, axis, index, src, op);
-        check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, kRefused, ErrorKind::Runtime);
-    }
+    check_writes(self, axis, index, src, op);
+    check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, kRefused, ErrorKind::Runtime);
     start_from(self, out);
     if (index.numel() == 0) return;
     const Tensor source = apart_from(out, src);

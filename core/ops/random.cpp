@@ -98,14 +98,14 @@ struct Exponential {
                                  .doc = "Fills self with numbers from the exponential distribution of rate lambd."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
         out = self;
+        if (!(attrs.lambd > 0))
+            fail(ErrorKind::Runtime, "exponential_ expects lambda > 0.0, but found lambda=%g", attrs.lambd);
+        if (self.numel() == 0) return;
         if (!is_floating(self.dtype()))
             fail(ErrorKind::Runtime,
                  "exponential_: Exponential distribution is a continuous probability distribution. dtype must be a "
-                 "floating point "
-                 "but you specified %s",
+                 "floating point but you specified %s",
                  dtype_name(self.dtype()));
-        if (!(attrs.lambd > 0))
-            fail(ErrorKind::Runtime, "exponential_ expects lambda > 0.0, but found lambda=%g", attrs.lambd);
         fill_in_memory_order(self, [&](const Tensor& x) {
             with_floating("exponential_", x,
                           [&](auto* data) { fill_exponential(current_generator(), data, x.numel(), attrs.lambd); });

@@ -128,8 +128,11 @@ private:
                      cx = saved_input(call, kCell);
         const std::int64_t hidden = cy.size(1);
         const auto gate = [hidden](const Tensor& all, int i) { return narrow(all, 1, i * hidden, hidden); };
-        const Tensor input = gate(gates, 0), forget = gate(gates, 1), update = gate(gates, 2), output = gate(gates, 3);
-        const Tensor squashed = tanh(cy), nothing = zeros(cy.sizes(), cy.dtype());
+        const Tensor input = gate(gates, 0), forget = gate(gates, 1), update = gate(gates, 2);
+        const Tensor nothing = zeros(cy.sizes(), cy.dtype());
+        // What had no part in what is differentiated may be infinite.
+        const bool reads_output = call.incoming[kNextHidden] || call.incoming[kGates];
+        const Tensor output = reads_output ? gate(gates, 3) : nothing, squashed = reads_output ? tanh(cy) : nothing;
         const auto incoming = [&](Output i) { return call.incoming[i] ? call.incoming[i] : nothing; };
         const Tensor from_hidden = incoming(kNextHidden);
         const auto slope = [](const Tensor& squashed_value) {

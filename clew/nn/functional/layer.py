@@ -46,10 +46,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"bilinear: expected inputs that differ in their last axis only, got {list(input1.shape)} and "
             f"{list(input2.shape)}"
         )
-    sizes = (weight.shape[0], input1.shape[-1], input2.shape[-1])
-    if tuple(weight.shape) != sizes or (bias is not None and bias.shape[0] != sizes[0]):
+    sizes = (*weight.shape[:1], input1.shape[-1], input2.shape[-1])
+    if tuple(weight.shape) != sizes or (bias is not None and bias.shape[:1] != sizes[:1]):
         raise RuntimeError(
-            f"bilinear: expected a weight of shape {sizes} and a bias of shape ({sizes[0]},) for these inputs, got "
+            f"bilinear: expected a weight of shape (K, {sizes[-2]}, {sizes[-1]}) and a bias of shape (K,), got "
             f"{tuple(weight.shape)} and {None if bias is None else tuple(bias.shape)}"
         )
     result = clew.einsum("...i,kij,...j->...k", input1, weight, input2)

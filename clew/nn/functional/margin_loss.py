@@ -132,8 +132,8 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    classes = max(input.dim() - 1, 0)
-    return reduced(loss.sum(classes) / (input.shape[classes] if input.dim() else 1), reduction)
+    classes = input.dim() - 1
+    return reduced(loss.sum(classes) / input.size(classes), reduction)
 
 
 @domain("input=distinct(a, b), target=index(b, a); input=distinct(a, b), target=index(b, a), p=2, margin=0.7")
@@ -195,10 +195,11 @@ def multilabel_margin_loss(
         target: of the same shape, int64: the targets, then -1.
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    if input.shape != target.shape or input.dim() not in (1, 2):
+    input, target = clew.atleast_1d(input, target)
+    if input.shape != target.shape or input.dim() > 2 or not input.shape[-1] or target.dtype != clew.int64:
         raise RuntimeError(
-            f"multilabel_margin_loss: expected input and target of one shape (N, C) or (C), got {tuple(input.shape)} "
-            f"and {tuple(target.shape)}"
+            "multilabel_margin_loss: expected input and int64 target of one shape (N, C) or (C) with classes, got "
+            f"{tuple(input.shape)} and {tuple(target.shape)} of {target.dtype}"
         )
     if target.numel() and not -1 <= int(target.min()) <= int(target.max()) < input.shape[-1]:
         raise RuntimeError("multilabel_margin_loss: argument #2 'target' is out of range: expected classes, then -1")
