@@ -18,17 +18,24 @@ Array = numpy.ndarray[Any, Any]
 _BLOCK = 32  # sizes up to this go to LAPACK as they are
 
 
+def _lower(a: Array) -> Array:
+    """The factors of finite numbers: of others LAPACK notices some, and makes zeros of some."""
+    if not numpy.isfinite(numpy.tril(a)).all():
+        raise LinAlgError
+    return numpy.linalg.cholesky(a)
+
+
 def cholesky(a: Array) -> tuple[Array, Array]:
     """Lower factors, from the lower triangles alone, and codes. Where a factorization stops, the rest is zeros."""
     codes = numpy.zeros(a.shape[:-2], numpy.int32)
     try:
-        return numpy.linalg.cholesky(a), codes
+        return _lower(a), codes
     except LinAlgError:
         pass
     factors = numpy.zeros_like(a)
     for place in numpy.ndindex(codes.shape):
         size = _definite_minor(a[place])
-        factors[place][:size, :size] = numpy.linalg.cholesky(a[place][:size, :size])
+        factors[place][:size, :size] = _lower(a[place][:size, :size])
         codes[place] = 0 if size == a.shape[-1] else size + 1
     return factors, codes
 
@@ -39,7 +46,7 @@ def _definite_minor(a: Array) -> int:
     while bad - good > 1:
         size = (good + bad) // 2
         try:
-            numpy.linalg.cholesky(a[:size, :size])
+            _lower(a[:size, :size])
             good = size
         except LinAlgError:
             bad = size

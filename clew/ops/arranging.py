@@ -100,7 +100,9 @@ def repeat_interleave(
         return positions
     if dim is None:
         input, dim = input.flatten(), 0
-    size = input.shape[dim] if input.dim() else 1
+    if not input.dim():
+        raise IndexError(f"repeat_interleave: expected a tensor with an axis {dim}, got a number; leave dim out")
+    size = input.shape[dim]
     counts = numpy.asarray(repeats.detach().numpy() if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.dtype.kind != "i":
         raise RuntimeError("repeat_interleave: repeats must be an integer, or a vector of integers")
@@ -139,6 +141,18 @@ def diff(
         raise RuntimeError("diff: expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"diff: order must be non-negative but got {n}")
+    for other in (prepend, append):
+        if other is not None and other.dim() != input.dim():
+            raise RuntimeError(
+                f"diff: expects prepend or append to be the same dimension as input, got {other.dim()} and {input.dim()}"
+            )
+        if other is not None and any(
+            a != b for axis, (a, b) in enumerate(zip(other.shape, input.shape, strict=True)) if axis != dim % input.dim()
+        ):
+            raise RuntimeError(
+                "diff: expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension, got {list(other.shape)} and {list(input.shape)}"
+            )
     if n == 0:
         return zeros_like(input).copy_(input)  # what would go before and after it is left out
     parts = [x for x in (prepend, input, append) if x is not None]

@@ -173,7 +173,7 @@ def triangular_solve(
     linalg = _linalg()
     matrix = A.mT if transpose else A
     solution = linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
-    return triangular_solve_result(solution, A.clone())
+    return triangular_solve_result(solution, A.expand(*solution.shape[:-2], *A.shape[-2:]).clone())
 
 
 @domain("b=real(b, a), LU_data=dominant(b, b), LU_pivots=index(1, b).astype('int32') + b")

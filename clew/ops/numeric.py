@@ -64,7 +64,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         )
     count = max(int(input.max()) + 1 if input.numel() else 0, minlength)
     index = input.long()
-    if weights is None:
+    if weights is None or not input.numel():
         return index.new_zeros(count).index_add(0, index, index.new_ones(index.shape))
     if not weights.dtype.is_floating_point:
         weights = weights.double()
@@ -77,8 +77,9 @@ def _integral(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int, running
     count = y.size(dim)
     if x is not None and dx is not None:
         raise TypeError(f"{name}: expected x or dx, got both")
+    dim %= max(y.dim(), 1)
     if not (count or running):
-        return y.new_zeros(y.shape[: dim % y.dim()] + y.shape[dim % y.dim() + 1 :])
+        return y.new_zeros(y.shape[:dim] + y.shape[dim + 1 :])
     if _BOOL in (y.dtype, x.dtype if x is not None else None):
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported; cast it")
     step = 1.0 if dx is None else float(dx)
@@ -92,10 +93,10 @@ def _integral(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int, running
         if x.shape[0] != count:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point; got {list(x.shape)} for "
                                f"{list(y.shape)}")  # fmt: skip
-        x = x.view([-1 if axis == dim % y.dim() else 1 for axis in range(y.dim())])
+        x = x.view([-1 if axis == dim else 1 for axis in range(y.dim())])
     elif x.dim() < y.dim():
         x = x.view([1] * (y.dim() - x.dim()) + list(x.shape))
-    left, right = _sides(x, dim % y.dim())
+    left, right = _sides(x, dim)
     areas = heights * (right - left)
     return (areas.cumsum(dim) if running else areas.sum(dim)) / 2.0
 

@@ -320,7 +320,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     low, high = float(min), float(max)
     if low == high and array.size:
         low, high = float(array.min()), float(array.max())
-    counts, _ = numpy.histogram(array, bins, _range("histc", low, high, 1.0))
+    low, high = numpy.array(_range("histc", low, high, 1.0), array.dtype)
+    inside = array[(array >= low) & (array <= high)]
+    with numpy.errstate(invalid="ignore"):  # no range beside large numbers
+        places = numpy.nan_to_num((inside - low) * bins / (high - low), nan=bins // 2)
+    counts = numpy.bincount(places.astype(int).clip(max=bins - 1), minlength=bins)
     result: Tensor = _core.from_numpy(counts.astype(array.dtype))
     return result
 

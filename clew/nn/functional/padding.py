@@ -137,5 +137,6 @@ def _check(input: Tensor, pad: Sequence[int], mode: str, value: float | None) ->
             raise RuntimeError(f"pad: Padding value causes wrapping around more than once: {pair} of size {size}")
         if mode == "replicate" and size == 0:
             raise RuntimeError(f"pad: expected an input with elements to repeat, got {list(input.shape)}")
-        if size + sum(pair) <= 0 and mode != "circular":
-            raise RuntimeError(f"pad: expected elements to be left at dimension {dim}, got padding {pair} of {size}")
+    left = [size + sum(pad[2 * axis : 2 * axis + 2]) for axis, size in enumerate(input.shape[: -axes - 1 : -1])]
+    if mode != "circular" and (min(left) < 0 or max(left) == 0):
+        raise RuntimeError(f"pad: expected elements to be left, got padding {tuple(pad)} of {list(input.shape)}")
