@@ -146,9 +146,7 @@ def diff(
             raise RuntimeError(
                 f"diff: expects prepend or append to be the same dimension as input, got {other.dim()} and {input.dim()}"
             )
-        if other is not None and any(
-            a != b for axis, (a, b) in enumerate(zip(other.shape, input.shape, strict=True)) if axis != dim % input.dim()
-        ):
+        if other is not None and other.narrow(dim, 0, 0).shape != input.narrow(dim, 0, 0).shape:
             raise RuntimeError(
                 "diff: expects the shape of tensor to prepend or append to match that of input except along the "
                 f"differencing dimension, got {list(other.shape)} and {list(input.shape)}"
