@@ -302,6 +302,8 @@ def lu_solve(
     check_square(name, LU, "LU")
     check_matrices(name, B, "B")
     check_floating(name, LU, B)
+    if pivots.dtype != _core.dtypes["int32"]:
+        raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}")
     if LU.shape[-1] != B.shape[-2 if left else -1]:
         raise RuntimeError(f"{name}: Incompatible shapes of A and B, got {list(LU.shape)} and {list(B.shape)}")
     if pivots.shape != LU.shape[:-1]:

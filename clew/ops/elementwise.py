@@ -62,12 +62,20 @@ def _define(
 
 
 # ---------------------------------------------------------------------------------------------------------- derivatives
+# (sin(y) - y cos(y)) / y² = y / 3 - y³ / 30 + ..., whose coefficients are 2 n (-1)ⁿ⁺¹ / (2 n + 1)!
+_SINC_SERIES = [2 * n * (-1) ** (n + 1) / math.factorial(2 * n + 1) for n in range(1, 7)]
+
+
 def _sinc_slope(g: Tensor, self: Tensor) -> Any:
-    """cos(pi x) / x - sin(pi x) / (pi x²), and 0 where x² is."""
-    at_zero = self * self == 0
-    x = _ops.where(at_zero, _one, self) * math.pi
-    slope = (x.cos() * x - x.sin()) * math.pi / (x * x)
-    return g * _ops.where(at_zero, _zero, slope)
+    """π (y cos(y) - sin(y)) / y² for y = π x; near 0, where that cancels, by its series."""
+    y = self * math.pi
+    near = y.abs() < 0.5
+    far = _ops.where(near, _one, y)
+    small = _ops.where(near, y, _zero)
+    square, series = small * small, _zero
+    for coefficient in reversed(_SINC_SERIES):
+        series = series * square + coefficient
+    return g * -math.pi * _ops.where(near, series * small, (far.sin() - far * far.cos()) / (far * far))
 
 
 def _logit_slope(g: Tensor, self: Tensor, eps: float | None) -> Any:

@@ -57,14 +57,16 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("bincount: only supports 1-d non-negative integral inputs; flatten it")
     if minlength < 0:
         raise RuntimeError(f"bincount: minlength should be >= 0, got {minlength}")
+    if not input.numel():
+        return input.new_zeros(minlength, dtype=_core.dtypes["int64"])
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError(
             f"bincount: weights should be 1-d and have the same length as input, got shapes {list(weights.shape)} and "
             f"{list(input.shape)}"
         )
-    count = max(int(input.max()) + 1 if input.numel() else 0, minlength)
+    count = max(int(input.max()) + 1, minlength)
     index = input.long()
-    if weights is None or not input.numel():
+    if weights is None:
         return index.new_zeros(count).index_add(0, index, index.new_ones(index.shape))
     if not weights.dtype.is_floating_point:
         weights = weights.double()

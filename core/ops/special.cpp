@@ -38,6 +38,8 @@ struct Erfc {
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return neg(bell(g, x)); }};
 };
 
+Tensor erfinv(const Tensor& x);
+
 struct Erfinv {
     static constexpr OpText text{.schema = "erfinv(Tensor self)",
                                  .node = "ErfinvBackward0",
@@ -47,7 +49,8 @@ struct Erfinv {
     static void forward(const Tensor& x, Tensor& out) {
         unary("erfinv", kernels::special().erfinv, x, out, Result::Float);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Out<> y) {
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) {
+        const Tensor y = erfinv(x);
         constexpr double half_root = 0.5 / std::numbers::inv_sqrtpi;
         return mul(mul(exp(mul(y, y)), half_root), g);
     }};
@@ -162,6 +165,8 @@ struct Xlogy {
         [](const Tensor& g, In<0> x, In<1> y) { return mul(g, conj(div(x, y))); },
     };
 };
+
+Tensor erfinv(const Tensor& x) { return run<Erfinv>(x); }
 
 }  // namespace
 

@@ -122,6 +122,7 @@ PARSED = re.compile(
     r"invalid combination of arguments|unexpected keyword|must be .*, not |missing \d required|multiple values"
 )
 INVERSES = ("inverse", "pinverse", "cholesky_inverse", "cholesky_solve", "triangular_solve", "lu_solve", "matrix_power")
+PRODUCTS = ("matmul", "__matmult__", "mm", "bmm", "addmm", "addmv", "baddbmm", "addbmm", "nn.functional.linear")
 BACKWARD = ("backward", "autograd.grad", "autograd.backward")
 
 
@@ -151,6 +152,8 @@ class Session:
             Unsupported: clew does not have it.
         """
         code = compiled(statement)
+        if operation_of(statement) in ("median", "nanmedian") and self.reads_expanded(statement):
+            raise Unsupported("PyTorch reads beyond the memory")
         if "strides" in self.lost and READS_STRIDES.search(operation_of(statement)):
             raise Unsupported("strides that differ")
         if self.progress:
@@ -187,7 +190,8 @@ class Session:
             operation = operation_of(statement)
             if aspect == "value" and self.hangs_on_rounding(operation, text):
                 raise Unsupported("a result that rounding decides")
-            if aspect == "value" and (operation in BACKWARD or name.startswith("log[")):
+            of_gradient = name.startswith("log[") or name.partition("[")[0] in self.derivatives
+            if aspect == "value" and (operation in BACKWARD or of_gradient):
                 aspect = "second" if self.second else "gradient"
             found = Difference(aspect, operation, text, statement, len(self.program) - 1, list(self.program), memory)
             if not self.allowed(found):
@@ -208,6 +212,8 @@ class Session:
             return max(numbers, default=0.0) * rounding > 1e-3
         if operation in ("logdet", "slogdet"):
             return max(numbers, default=0.0) > -0.8 * math.log(rounding)
+        if operation in PRODUCTS:
+            return "1e+30" in "; ".join(self.program)  # partial sums overflow
         if operation == "qr":
             triangle = self.theirs[self.program[-1].partition(" = ")[0]][1].diagonal(dim1=-2, dim2=-1).abs()
             return bool((triangle < 100 * rounding * triangle.amax(-1, keepdim=True)).any())
@@ -246,6 +252,11 @@ class Session:
                 places = [(x.shape, x.stride(), x.storage_offset()) for x in (other, to)]
                 found.append("read" if places[0] == places[1] else "read in part")
         return ", ".join(found)
+
+    def reads_expanded(self, statement: str) -> bool:
+        names = [self.theirs.get(name) for name in re.findall(r"\bv\d+\b", statement)]
+        flat = [one for x in names for one in (x if isinstance(x, list | tuple) else [x])]
+        return any(isinstance(x, torch.Tensor) and 0 in strides_of(x) for x in flat)
 
     def close(self) -> None:
         """Grad mode as before, whatever the program left open."""
@@ -407,10 +418,12 @@ class Session:
                 array = value.detach().numpy(force=True)
                 array = array[numpy.isfinite(array)]
                 largest = max(largest, float(abs(array).max()) if array.size else 0.0)
+                if self.second:  # divided by
+                    largest = max(largest, 1 / float(abs(array[array != 0]).min(initial=1.0)))
         largest = min(largest, 1e3)
         if result is not None and operation_of(self.program[-1]) in INVERSES:
             largest *= float(abs(result[numpy.isfinite(result)]).max(initial=0.0))
-        if "group_norm" in self.program[-1]:  # PyTorch subtracts numbers that were divided by the root of eps
+        if "group_norm" in "".join(self.program):  # PyTorch subtracts numbers that were divided by the root of eps
             largest *= 1e-5**-0.5
         return largest
 

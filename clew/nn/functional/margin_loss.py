@@ -164,9 +164,9 @@ def multi_margin_loss(
         raise ValueError(f"multi_margin_loss: only p == 1 and p == 2 supported, got {p}")
     if weight is not None and weight.dim() != 1:
         raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got {weight.dim()} dimensions")
-    if input.dim() not in (1, 2) or (
-        target.shape != input.shape[:-1] and not (input.dim() == 1 and target.numel() == 1)
-    ):
+    if not input.dim():
+        input = input.reshape(1)
+    if input.dim() > 2 or (target.shape != input.shape[:-1] and not (input.dim() == 1 and target.numel() == 1)):
         raise RuntimeError(
             f"multi_margin_loss: expected scores (N, C) or (C) and a class for each, got {tuple(input.shape)} and "
             f"{tuple(target.shape)}"
