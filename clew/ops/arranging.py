@@ -144,7 +144,7 @@ def diff(
     for other in (prepend, append):
         if other is not None and other.dim() != input.dim():
             raise RuntimeError(
-                f"diff: expects prepend or append to be the same dimension as input, got {other.dim()} for {input.dim()}"
+                f"diff: expects prepend or append to be the same dimension as input, not {other.dim()}, {input.dim()}"
             )
         if other is not None and other.narrow(dim, 0, 0).shape != input.narrow(dim, 0, 0).shape:
             raise RuntimeError(
