@@ -75,7 +75,9 @@ def _put(name: str, input: Tensor, indices: Tensor, sizes: list[int], axes: int)
     if total and input.numel() and not 0 <= int(indices.min()) <= int(indices.max()) < total:
         raise RuntimeError(f"{name}: found an invalid max index: expected indices below {total}, the output's elements")
     values = input.flatten(-axes)
-    whole = input.new_zeros((*lead, total)).scatter(-1, indices.flatten(-axes), values) if total else values[..., :0].clone()
+    if not total:
+        return values[..., :0].clone().view((*lead, *sizes))
+    whole = input.new_zeros((*lead, total)).scatter(-1, indices.flatten(-axes), values)
     return whole.view((*lead, *sizes))
 
 
