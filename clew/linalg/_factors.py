@@ -255,6 +255,10 @@ def unpacked(LU: Tensor, pivots: Tensor, data: bool = True, order: bool = True) 
     rows, columns = LU.shape[-2:]
     k = min(rows, columns)
     P, L, U = (LU.new_empty(0) for _ in range(3))
+    if order:
+        if not pivots.dim() or pivots.shape[:-1] != LU.shape[: pivots.dim() - 1] and pivots.dim() > 1:
+            raise RuntimeError(f"lu: expected pivots of shape (*, {k}) for {list(LU.shape)}, got {list(pivots.shape)}")
+        pivots = pivots.expand(*LU.shape[:-2], pivots.shape[-1])
     if data:
         L, U = LU[..., :k].tril(-1) + _eye(LU, rows, k), LU[..., :k, :].triu()
     return lu_result(permutation(pivots, rows).to(LU.dtype) if order else P, L, U)

@@ -322,9 +322,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         low, high = float(array.min()), float(array.max())
     low, high = numpy.array(_range("histc", low, high, 1.0), array.dtype)
     inside = array[(array >= low) & (array <= high)]
-    with numpy.errstate(invalid="ignore"):  # no range beside large numbers
+    with numpy.errstate(all="ignore"):  # no range beside large numbers
         places = numpy.nan_to_num((inside - low) * bins / (high - low), nan=bins // 2)
-    counts = numpy.bincount(places.astype(int).clip(max=bins - 1), minlength=bins)
+    counts = numpy.bincount(places.clip(0, bins - 1).astype(int), minlength=bins)
     result: Tensor = _core.from_numpy(counts.astype(array.dtype))
     return result
 

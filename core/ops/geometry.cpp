@@ -91,6 +91,9 @@ LayoutRef expanded_layout(const Tensor& x, const Dims& wanted) {
         }
         strides[i] = i < lead || own != sizes[i] ? 0 : x.stride(i - lead);
     }
+    // An axis of size 1 before the others steps over all of them, as if the tensor had been reshaped.
+    for (int i = lead - 1; i >= 0 && x.ndim(); --i)
+        if (sizes[i] == 1) strides[i] = sizes[i + 1] * strides[i + 1];
     return Layout::make(sizes, strides);
 }
 

@@ -191,7 +191,10 @@ struct Linear {
             out = reshape(add_product(bias, flat, t(weight)), sizes);
         } else {
             const Tensor product = matmul(x, t(weight));
-            // As added in place: the bias does not promote the product.
+            // As added in place: the bias neither promotes nor broadcasts the product.
+            if (bias && !can_expand(bias.sizes(), product.sizes()))
+                fail(ErrorKind::Runtime, "linear: expected a bias that broadcasts to %s, got shape %s",
+                     shape_text(product.sizes()).c_str(), shape_text(bias.sizes()).c_str());
             out = bias ? add(product, is_floating(product.dtype()) ? cast(bias, product.dtype()) : bias) : product;
         }
     }

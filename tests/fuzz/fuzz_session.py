@@ -85,7 +85,7 @@ def writes(statement: str) -> bool:
     if operation.startswith("__i") and operation != "__invert__":
         return True
     in_place = operation.endswith("_") and not operation.endswith("__")
-    return in_place or operation.endswith(("__setitem__", "=")) or "out=" in statement or "inplace=True" in statement
+    return in_place or operation.endswith(("__setitem__", "=")) or re.search("out=|inplace=True|max_norm=", statement) is not None
 
 
 def operation_of(statement: str) -> str:
@@ -116,10 +116,12 @@ def operation_of(statement: str) -> str:
 # Aspects of a tensor that those computed from it inherit.
 SPREADING = {"strides", "view", "node", "node type", "version", "leaf"}
 # What the layout decides: whether it is copied, and in which order numbers are drawn.
-READS_STRIDES = re.compile("contiguous|ravel|reshape|flatten|_like$")
+READS_STRIDES = re.compile(
+    "contiguous|ravel|reshape|flatten|as_strided|_like$|dropout|rrelu|bernoulli|normal|random|exponential"
+)
 # How PyTorch refuses a form of a call. What clew takes besides is no mistake.
 PARSED = re.compile(
-    r"invalid combination of arguments|unexpected keyword|must be .*, not |missing \d required|multiple values"
+    r"invalid combination of arguments|positional arguments but|unexpected keyword|must be .*, not |missing \d required|multiple values"
 )
 INVERSES = ("inverse", "pinverse", "cholesky_inverse", "cholesky_solve", "triangular_solve", "lu_solve", "matrix_power")
 PRODUCTS = ("matmul", "__matmult__", "mm", "bmm", "addmm", "addmv", "baddbmm", "addbmm", "nn.functional.linear")
@@ -205,8 +207,7 @@ class Session:
 
     def hangs_on_rounding(self, operation: str, text: str) -> bool:
         """Whether the matrix of an inverse, determinant or QR decomposition is singular but for rounding."""
-        widest = torch.float64 if torch.float64 in self.widths(self.theirs) else torch.float32
-        rounding = torch.finfo(widest).eps
+        rounding = torch.finfo(torch.float64 if self.widths(self.theirs) == {torch.float64} else torch.float32).eps
         numbers = [abs(float(one)) for one in re.findall(r"-?\d+\.\d*(?:e[+-]?\d+)?", text)]
         if operation in INVERSES:
             return max(numbers, default=0.0) * rounding > 1e-3
@@ -245,18 +246,20 @@ class Session:
         both = [eval(ast.unparse(target), dict(names)) for names in (self.theirs, self.ours)]
         overlaps = any(s == 0 and n > 1 for x in both for n, s in zip(x.shape, x.stride(), strict=True))
         found = ["expanded"] if overlaps else []
-        for name in re.findall(r"\bv\d+\b", statement.replace(ast.unparse(target), "", 1)):
-            other = self.theirs.get(name)
-            tensors = isinstance(other, torch.Tensor)
-            if tensors and other.untyped_storage().data_ptr() == to.untyped_storage().data_ptr():
+        for other in self.named(statement.replace(ast.unparse(target), "", 1)):
+            if other.untyped_storage().data_ptr() == to.untyped_storage().data_ptr():
                 places = [(x.shape, x.stride(), x.storage_offset()) for x in (other, to)]
                 found.append("read" if places[0] == places[1] else "read in part")
         return ", ".join(found)
 
     def reads_expanded(self, statement: str) -> bool:
-        names = [self.theirs.get(name) for name in re.findall(r"\bv\d+\b", statement)]
-        flat = [one for x in names for one in (x if isinstance(x, list | tuple) else [x])]
-        return any(isinstance(x, torch.Tensor) and 0 in strides_of(x) for x in flat)
+        return any(0 in strides_of(x) for x in self.named(statement))
+
+    def named(self, text: str) -> list[torch.Tensor]:
+        """PyTorch's tensors that are named in a text, also in tuples."""
+        values = [self.theirs.get(name) for name in re.findall(r"\bv\d+\b", text)]
+        flat = [one for x in values for one in (x if isinstance(x, list | tuple) else [x])]
+        return [x for x in flat if isinstance(x, torch.Tensor)]
 
     def close(self) -> None:
         """Grad mode as before, whatever the program left open."""

@@ -177,7 +177,7 @@ def multi_margin_loss(
     if weight is not None:
         terms = terms * weight[classes]
     loss = terms.scatter(-1, classes, 0.0).sum(-1) / input.shape[-1]
-    return reduced(loss, reduction)
+    return reduced(loss.reshape(target.shape), reduction)
 
 
 @domain("input=distinct(a, c), target=index(c, a, c)")
