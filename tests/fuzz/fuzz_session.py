@@ -121,7 +121,8 @@ READS_STRIDES = re.compile(
 )
 # How PyTorch refuses a form of a call. What clew takes besides is no mistake.
 PARSED = re.compile(
-    r"invalid combination of arguments|positional arguments but|unexpected keyword|must be .*, not |missing \d required|multiple values"
+    r"invalid combination of arguments|positional arguments but|"
+    r"unexpected keyword|must be .*, not |missing \d required|multiple values"
 )
 INVERSES = ("inverse", "pinverse", "cholesky_inverse", "cholesky_solve", "triangular_solve", "lu_solve", "matrix_power")
 PRODUCTS = ("matmul", "__matmult__", "mm", "bmm", "addmm", "addmv", "baddbmm", "addbmm", "nn.functional.linear")
