@@ -85,7 +85,8 @@ def writes(statement: str) -> bool:
     if operation.startswith("__i") and operation != "__invert__":
         return True
     in_place = operation.endswith("_") and not operation.endswith("__")
-    return in_place or operation.endswith(("__setitem__", "=")) or re.search("out=|inplace=True|max_norm=", statement) is not None
+    named = re.search("out=|inplace=True|max_norm=", statement)
+    return in_place or operation.endswith(("__setitem__", "=")) or named is not None
 
 
 def operation_of(statement: str) -> str:
