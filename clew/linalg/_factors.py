@@ -256,7 +256,7 @@ def unpacked(LU: Tensor, pivots: Tensor, data: bool = True, order: bool = True) 
     k = min(rows, columns)
     P, L, U = (LU.new_empty(0) for _ in range(3))
     if order:
-        if not pivots.dim() or pivots.shape[:-1] != LU.shape[: pivots.dim() - 1] and pivots.dim() > 1:
+        if not pivots.dim() or tuple(pivots.shape[:-1]) not in ((), tuple(LU.shape[:-2])):
             raise RuntimeError(f"lu: expected pivots of shape (*, {k}) for {list(LU.shape)}, got {list(pivots.shape)}")
         pivots = pivots.expand(*LU.shape[:-2], pivots.shape[-1])
     if data:
