@@ -405,7 +405,7 @@ class Session:
             if name.endswith(".grad"):
                 yield "strides", name, f"{name}.stride() is {our.stride()}, in PyTorch {their.stride()}"
             self.lost.add("strides")
-        if our._is_view() != their._is_view() or our._version != their._version:
+        if our._is_view() or their._is_view() or our._version != their._version:
             self.lost |= {"view", "version"}
         if their.requires_grad:
             self.lost.add("node")
