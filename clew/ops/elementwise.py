@@ -109,7 +109,7 @@ def _no_slope(g: Tensor) -> Tensor:
 # --------------------------------------------------------------------------------------------------------------- loops
 def _logit(x: Any, eps: float | None) -> Any:
     if eps is not None:
-        x = x.clip(eps, 1 - eps)
+        x = numpy.where(x < eps, x.dtype.type(eps), numpy.where(x > 1 - eps, x.dtype.type(1 - eps), x))
     return numpy.log(x / (1 - x))
 
 

@@ -192,7 +192,7 @@ class Session:
             if SAVED_TOO_MUCH.search(text) and self.agrees_with_everything_kept():
                 text += AGREES
             operation = operation_of(statement)
-            if aspect == "value" and self.hangs_on_rounding(operation, text):
+            if aspect == "value" and any(self.hangs_on_rounding(operation_of(one), text) for one in self.program):
                 raise Unsupported("a result that rounding decides")
             of_gradient = name.startswith("log[") or name.partition("[")[0] in self.derivatives
             if aspect == "value" and (operation in BACKWARD or of_gradient):
@@ -218,8 +218,10 @@ class Session:
         if operation in PRODUCTS:
             return "1e+30" in "; ".join(self.program)  # partial sums overflow
         if operation == "qr":
-            triangle = self.theirs[self.program[-1].partition(" = ")[0]][1].diagonal(dim1=-2, dim2=-1).abs()
-            return bool((triangle < 100 * rounding * triangle.amax(-1, keepdim=True)).any())
+            for name in re.findall(r"(v\d+) = [^;]*\bqr\(", "; ".join(self.program)):
+                triangle = self.theirs[name][1].detach().diagonal(dim1=-2, dim2=-1).abs()
+                if (triangle < 100 * rounding * triangle.amax(-1, keepdim=True)).any():
+                    return True
         return False
 
     def agrees_with_everything_kept(self) -> bool:
@@ -249,7 +251,7 @@ class Session:
         overlaps = any(s == 0 and n > 1 for x in both for n, s in zip(x.shape, x.stride(), strict=True))
         found = ["expanded"] if overlaps else []
         for other in self.named(statement.replace(ast.unparse(target), "", 1)):
-            if other.untyped_storage().data_ptr() == to.untyped_storage().data_ptr():
+            if not other._is_zerotensor() and other.untyped_storage().data_ptr() == to.untyped_storage().data_ptr():
                 places = [(x.shape, x.stride(), x.storage_offset()) for x in (other, to)]
                 found.append("read" if places[0] == places[1] else "read in part")
         return ", ".join(found)
@@ -405,6 +407,8 @@ class Session:
             if name.endswith(".grad"):
                 yield "strides", name, f"{name}.stride() is {our.stride()}, in PyTorch {their.stride()}"
             self.lost.add("strides")
+        if our.storage_offset() != their.storage_offset():
+            self.lost.add("strides")
         if our._is_view() or their._is_view() or our._version != their._version:
             self.lost |= {"view", "version"}
         if their.requires_grad:
@@ -501,7 +505,8 @@ FACTS = (
 
 def facts(tensor: Any) -> tuple[Any, ...]:
     """What is asked of every tensor after every step. Questions for the history of a view may be refused."""
-    known = (tensor._version, tensor.requires_grad, tensor._is_view(), tensor.storage_offset())
+    offset = tensor.storage_offset() if tensor.numel() else 0  # into nothing
+    known = (tensor._version, tensor.requires_grad, tensor._is_view(), offset)
     try:
         return (*known, tensor.is_leaf, tensor.retains_grad)
     except RuntimeError:
