@@ -107,12 +107,12 @@ def _power_of_two(name: str, input: Any, other: Any) -> Tensor:
     check_tensor(name, "other", other)
     if other.dtype == _BOOL and input.dtype.is_floating_point:
         raise NotImplementedError(f"{name}: not implemented for exponents of torch.bool; cast them first")
-    result: Tensor
     if other.dtype.is_floating_point:
-        result = _core.ops.pow(2.0, other)
+        other = other.contiguous()  # as powers of a number lie
     else:
         kind = result_type(input, other)
-        result = _core.ops.exp2(other.to(kind if kind.is_floating_point else _core.get_default_dtype()))
+        other = other.to(kind if kind.is_floating_point else _core.get_default_dtype())
+    result: Tensor = _core.ops.exp2(other)
     return result
 
 
