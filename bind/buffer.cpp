@@ -52,8 +52,12 @@ DType dtype_of_format(const Py_buffer& buffer) {
 
 bool is_array(PyObject* object) {
     static PyObject* const name = PyUnicode_InternFromString("__array_interface__");
-    PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-    return PyObject_HasAttr(type, name) != 0;
+    static PyTypeObject* known = nullptr;  // numpy.ndarray: a static type, which stays
+    PyTypeObject* type = Py_TYPE(object);
+    if (type == known) return true;
+    const bool found = PyObject_HasAttr(reinterpret_cast<PyObject*>(type), name) != 0;
+    if (found && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) known = type;
+    return found;
 }
 
 }  // namespace clew::bind

@@ -153,7 +153,7 @@ Handle root_of(PyObject* array) {
             return root;
         }
         Handle held = Handle::steal(base);
-        if (!PyMemoryView_Check(base) && !as_tensor(base) && !is_array(base)) return root;
+        if (base == Py_None || (!PyMemoryView_Check(base) && !as_tensor(base) && !is_array(base))) return root;
         root = std::move(held);
     }
     return Handle::borrow(array);

@@ -5,39 +5,30 @@
 namespace clew::kernels {
 namespace {
 
+// A step of 0 is that of one element for all. Both are read: a load under a condition would be masked.
+template <class T, int step_a, int step_b>
+void where_packed(T* out, const uint8_t* condition, const T* a, const T* b, int64_t count) {
+    const T all_a = *a, all_b = *b;
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) {
+        const T x = step_a ? a[i] : all_a, y = step_b ? b[i] : all_b;
+        out[i] = condition[i] != 0 ? x : y;
+    }
+}
+
 // T is an unsigned integer of the size of the elements, which are only moved.
 template <class T>
 void where_loop(char* const* data, const int64_t* strides, int64_t count) {
-    if (strides[0] == sizeof(T) && strides[1] == 1) {
-        T* out = reinterpret_cast<T*>(data[0]);
-        const uint8_t* condition = reinterpret_cast<const uint8_t*>(data[1]);
-        const T *a = reinterpret_cast<const T*>(data[2]), *b = reinterpret_cast<const T*>(data[3]);
-        if (strides[2] == sizeof(T) && strides[3] == sizeof(T)) {
-            CLEW_VECTORISE
-            for (int64_t i = 0; i < count; ++i) {
-                const T x = a[i], y = b[i];  // both are read: a load under a condition would be masked
-                out[i] = condition[i] != 0 ? x : y;
-            }
-            return;
-        }
-        if (strides[2] == 0 && strides[3] == sizeof(T)) {
-            const T x = *a;
-            CLEW_VECTORISE
-            for (int64_t i = 0; i < count; ++i) {
-                const T y = b[i];
-                out[i] = condition[i] != 0 ? x : y;
-            }
-            return;
-        }
-        if (strides[2] == sizeof(T) && strides[3] == 0) {
-            const T y = *b;
-            CLEW_VECTORISE
-            for (int64_t i = 0; i < count; ++i) {
-                const T x = a[i];
-                out[i] = condition[i] != 0 ? x : y;
-            }
-            return;
-        }
+    const auto packed_or_one = [&](int i) { return strides[i] == sizeof(T) || strides[i] == 0; };
+    if (count && strides[0] == sizeof(T) && strides[1] == 1 && packed_or_one(2) && packed_or_one(3)) {
+        constexpr auto run = [](int a, int b) {
+            return a ? (b ? where_packed<T, 1, 1> : where_packed<T, 1, 0>)
+                     : (b ? where_packed<T, 0, 1> : where_packed<T, 0, 0>);
+        };
+        run(strides[2] != 0, strides[3] != 0)(
+            reinterpret_cast<T*>(data[0]), reinterpret_cast<const uint8_t*>(data[1]),
+            reinterpret_cast<const T*>(data[2]), reinterpret_cast<const T*>(data[3]), count);
+        return;
     }
     for (int64_t i = 0; i < count; ++i) {
         CLEW_KEEP_SCALAR;

@@ -115,6 +115,10 @@ struct PowNumber {
                                  .domain = "positive, exponent=3; positive, exponent=-0.5",
                                  .doc = "self to the power of one number."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (is_floating(x.dtype()) && fits(attrs.exponent, x.dtype())) {
+            parametric("pow", kernels::parametric().pow, {attrs.exponent}, Tensors(&x, 1), out);
+            return;
+        }
         const Tensor base = converted_beside(x, {attrs.exponent});
         if (!is_floating(base.dtype()) && attrs.exponent.real < 0)
             fail(ErrorKind::Runtime,

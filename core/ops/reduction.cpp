@@ -66,8 +66,8 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
 }
 
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
-    const Tensor both_nan = logical_and(compare("ne", x, x), compare("ne", chosen, chosen));
-    const Tensor equal = logical_or(compare("eq", x, chosen), both_nan);
+    const bool is_nan = has_zero(compare("eq", chosen, chosen));
+    const Tensor equal = is_nan ? compare("ne", x, x) : compare("eq", x, chosen);
     return where(equal, div(g, sum(cast(equal, g.dtype()))), number(0, DType::Float64));
 }
 

@@ -28,9 +28,11 @@ struct Where {
                  "where: expected condition to be a boolean tensor, but got a tensor with dtype %s; compare it, or "
                  "call .bool()",
                  dtype_name(condition.dtype()));
-        const Tensor chosen[] = {a, b};
-        for (const Tensor& each : chosen) check_operand_fits("where", each, result_dtype(chosen));
-        ternary("where", kernels::ternary().where, std::array{chooses, a, b}, out);
+        const std::array inputs{chooses, a, b};
+        for (const Tensor* each : {&a, &b})
+            if ((*each)->has(TensorObject::kWrappedNumber))
+                check_operand_fits("where", *each, result_dtype(Tensors(inputs).subspan(1)));
+        ternary("where", kernels::ternary().where, inputs, out);
     }
     static constexpr auto rules = std::tuple{
         nullptr,

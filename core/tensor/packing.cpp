@@ -104,14 +104,18 @@ LayoutRef dense_layout(Sizes sizes, std::span<const Dims> strides) {
 
 LayoutRef result_layout(Sizes sizes, std::span<const Tensor> operands) {
     const LayoutRef& first = operands[0].layout_ref();
-    bool one_shape = true, contiguous = true, alike = true;
+    const LayoutRef* whole = nullptr;  // that of the result, if that is row by row
+    bool contiguous = true, alike = true;
     for (const Tensor& operand : operands) {
         const Layout& layout = operand.layout();
-        one_shape = one_shape && same_sizes(layout.shape(), sizes);
-        contiguous = contiguous && layout.contiguous;
-        alike = alike && one_shape && (&layout == first.get() || same_sizes(layout.steps(), first->steps()));
+        const bool of_result = same_sizes(layout.shape(), sizes);
+        // One element that was expanded to all does not decide, as a number does not.
+        contiguous = contiguous && (layout.contiguous ||
+                                    std::ranges::all_of(layout.steps(), [](std::int64_t step) { return step == 0; }));
+        alike = alike && of_result && (&layout == first.get() || same_sizes(layout.steps(), first->steps()));
+        if (of_result && !whole && is_packed(layout)) whole = &operand.layout_ref();
     }
-    if (one_shape && contiguous) return is_packed(*first) ? first : Layout::make(sizes);
+    if (contiguous) return whole ? *whole : Layout::make(sizes);
     if (alike && is_dense(*first)) return first;
     Dims strides[kMostOperands];
     std::size_t count = 0;
