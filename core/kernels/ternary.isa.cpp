@@ -25,9 +25,9 @@ void where_loop(char* const* data, const int64_t* strides, int64_t count) {
             return a ? (b ? where_packed<T, 1, 1> : where_packed<T, 1, 0>)
                      : (b ? where_packed<T, 0, 1> : where_packed<T, 0, 0>);
         };
-        run(strides[2] != 0, strides[3] != 0)(
-            reinterpret_cast<T*>(data[0]), reinterpret_cast<const uint8_t*>(data[1]),
-            reinterpret_cast<const T*>(data[2]), reinterpret_cast<const T*>(data[3]), count);
+        run(strides[2] != 0, strides[3] != 0)(reinterpret_cast<T*>(data[0]), reinterpret_cast<const uint8_t*>(data[1]),
+                                              reinterpret_cast<const T*>(data[2]), reinterpret_cast<const T*>(data[3]),
+                                              count);
         return;
     }
     for (int64_t i = 0; i < count; ++i) {
