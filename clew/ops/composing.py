@@ -216,7 +216,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
     choose: Callable[..., Any] = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     if r == 0:
-        return input[:0]
+        return input.new_empty(0)
     places = numpy.array(list(choose(builtins.range(input.shape[0]), r)), numpy.int64).reshape(-1, r)
     return input[_core.from_numpy(places)]
 

@@ -78,6 +78,19 @@ Node* accumulator_of(const Tensor& leaf) {
     return extras.accumulator.get();
 }
 
+void check_shape_of_history(const Edge& edge, const Tensor& tensor) {
+    const Layout& recorded = *edge.node->outputs()[edge.index].layout;
+    if (same_sizes(recorded.shape(), tensor.sizes())) return;
+    if (edge.node->has(Node::kAccumulate) && edge.node->references == 1) {  // no graph leads here
+        set_output_shape(*edge.node, edge.index, tensor->layout, tensor->dtype);
+        return;
+    }
+    fail(ErrorKind::Runtime,
+         "data: expected the shape %s, with which this tensor was used in a graph that still lives, got %s since its "
+         "`.data` was replaced; let go of that graph first (of its loss), or give the new data to a new tensor",
+         shape_text(recorded.shape()).c_str(), shape_text(tensor.sizes()).c_str());
+}
+
 const NodeRef& grad_fn_of(const Tensor& tensor) {
     if (tensor->base && tensor.requires_grad()) refresh_view(tensor);
     return tensor->grad_fn;

@@ -31,6 +31,15 @@ inline Edge gradient_edge(const Tensor& tensor) {
     return {extras && extras->accumulator ? extras->accumulator.get() : accumulator_of(tensor), 0};
 }
 
+// The rules of what is recorded read the shapes of inputs from where the gradients go (Note [Shape of a node]).
+[[gnu::cold]] void check_shape_of_history(const Edge& edge, const Tensor& tensor);
+inline Edge edge_to_record(const Tensor& tensor) {
+    const Edge edge = gradient_edge(tensor);
+    if (edge.node && edge.node->outputs()[edge.index].layout != tensor->layout.get())
+        check_shape_of_history(edge, tensor);
+    return edge;
+}
+
 Tensor grad_of(const Tensor& tensor);
 void set_grad(const Tensor& tensor, Tensor grad);
 void set_requires_grad(const Tensor& tensor, bool on);

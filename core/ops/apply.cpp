@@ -56,7 +56,7 @@ NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* att
     if (op.attribute_bytes) std::memcpy(node->attributes(), attributes, op.attribute_bytes);
     const EdgeWriter edges{*node};
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (inputs[i]) edges.set(i, gradient_edge(inputs[i]));
+        if (inputs[i]) edges.set(i, edge_to_record(inputs[i]));
     SavedSlot* slot = node->slots();
     for (std::uint32_t rest = saves.inputs; rest; rest &= rest - 1) {
         const int input = __builtin_ctz(rest);

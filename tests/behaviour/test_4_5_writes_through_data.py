@@ -260,3 +260,15 @@ def test_4_5_many_writes_while_nothing_is_saved_cost_nothing(torch):
     y = x**2
     y.sum().backward()
     assert_equal(x.grad, [2002, 2004, 2006])
+
+
+def test_4_5_data_of_another_shape(torch):
+    """While a graph is there that knows the old shape, the tensor can't be differentiated in the new one."""
+    w = torch.ones(2, 4, requires_grad=True)
+    loss = (w * 2).sum()
+    w.data = torch.ones(4)
+    with pytest.raises(RuntimeError, match=r"shape"):
+        w[::2].sum().backward()
+    del loss
+    w[::2].sum().backward()
+    assert_equal(w.grad, [1, 0, 1, 0])

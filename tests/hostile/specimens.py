@@ -31,6 +31,14 @@ SPECIMENS = {
         "with torch.no_grad(): p, q = y.split(2); rows = list(y); u = y.unbind()\n"
         "torch.autograd.grad(p.sum() + rows[0] + u[1], [p, rows[0], u[1]], allow_unused=True)"
     ),
+    "data of another shape in a leaf that a graph leads to": (
+        "x = torch.ones(2, 4, requires_grad=True); y = x * 2; x.data = torch.ones(4)\n"
+        "torch.autograd.grad(x[::2], [x], torch.ones(2), create_graph=True)"
+    ),
+    "data of another shape in a result": (
+        "x = torch.ones(2, 4, requires_grad=True); y = x * 2; y.data = torch.ones(4)\n"
+        "torch.autograd.grad(y[::2], [x], torch.ones(2))"
+    ),
     "an export of memory that the tensor dropped": (
         "x = torch.ones(3); a = x.numpy(); x.data = torch.zeros(3); a += 1; a.sum()"
     ),

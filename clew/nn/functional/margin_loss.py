@@ -166,7 +166,7 @@ def multi_margin_loss(
         raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got {weight.dim()} dimensions")
     if not input.dim():
         input = input.reshape(1)
-    if input.dim() > 2 or (target.shape != input.shape[:-1] and not (input.dim() == 1 and target.numel() == 1)):
+    if input.dim() > 2 or target.dim() > 1 or target.numel() != input.shape[:-1].numel():
         raise RuntimeError(
             f"multi_margin_loss: expected scores (N, C) or (C) and a class for each, got {tuple(input.shape)} and "
             f"{tuple(target.shape)}"
