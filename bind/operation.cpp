@@ -105,6 +105,10 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
 
 constexpr int kMostPlainTensors = 3;
 
+bool is_exact_number(PyObject* object) {
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
+}
+
 // Plain tensors alone: no parsing. Null if this is not that case.
 template <int kCount>
 PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* dying) {
@@ -131,6 +135,24 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
     }
 }
 
+// The same where some are Python's own numbers, if the operation takes them.
+[[gnu::noinline]] PyObject* call_with_numbers(OpGroup& group, PyObject* const* args, Py_ssize_t count,
+                                              const TensorObject* dying) {
+    const Overload& overload = group.overloads[0];
+    if (overload.plain_tensors != count || overload.operands == 0) return nullptr;
+    for (Py_ssize_t i = 0; i < count; ++i)
+        if (!is_exact_tensor(args[i]) && !((overload.operands >> i & 1) && is_exact_number(args[i]))) return nullptr;
+    Tensor inputs[kMostPlainTensors], output;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        auto* const tensor = reinterpret_cast<TensorObject*>(args[i]);
+        inputs[i] = is_exact_tensor(args[i]) ? Tensor(tensor) : tensor_from_number(args[i]);
+    }
+    const Tensors given(inputs, static_cast<std::size_t>(count));
+    if (dying) output = output_over(*overload.def, given, overload.defaults.data(), dying);
+    apply(*overload.def, given, overload.defaults.data(), std::span<Tensor>(&output, 1));
+    return wrap(std::move(output));
+}
+
 PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     OperationObject* self = self_of(callable);
     return guarded([&] {
@@ -144,8 +166,10 @@ PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t 
 
 PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
                      const TensorObject* dying) {
-    if (names == nullptr && !in_place)
+    if (names == nullptr && !in_place) {
         if (PyObject* result = call_with_tensors(group, args, count, dying)) return result;
+        if (PyObject* result = call_with_numbers(group, args, count, dying)) return result;
+    }
     const Arguments arguments{args, count, names};
     if (const Dispatch dispatch = find_dispatch(arguments)) return dispatch_call(dispatch, group, in_place, arguments);
     Parsed parsed;
@@ -161,6 +185,13 @@ PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ss
 
 namespace {
 bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object); }
+
+PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* dying) {
+    PyObject* const args[] = {a, b};
+    if (PyObject* result = call_with_numbers(group, args, 2, dying)) return result;
+    if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+    return call_group(group, false, args, 2, nullptr, dying);
+}
 }  // namespace
 
 PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObject* b) {
@@ -169,12 +200,8 @@ PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObj
         PyObject* const args[] = {a, b};
         const TensorObject* const dying = dying_operand(a, b);
         if (PyObject* result = call_with_tensors<2>(*group, args, dying)) return result;
-        if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-        if (reflected && !as_tensor(a)) {
-            PyObject* const exchanged[] = {b, a};
-            return call_group(*reflected, false, exchanged, 2, nullptr, dying);
-        }
-        return call_group(*group, false, args, 2, nullptr, dying);
+        if (reflected && (is_exact_number(a) || !as_tensor(a))) return operate(*reflected, b, a, dying);
+        return operate(*group, a, b, dying);
     });
 }
 
@@ -341,6 +368,7 @@ OpGroup& add_overload(const OpDef& def) {
             only_tensors = false;
         } else if (tensor) {
             if (argument.has_default) only_tensors = false;
+            if (argument.type == ArgType::Operand) overload.operands |= 1u << overload.tensors;
             overload.tensors += 1;
         } else {
             if (argument.has_default)

@@ -13,6 +13,7 @@ struct Overload {
     const OpDef* def;
     std::vector<char> defaults;     // attributes as the schema's defaults say
     int tensors = 0;                // tensor arguments that must be given
+    std::uint32_t operands = 0;     // bit i: the i-th of them may be a number
     Py_ssize_t plain_tensors = -1;  // so many tensors alone may be the arguments of the common call; or -1
 };
 

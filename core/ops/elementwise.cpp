@@ -1,5 +1,7 @@
 #include "core/ops/elementwise.h"
 
+#include <cstring>
+
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/ops/functions.h"
@@ -108,6 +110,16 @@ DType compute_dtype(Tensors inputs, Result result) {
 // Without gaps, one piece: no iterator needed.
 inline bool is_small(std::int64_t count) { return count <= kernels::kChunk; }
 
+// One element in another dtype; mostly a Python float beside float32.
+inline void put_single(char* place, DType dtype, const Tensor& single) {
+    if (dtype == DType::Float32 && single.dtype() == DType::Float64) {
+        const auto number = static_cast<float>(*reinterpret_cast<const double*>(single.data()));
+        std::memcpy(place, &number, sizeof number);
+    } else {
+        kernels::copy({place, dtype, 0, nullptr, nullptr}, single.view());
+    }
+}
+
 // Small arrays that lie alike in memory, and single elements beside them: one call of the loop. False if this is not
 // that case.
 template <class Call>
@@ -128,7 +140,7 @@ bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Te
         data[i + 1] = input.data();
         strides[i + 1] = input.ndim() == 0 ? 0 : static_cast<std::int64_t>(item_size(input.dtype()));
         if (i < first || input.dtype() == compute) continue;
-        kernels::copy({numbers[i], compute, 0, nullptr, nullptr}, input.view());
+        put_single(numbers[i], compute, input);
         data[i + 1] = numbers[i];
     }
     if (!out) out = empty(whole->layout_ref(), result);
