@@ -103,8 +103,6 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
     throw Error(ErrorKind::Type, text);
 }
 
-constexpr int kMostPlainTensors = 3;
-
 bool is_exact_number(PyObject* object) {
     return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
 }
@@ -112,14 +110,14 @@ bool is_exact_number(PyObject* object) {
 // Plain tensors alone: no parsing. Null if this is not that case.
 template <int kCount>
 PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* dying) {
-    const Overload& overload = group.overloads[0];
-    if (overload.plain_tensors != kCount) return nullptr;
+    const Overload* const overload = group.plain[plain_index(kCount, 0)];
+    if (overload == nullptr) return nullptr;
     for (int i = 0; i < kCount; ++i)
         if (!is_exact_tensor(args[i])) return nullptr;
     Tensor inputs[kCount], output;
     for (int i = 0; i < kCount; ++i) inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
-    if (dying) output = output_over(*overload.def, inputs, overload.defaults.data(), dying);
-    apply(*overload.def, inputs, overload.defaults.data(), std::span<Tensor>(&output, 1));
+    if (dying) output = output_over(*overload->def, inputs, overload->defaults.data(), dying);
+    apply(*overload->def, inputs, overload->defaults.data(), std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
 }
 PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count, const TensorObject* dying) {
@@ -135,21 +133,35 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
     }
 }
 
-// The same where some are Python's own numbers, if the operation takes them.
+// The same where some are Python's own numbers: operands or attributes.
 [[gnu::noinline]] PyObject* call_with_numbers(OpGroup& group, PyObject* const* args, Py_ssize_t count,
                                               const TensorObject* dying) {
-    const Overload& overload = group.overloads[0];
-    if (overload.plain_tensors != count || overload.operands == 0) return nullptr;
-    for (Py_ssize_t i = 0; i < count; ++i)
-        if (!is_exact_tensor(args[i]) && !((overload.operands >> i & 1) && is_exact_number(args[i]))) return nullptr;
-    Tensor inputs[kMostPlainTensors], output;
+    if (count > kMostPlain) return nullptr;
+    std::uint32_t numbers = 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
-        auto* const tensor = reinterpret_cast<TensorObject*>(args[i]);
-        inputs[i] = is_exact_tensor(args[i]) ? Tensor(tensor) : tensor_from_number(args[i]);
+        if (is_exact_tensor(args[i])) continue;
+        if (!is_exact_number(args[i])) return nullptr;
+        numbers |= 1u << i;
     }
-    const Tensors given(inputs, static_cast<std::size_t>(count));
-    if (dying) output = output_over(*overload.def, given, overload.defaults.data(), dying);
-    apply(*overload.def, given, overload.defaults.data(), std::span<Tensor>(&output, 1));
+    const Overload* const overload = group.plain[plain_index(count, numbers)];
+    if (overload == nullptr) return nullptr;
+    const OpDef& def = *overload->def;
+    alignas(16) char attributes[kAttributeBytes];
+    if (def.attribute_bytes) std::memcpy(attributes, overload->defaults.data(), def.attribute_bytes);
+    Tensor inputs[kMostPlain], output;
+    std::size_t tensors = 0, field = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        const Argument& argument = def.schema.arguments[static_cast<std::size_t>(i)];
+        if ((numbers >> i & 1) == 0)
+            inputs[tensors++] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
+        else if (argument.type == ArgType::Operand)
+            inputs[tensors++] = tensor_from_number(args[i]);
+        else if (!set_attribute(def, field++, argument.type, args[i], attributes))
+            return nullptr;
+    }
+    const Tensors given(inputs, tensors);
+    if (dying) output = output_over(def, given, attributes, dying);
+    apply(def, given, attributes, std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
 }
 
@@ -361,28 +373,73 @@ OpGroup& add_overload(const OpDef& def) {
     Overload overload{.def = &def, .defaults = std::vector<char>(def.attribute_bytes)};
     if (def.attribute_bytes > kAttributeBytes) fail(ErrorKind::Value, "%s: attributes are too large", def.name);
     std::size_t field = 0;
-    bool only_tensors = true;
     for (const Argument& argument : def.schema.arguments) {
-        const bool tensor = argument.type == ArgType::Tensor || argument.type == ArgType::Operand;
-        if (argument.type == ArgType::TensorList) {
-            only_tensors = false;
-        } else if (tensor) {
-            if (argument.has_default) only_tensors = false;
-            if (argument.type == ArgType::Operand) overload.operands |= 1u << overload.tensors;
-            overload.tensors += 1;
-        } else {
-            if (argument.has_default)
-                def.fields[field].set(overload.defaults.data(), argument.default_value);
-            else
-                only_tensors = false;
-            ++field;
-        }
+        if (is_tensor_type(argument.type)) continue;
+        if (argument.has_default) def.fields[field].set(overload.defaults.data(), argument.default_value);
+        ++field;
     }
-    const bool plain = only_tensors && overload.tensors <= kMostPlainTensors && !def.count_outputs &&
-                       def.output_count == 1 && !def.is(kWritesInput);
-    if (plain) overload.plain_tensors = overload.tensors;
     group->overloads.push_back(std::move(overload));
     return *group;
+}
+
+// The types that a tensor or a number may be read as, and those that it always is.
+bool may_be(ArgType type, bool number) {
+    switch (type) {
+        case ArgType::Int:
+        case ArgType::Float:
+        case ArgType::Scalar:
+        case ArgType::IntList:
+        case ArgType::Operand:
+            return true;
+        case ArgType::Tensor:
+            return !number;
+        case ArgType::Bool:
+            return number;
+        default:
+            return false;
+    }
+}
+bool always_is(ArgType type, bool number) {
+    if (number) return type == ArgType::Operand || type == ArgType::Scalar || type == ArgType::Float;
+    return type == ArgType::Operand || type == ArgType::Tensor;
+}
+
+bool may_take(const OpDef& def, Py_ssize_t count, std::uint32_t numbers) {
+    Py_ssize_t place = 0;
+    for (const Argument& argument : def.schema.arguments) {
+        if (argument.keyword_only || place >= count) {
+            if (!argument.has_default) return false;
+            continue;
+        }
+        if (!may_be(argument.type, (numbers >> place & 1) != 0)) return false;
+        if (argument.type == ArgType::IntList) return true;  // it may take more than one
+        ++place;
+    }
+    return place == count;
+}
+
+bool always_takes(const OpDef& def, Py_ssize_t count, std::uint32_t numbers) {
+    if (def.count_outputs || def.output_count != 1 || def.is(kWritesInput)) return false;
+    Py_ssize_t place = 0;
+    for (const Argument& argument : def.schema.arguments) {
+        if (argument.keyword_only || place >= count) {
+            if (!argument.has_default || is_tensor_type(argument.type)) return false;
+            continue;
+        }
+        if (!always_is(argument.type, (numbers >> place & 1) != 0)) return false;
+        ++place;
+    }
+    return place == count;
+}
+
+void find_plain(OpGroup& group) {
+    for (Py_ssize_t count = 1; count <= kMostPlain; ++count)
+        for (std::uint32_t numbers = 0; numbers < 1u << count; ++numbers) {
+            const auto first = std::ranges::find_if(
+                group.overloads, [&](const Overload& overload) { return may_take(*overload.def, count, numbers); });
+            if (first != group.overloads.end() && always_takes(*first->def, count, numbers))
+                group.plain[plain_index(count, numbers)] = &*first;
+        }
 }
 
 void add_return_type(OpGroup& group) {
@@ -403,6 +460,7 @@ PyObject* functions = nullptr;        // what clew.<name> is
 
 void publish_group(OpGroup& group) {
     add_return_type(group);
+    find_plain(group);
     PyObject* methods = tensor_type.tp_dict;
     const std::string& name = group.name;
     PyObject* plain = group.callable = new_operation(&group, false);

@@ -2,6 +2,7 @@
 #pragma once
 #include <Python.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,13 @@ namespace clew::bind {
 
 struct Overload {
     const OpDef* def;
-    std::vector<char> defaults;     // attributes as the schema's defaults say
-    int tensors = 0;                // tensor arguments that must be given
-    std::uint32_t operands = 0;     // bit i: the i-th of them may be a number
-    Py_ssize_t plain_tensors = -1;  // so many tensors alone may be the arguments of the common call; or -1
+    std::vector<char> defaults;  // attributes as the schema's defaults say
 };
+
+// Most calls give up to three tensors and numbers by position. What a group does with them is known beforehand: by
+// their count, and which are numbers (bit i: the i-th).
+inline constexpr int kMostPlain = 3;
+constexpr std::size_t plain_index(Py_ssize_t count, std::uint32_t numbers) { return std::size_t{1} << count | numbers; }
 
 // All overloads of one name.
 struct OpGroup {
@@ -24,6 +27,9 @@ struct OpGroup {
     PyObject* return_type = nullptr;  // a named tuple for several outputs
     PyObject* callable = nullptr;     // the one object that programs see, and that of the derived in-place form
     PyObject* in_place_callable = nullptr;
+    // By plain_index: the overload that takes these, the other arguments being their defaults; null where that takes a
+    // closer look.
+    std::array<const Overload*, plain_index(kMostPlain + 1, 0)> plain{};
 
     PyObject* callable_for(bool in_place) const { return in_place && in_place_callable ? in_place_callable : callable; }
 };

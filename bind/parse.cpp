@@ -154,10 +154,6 @@ bool read_tensors(PyObject* object, const Argument& argument, std::vector<Tensor
     return false;
 }
 
-bool is_tensor_type(ArgType type) {
-    return type == ArgType::Tensor || type == ArgType::TensorList || type == ArgType::Operand;
-}
-
 // Older and NumPy's spellings of argument names.
 bool same_name(PyObject* given, const std::string& name) {
     if (PyUnicode_CompareWithASCIIString(given, name.c_str()) == 0) return true;
@@ -210,6 +206,13 @@ PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t
             return dtype_object(static_cast<DType>(value.integer));
     }
     Py_RETURN_NONE;
+}
+
+bool set_attribute(const OpDef& def, std::size_t field, ArgType type, PyObject* object, void* attributes) {
+    Value value;
+    if (!read_attribute(object, type, value)) return false;
+    def.fields[field].set(attributes, value);
+    return true;
 }
 
 bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why) {

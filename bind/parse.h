@@ -27,6 +27,12 @@ struct Parsed {
 // and most overloads that don't fit are followed by one that does).
 bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why);
 
+inline bool is_tensor_type(ArgType type) {
+    return type == ArgType::Tensor || type == ArgType::TensorList || type == ArgType::Operand;
+}
+
+// Reads the field-th attribute from a Python object; false if it is of another type.
+bool set_attribute(const OpDef& def, std::size_t field, ArgType type, PyObject* object, void* attributes);
 // The value of an attribute as Python has it: the field-th of those in `attributes`.
 PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t field);
 
