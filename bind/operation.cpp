@@ -111,7 +111,7 @@ bool is_exact_number(PyObject* object) {
 template <int kCount>
 PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* dying) {
     const Overload* const overload = group.plain[plain_index(kCount, 0)];
-    if (overload == nullptr) return nullptr;
+    if (overload == nullptr || overload->def->is(kWritesInput)) return nullptr;
     for (int i = 0; i < kCount; ++i)
         if (!is_exact_tensor(args[i])) return nullptr;
     Tensor inputs[kCount], output;
@@ -133,8 +133,8 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
     }
 }
 
-// The same where some are Python's own numbers: operands or attributes.
-[[gnu::noinline]] PyObject* call_with_numbers(OpGroup& group, PyObject* const* args, Py_ssize_t count,
+// The same where some are Python's own numbers, operands or attributes, and in place.
+[[gnu::noinline]] PyObject* call_with_numbers(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count,
                                               const TensorObject* dying) {
     if (count > kMostPlain) return nullptr;
     std::uint32_t numbers = 0;
@@ -146,6 +146,7 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
     const Overload* const overload = group.plain[plain_index(count, numbers)];
     if (overload == nullptr) return nullptr;
     const OpDef& def = *overload->def;
+    if (in_place && !def.is(kInPlace)) return nullptr;
     alignas(16) char attributes[kAttributeBytes];
     if (def.attribute_bytes) std::memcpy(attributes, overload->defaults.data(), def.attribute_bytes);
     Tensor inputs[kMostPlain], output;
@@ -160,6 +161,10 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
             return nullptr;
     }
     const Tensors given(inputs, tensors);
+    if (in_place || def.is(kWritesInput)) {
+        apply_in_place(def, given, attributes);
+        return wrap(std::move(inputs[0]));
+    }
     if (dying) output = output_over(def, given, attributes, dying);
     apply(def, given, attributes, std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
@@ -178,9 +183,10 @@ PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t 
 
 PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
                      const TensorObject* dying) {
-    if (names == nullptr && !in_place) {
-        if (PyObject* result = call_with_tensors(group, args, count, dying)) return result;
-        if (PyObject* result = call_with_numbers(group, args, count, dying)) return result;
+    if (names == nullptr) {
+        if (!in_place)
+            if (PyObject* result = call_with_tensors(group, args, count, dying)) return result;
+        if (PyObject* result = call_with_numbers(group, in_place, args, count, dying)) return result;
     }
     const Arguments arguments{args, count, names};
     if (const Dispatch dispatch = find_dispatch(arguments)) return dispatch_call(dispatch, group, in_place, arguments);
@@ -200,7 +206,7 @@ bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object
 
 PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* dying) {
     PyObject* const args[] = {a, b};
-    if (PyObject* result = call_with_numbers(group, args, 2, dying)) return result;
+    if (PyObject* result = call_with_numbers(group, false, args, 2, dying)) return result;
     if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
     return call_group(group, false, args, 2, nullptr, dying);
 }
@@ -382,7 +388,7 @@ OpGroup& add_overload(const OpDef& def) {
     return *group;
 }
 
-// The types that a tensor or a number may be read as, and those that it always is.
+// Can a tensor or a number be read as this? (Of the attributes, numbers are read one by one, and some don't fit.)
 bool may_be(ArgType type, bool number) {
     switch (type) {
         case ArgType::Int:
@@ -399,10 +405,6 @@ bool may_be(ArgType type, bool number) {
             return false;
     }
 }
-bool always_is(ArgType type, bool number) {
-    if (number) return type == ArgType::Operand || type == ArgType::Scalar || type == ArgType::Float;
-    return type == ArgType::Operand || type == ArgType::Tensor;
-}
 
 bool may_take(const OpDef& def, Py_ssize_t count, std::uint32_t numbers) {
     Py_ssize_t place = 0;
@@ -418,15 +420,17 @@ bool may_take(const OpDef& def, Py_ssize_t count, std::uint32_t numbers) {
     return place == count;
 }
 
-bool always_takes(const OpDef& def, Py_ssize_t count, std::uint32_t numbers) {
-    if (def.count_outputs || def.output_count != 1 || def.is(kWritesInput)) return false;
+// And if the numbers can be read, is it sure to?
+bool surely_takes(const OpDef& def, Py_ssize_t count, std::uint32_t numbers) {
+    if (def.count_outputs || def.output_count != 1) return false;
     Py_ssize_t place = 0;
     for (const Argument& argument : def.schema.arguments) {
         if (argument.keyword_only || place >= count) {
             if (!argument.has_default || is_tensor_type(argument.type)) return false;
             continue;
         }
-        if (!always_is(argument.type, (numbers >> place & 1) != 0)) return false;
+        const bool number = (numbers >> place & 1) != 0;
+        if (!may_be(argument.type, number) || (!number && !is_tensor_type(argument.type))) return false;
         ++place;
     }
     return place == count;
@@ -437,7 +441,7 @@ void find_plain(OpGroup& group) {
         for (std::uint32_t numbers = 0; numbers < 1u << count; ++numbers) {
             const auto first = std::ranges::find_if(
                 group.overloads, [&](const Overload& overload) { return may_take(*overload.def, count, numbers); });
-            if (first != group.overloads.end() && always_takes(*first->def, count, numbers))
+            if (first != group.overloads.end() && surely_takes(*first->def, count, numbers))
                 group.plain[plain_index(count, numbers)] = &*first;
         }
 }

@@ -247,6 +247,18 @@ const OpDef& recorded_in_place(const OpDef& op, Tensors inputs) {
     return op.in_place_form ? *op.in_place_form : op;
 }
 
+bool shares_elements_unlike(const Tensor& input, const Tensor& self) {
+    return input && input->storage == self->storage &&
+           !(input->layout == self->layout && input->offset == self->offset);
+}
+
+// `copies` become the inputs, with a copy in the i-th place.
+void replace(std::vector<Tensor>& copies, Tensors inputs, std::size_t i) {
+    if (copies.empty()) copies.assign(inputs.begin(), inputs.end());
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    copies[i] = clone(inputs[i]);
+}
+
 }  // namespace
 
 void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
@@ -258,26 +270,18 @@ void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
     check_in_place(self, name, records || (needs != 0 && !op.is(kWritesInput)), !op.is(kAxesInPlace));
     NodeRef node;
     Saves saves;
-    std::vector<Tensor> sources(inputs.begin(), inputs.end());
     // An input that shares memory with the destination, but not element for element, is read from a copy.
-    for (std::size_t i = 1; i < sources.size(); ++i)
-        if (sources[i] && sources[i]->storage == self->storage &&
-            !(sources[i]->layout == self->layout && sources[i]->offset == self->offset)) {
-            const ModeGuard guard(kNoGrad | kInBackward, true);
-            sources[i] = clone(sources[i]);
-        }
+    std::vector<Tensor> sources;
+    for (std::size_t i = 1; i < inputs.size(); ++i)
+        if (shares_elements_unlike(inputs[i], self)) replace(sources, inputs, i);
     if (records) {
         saves = what_to_save(op, inputs, inputs_that_lead_on(inputs, needs), attributes);
-        std::vector<Tensor> kept(inputs.begin(), inputs.end());
-        if (saves.inputs & 1) {
-            // The rule reads what self was before it is written over.
-            const ModeGuard guard(kNoGrad | kInBackward, true);
-            kept[0] = clone(self);
-        }
-        node = make_node(recorded_in_place(op, inputs), inputs, kept, attributes, 1, saves);
+        std::vector<Tensor> kept;
+        if (saves.inputs & 1) replace(kept, inputs, 0);  // the rule reads what self was before it is written over
+        node = make_node(recorded_in_place(op, inputs), inputs, kept.empty() ? inputs : kept, attributes, 1, saves);
     }
     Tensor output = self;
-    ForwardCall call{op, sources, attributes, std::span<Tensor>(&output, 1)};
+    ForwardCall call{op, sources.empty() ? inputs : sources, attributes, std::span<Tensor>(&output, 1)};
     op.forward(call);
     bump_version(self, name);
     if (!records) {
