@@ -15,9 +15,22 @@ Spec = Mapping[str, tuple[int, ...]]
 STEPS_COMPARED = 4
 
 
+LINE = 64  # bytes of a line of the cache
+
+
+def aligned(array: Array) -> Array:
+    """The same at the beginning of a line of the cache, so that no rival is slower for where its input happens to lie:
+    a product of two matrices of 32 by 32 takes up to a tenth more elsewhere."""
+    room = np.empty(array.nbytes + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def values(*shape: int, seed: int = 0, scale: float = 1.0) -> Array:
     """Normally distributed float32."""
-    return np.asarray(np.random.default_rng(seed).standard_normal(shape) * scale, np.float32)
+    return aligned(np.asarray(np.random.default_rng(seed).standard_normal(shape) * scale, np.float32))
 
 
 def initial(name: str, index: int, shape: tuple[int, ...]) -> Array:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bench.workload import Jit, Module, Run, Workload
-from bench.workloads._shared import Array, values
+from bench.workloads._shared import Array, aligned, values
 
 POWERS = range(8)
 
@@ -84,7 +84,7 @@ OPERATIONS = (
 def inputs(power: int) -> dict[str, Array]:
     size = 10**power
     shape = 10 ** (power // 2), 10 ** (power - power // 2)
-    x, y = values(size), np.abs(values(size, seed=1)) + np.float32(0.5)
+    x, y = values(size), aligned(np.abs(values(size, seed=1)) + np.float32(0.5))
     rng = np.random.default_rng(2)
     return {
         "x": x,
@@ -92,8 +92,8 @@ def inputs(power: int) -> dict[str, Array]:
         "X": x.reshape(shape),
         "Y": y.reshape(shape),
         "row": values(shape[1], seed=3),
-        "mask": rng.random(size) > 0.5,
-        "places": rng.integers(0, size, size),
+        "mask": aligned(rng.random(size) > 0.5),
+        "places": aligned(rng.integers(0, size, size)),
     }
 
 
