@@ -6,6 +6,7 @@ from .adam import Adam, AdamW
 from .adam_variants import NAdam, RAdam
 from .adaptive import Adadelta, Adagrad, Adamax, RMSprop
 from .lbfgs import LBFGS
+from .muon import Muon
 from .optimizer import Optimizer
 from .other_steps import ASGD, Adafactor, Rprop, SparseAdam
 from .sgd import SGD
@@ -20,6 +21,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",

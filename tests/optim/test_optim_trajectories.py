@@ -104,6 +104,36 @@ def test_the_others(kind, options, dtype, agree):
     agree(lambda m: train(m, make, dtype=dtype, skip=(3, 4)), relative=5e-4, absolute=1e-4)
 
 
+MUON_OPTIONS = [
+    {},
+    {"lr": 0.02, "nesterov": False, "momentum": 0.8, "weight_decay": 0.0},
+    {"lr": 0.02, "adjust_lr_fn": "match_rms_adamw", "ns_steps": 3},
+    {"adjust_lr_fn": "original", "ns_coefficients": (2.0, -1.5, 0.5), "eps": 1e-3},
+]
+
+
+@pytest.mark.parametrize("options", MUON_OPTIONS, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_muon(options, dtype, agree):
+    """Of matrices, broad and tall. Where sums of products differ in their last bits, bfloat16 may differ in its own."""
+
+    def make(m, model):
+        return m.optim.Muon([parameter for parameter in model.parameters() if parameter.dim() == 2], **options)
+
+    agree(lambda m: train(m, make, dtype=dtype, skip=(3, 4)), relative=2e-3, absolute=2e-4)
+
+
+def test_muons_steps_have_singular_values_near_one(torch):
+    """The polynomial takes singular values between 0.01 and 1 to between 0.68 and 1.13 (its author's figures)."""
+    weight = torch.zeros(30, 20, requires_grad=True)
+    optimizer = torch.optim.Muon([weight], lr=1.0, weight_decay=0.0, momentum=0.0, nesterov=False)
+    torch.manual_seed(0)
+    weight.grad = torch.randn(30, 20)
+    optimizer.step()
+    values = torch.linalg.svd(weight.detach() / (30 / 20) ** 0.5)[1]
+    assert 0.65 < values.min() < values.max() < 1.2
+
+
 DIFFERENTIABLE = [
     ("SGD", {"weight_decay": 0.1}),
     ("Adam", {"weight_decay": 0.1}),

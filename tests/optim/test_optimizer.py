@@ -81,6 +81,8 @@ def test_options_and_defaults_are_pytorchs(agree):
         (lambda m, w: m.optim.Adadelta([w], rho=1.5), ValueError, r"Invalid rho value: 1\.5"),
         (lambda m, w: m.optim.NAdam([w], betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 1.0"),
         (lambda m, w: m.optim.Adafactor([w], d=0.5), ValueError, "Clipping threshold d should be >= 1 but is: 0.5"),
+        (lambda m, w: m.optim.Muon([w], adjust_lr_fn="none"), ValueError, "function none is not supported"),
+        (lambda m, w: m.optim.Muon([w]), ValueError, "Muon only supports 2D parameters whereas we found"),
         (lambda m, w: m.optim.SGD([w], fused=True, foreach=True), RuntimeError, "cannot be `True` together"),
         (lambda m, w: m.optim.SGD([w]).add_param_group([w]), TypeError, "param_group must be a dict"),
         (lambda m, w: m.optim.SGD([w]).add_param_group({"params": [w]}), ValueError, "more than one parameter group"),
