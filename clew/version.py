@@ -19,6 +19,9 @@ class TorchVersion(str):
 
     __slots__ = ()
 
+    def __new__(cls, version: object = "") -> TorchVersion:
+        return super().__new__(cls, version)
+
     def _numbers(self, other: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         if not isinstance(other, str | tuple | list):
             return None

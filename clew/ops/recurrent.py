@@ -56,7 +56,7 @@ def rnn_tanh_cell(
 ) -> Tensor:
     """`tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`."""
     _check("rnn_tanh_cell", input, hx, w_ih, w_hh, 1)
-    result: Tensor = _ops.tanh(_ops.linear(hx, w_hh, b_hh) + _ops.linear(input, w_ih, b_ih))
+    result: Tensor = _ops.tanh(_ops.linear(hx, w_hh, b_hh).add_(_ops.linear(input, w_ih, b_ih)))
     return result
 
 
@@ -66,5 +66,5 @@ def rnn_relu_cell(
 ) -> Tensor:
     """`relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`."""
     _check("rnn_relu_cell", input, hx, w_ih, w_hh, 1)
-    result: Tensor = _ops.relu(_ops.linear(hx, w_hh, b_hh) + _ops.linear(input, w_ih, b_ih))
+    result: Tensor = _ops.relu(_ops.linear(hx, w_hh, b_hh).add_(_ops.linear(input, w_ih, b_ih)))
     return result

@@ -77,7 +77,7 @@ _define_replaced(
 @operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
     rules=(
-        lambda g, index, source, accumulate: g if accumulate else g.put(index, source.new_zeros(source.shape)),
+        lambda g, index, accumulate: g if accumulate else g.put(index, g.new_zeros(index.shape)),
         None,
         lambda g, index, source: g.take(index).reshape(source.shape),
     ),

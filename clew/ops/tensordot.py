@@ -57,12 +57,13 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequen
     inner = math.prod(a.shape[axis] for axis in of_a)
     row_sizes, column_sizes = [a.shape[axis] for axis in rows], [b.shape[axis] for axis in columns]
     left, right = a.permute([*rows, *of_a]), b.permute([*of_b, *columns])
-    if not rows and not columns:
+    sizes = [*row_sizes, *column_sizes]
+    if math.prod(sizes) == 1:
         if left.is_contiguous() and right.is_contiguous():
-            return left.flatten().dot(right.flatten()).reshape([])
-        return (left.squeeze() * right.squeeze()).sum(dtype=left.dtype).reshape([])
+            return left.flatten().dot(right.flatten()).reshape(sizes)
+        return (left.squeeze() * right.squeeze()).sum(dtype=left.dtype).reshape(sizes)
     left, right = left.reshape([math.prod(row_sizes), inner]), right.reshape([inner, math.prod(column_sizes)])
-    return left.mm(right).reshape([*row_sizes, *column_sizes])
+    return left.mm(right).reshape(sizes)
 
 
 def _places(tensor: Tensor, axes: list[int]) -> list[int]:

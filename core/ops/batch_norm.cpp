@@ -203,6 +203,14 @@ void check_statistic(const char* name, const Tensor& given, const Tensor& x) {
              dtype_name(x.dtype()), dtype_name(given.dtype()));
 }
 
+void check_constant(const char* name, const Tensor& given) {
+    if (given && given.requires_grad() && grad_enabled())
+        fail(ErrorKind::Runtime,
+             "batch_norm: The function 'native_batch_norm' is not differentiable with respect to argument '%s'. This "
+             "input cannot have requires_grad True: detach it",
+             name);
+}
+
 struct BatchNorm {
     struct Attrs {
         bool training;
@@ -241,6 +249,8 @@ struct BatchNorm {
         check_statistic("running_var", running_var, x);
         check_statistic("weight", weight, x);
         check_statistic("bias", bias, x);
+        check_constant("running_mean", running_mean);
+        check_constant("running_var", running_var);
         out = run_many<NativeBatchNorm, 3>({attrs.training, attrs.momentum, attrs.eps}, x, weight, bias, running_mean,
                                            running_var)[0];
     }

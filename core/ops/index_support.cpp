@@ -12,6 +12,10 @@ Tensor checked_index(const Tensor& index, const char* op) {
     return converted(index, DType::Int64);
 }
 
+Tensor checked_places(const Tensor& index, const char* op) {
+    return index.numel() == 0 ? converted(index, DType::Int64) : checked_index(index, op);
+}
+
 void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative, ErrorKind kind) {
     if (index.numel() == 0) return;
     fail_out_of_bounds(index, kernels::check_bounds(index.view(), size, negative == kFromEnd), size, axis, op, kind);

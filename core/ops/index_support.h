@@ -8,6 +8,8 @@ namespace clew {
 
 // The index as int64, without history; fails for what is no int64 or int32.
 Tensor checked_index(const Tensor& index, const char* op);
+// The same of gather and scatter, where an index without elements may have any dtype.
+Tensor checked_places(const Tensor& index, const char* op);
 // Fails if an index is outside [0, size), or with kFromEnd outside [-size, size).
 enum Negative { kRefused, kFromEnd };
 void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative = kRefused,

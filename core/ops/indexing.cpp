@@ -71,7 +71,7 @@ struct Gather {
         if (attrs.sparse_grad)
             fail(ErrorKind::NotImplemented, "gather: sparse_grad=True is not supported; gradients are dense");
         const int axis = wrap_axis(attrs.dim, x.ndim(), "gather");
-        const Tensor index = checked_index(given, "gather");
+        const Tensor index = checked_places(given, "gather");
         if (index.numel()) check_index_shape(index, x, axis, "gather");
         out = empty(Layout::make(index.sizes()), x.dtype());
         if (index.numel() == 0) return;
@@ -153,7 +153,7 @@ enum class Write { Put, Add };
 void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t dim, const Tensor& given,
                   const Tensor& src, Tensor& out) {
     const int axis = wrap_axis(dim, self.ndim(), op);
-    const Tensor index = checked_index(given, op);
+    const Tensor index = checked_places(given, op);
     check_writes(self, axis, index, src, op);
     check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, kRefused, ErrorKind::Runtime);
     start_from(self, out);
@@ -214,7 +214,7 @@ struct ScatterValue {
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, Tensor& out) {
         no_reduce(attrs.reduce);
         const int axis = wrap_axis(attrs.dim, self.ndim(), "scatter");
-        const Tensor index = checked_index(given, "scatter");
+        const Tensor index = checked_places(given, "scatter");
         if (index.numel()) {
             check_writes(self, axis, index, Tensor(), "scatter");
             check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, "scatter", kRefused, ErrorKind::Runtime);

@@ -105,17 +105,21 @@ LayoutRef dense_layout(Sizes sizes, std::span<const Dims> strides) {
 LayoutRef result_layout(Sizes sizes, std::span<const Tensor> operands) {
     const LayoutRef& first = operands[0].layout_ref();
     const LayoutRef* whole = nullptr;  // that of the result, if that is row by row
-    bool contiguous = true, alike = true;
+    bool contiguous = true, alike = true, of_one_shape = true, packed = true;
     for (const Tensor& operand : operands) {
         const Layout& layout = operand.layout();
         const bool of_result = same_sizes(layout.shape(), sizes);
+        of_one_shape = of_one_shape && of_result;
         // One element that was expanded to all does not decide, as a number does not.
-        contiguous = contiguous && (layout.contiguous ||
-                                    std::ranges::all_of(layout.steps(), [](std::int64_t step) { return step == 0; }));
+        const bool expanded =
+            !layout.contiguous && std::ranges::all_of(layout.steps(), [](std::int64_t step) { return step == 0; });
+        contiguous = contiguous && (layout.contiguous || expanded);
+        packed = packed && (expanded || is_packed(layout));
         alike = alike && of_result && (&layout == first.get() || same_sizes(layout.steps(), first->steps()));
         if (of_result && !whole && is_packed(layout)) whole = &operand.layout_ref();
     }
-    if (contiguous) return whole ? *whole : Layout::make(sizes);
+    // Where operands are broadcast, even the strides of axes of one element tell an order.
+    if (contiguous && (of_one_shape || packed)) return whole ? *whole : Layout::make(sizes);
     if (alike && is_dense(*first)) return first;
     Dims strides[kMostOperands];
     std::size_t count = 0;

@@ -147,9 +147,8 @@ def rms_norm(
             f"but got input of size{list(input.shape)}"
         )
     tiny = clew.finfo(input.dtype).eps if eps is None else eps
-    input = input.contiguous()
     scaled = input * (input.square().mean(tuple(range(-len(sizes), 0)), keepdim=True) + tiny).rsqrt()
-    return scaled if weight is None else (scaled * weight).to(input.dtype)
+    return (scaled if weight is None else (scaled * weight).to(input.dtype)).contiguous()
 
 
 @domain("input=real(a, b, c), size=2; input=real(1, b, 2, 3), size=3, alpha=0.5, beta=0.6, k=2.0")

@@ -150,6 +150,8 @@ def audio(tag: str, tensor: Any, sample_rate: int) -> Summary:
         raise AssertionError(
             f"add_audio: expected one axis of samples, got shape {tuple(array.shape)}; write channels apart"
         )
+    if not isinstance(sample_rate, int) or sample_rate <= 0:
+        raise ValueError(f"add_audio: expected a positive whole number of samples a second, got {sample_rate!r}")
     samples = (array.clip(-1, 1) * numpy.iinfo(numpy.int16).max).astype("<i2")
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
