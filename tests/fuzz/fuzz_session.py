@@ -237,9 +237,7 @@ class Session:
             return False
         grad = torch.is_grad_enabled()
         try:
-            return fuzz_precision.rounding_decides(
-                path, self.ours, self.theirs, self.program, compiled, values_agree
-            )
+            return fuzz_precision.rounding_decides(path, self.ours, self.theirs, self.program, compiled, values_agree)
         finally:
             torch.set_grad_enabled(grad)
 
