@@ -115,6 +115,17 @@ void fit_to_roots(const std::vector<Tensor>& roots, std::vector<Tensor>& gradien
 }
 
 // A gradient without create_graph has no history: whoever differentiates it will ask why.
+// A view that a rule made is nobody's view outside. What was asked for twice stays one tensor.
+void take_views_out(std::vector<Tensor>& gradients) {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        const Tensor view = gradients[i];
+        if (!view || !view->base) continue;
+        const Tensor plain = alias(view, view->layout, view->offset);
+        for (Tensor& gradient : gradients)
+            if (gradient.get() == view.get()) gradient = plain;
+    }
+}
+
 void note_plain_gradients(std::vector<Tensor>& gradients) {
     if (mode(kInBackward | kNoProvenance)) return;
     Ref<Lost> lost;
@@ -177,7 +188,10 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
             throw PythonError();
         }
     }();
-    if (!accumulate && !options.create_graph) note_plain_gradients(result.captured);
+    if (!accumulate && !options.create_graph) {
+        take_views_out(result.captured);
+        note_plain_gradients(result.captured);
+    }
     if (on_backward || !listeners.empty()) notify(roots, result.release);
     return std::move(result.captured);
 }

@@ -96,7 +96,9 @@ def repeat_interleave(
         if counts.ndim != 1 or counts.dtype.kind != "i":
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
         _check_repeats(counts, counts.size)
-        positions: Tensor = _core.from_numpy(numpy.repeat(numpy.arange(counts.size, dtype=counts.dtype), counts))
+        places = numpy.repeat(numpy.arange(counts.size, dtype=counts.dtype), counts)
+        _check_output_size(output_size, places.size)
+        positions: Tensor = _core.from_numpy(places)
         return positions
     if dim is None:
         input, dim = input.flatten(), 0
@@ -113,10 +115,14 @@ def repeat_interleave(
         )
     _check_repeats(counts, size)
     index = numpy.repeat(numpy.arange(size), counts)
-    if output_size is not None and output_size != index.size:
-        raise RuntimeError(f"repeat_interleave: expected output_size to be {index.size}, got {output_size}")
+    _check_output_size(output_size, index.size)
     result: Tensor = _ops.index_select(input, dim, _core.from_numpy(index))
     return result
+
+
+def _check_output_size(given: int | None, size: int) -> None:
+    if given is not None and given != size:
+        raise RuntimeError(f"repeat_interleave: allocated size does not match required size: expected {size}, got {given}")
 
 
 def _check_repeats(counts: Any, size: int) -> None:

@@ -277,9 +277,17 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         raise RuntimeError(f"fill_diagonal_: dimensions must larger than 1, got shape {list(shape)}")
     if self.dim() > 2 and len(set(shape)) > 1:
         raise RuntimeError(f"fill_diagonal_: all dimensions of input must be of equal length, got {list(shape)}")
-    for first in builtins.range(0, shape[0] if wrap and self.dim() == 2 else 1, shape[1] + 1):
-        part = self[first:] if first else self
-        part.as_strided((min(part.shape),), (builtins.sum(part.stride()),)).fill_(fill_value)
+    step, square = builtins.sum(self.stride()), shape[1] + 1
+    self.as_strided((min(shape),), (step,)).fill_(fill_value)
+    if not wrap or self.dim() > 2 or shape[0] <= square:
+        return self
+    if self.stride(0) == self.stride(1) * shape[1]:  # one diagonal goes on through all squares
+        count = (self.numel() + shape[1]) // square - shape[1]
+        self.as_strided((count,), (step,), self.storage_offset() + self.stride(0) * square).fill_(fill_value)
+        return self
+    for first in builtins.range(square, shape[0], square):
+        part = self[first:]
+        part.as_strided((min(part.shape),), (step,)).fill_(fill_value)
     return self
 
 

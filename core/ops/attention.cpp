@@ -265,16 +265,27 @@ struct Attention {
     }
 
 private:
+    // Each head as often as makes so many of them.
+    static Tensor repeated(const Tensor& x, std::int64_t heads) {
+        const int axis = x.ndim() - 3;
+        Dims sizes(x.sizes()), spread(x.sizes());
+        spread.insert(axis + 1, heads / x.size(axis));
+        sizes[axis] = heads;
+        return reshape(expand(unsqueeze(x, axis + 1), spread), sizes);
+    }
+
     static Tensor grouped(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                           double dropout_p, const How& how) {
         const auto heads = [](const Tensor& x) { return x.ndim() < 3 ? std::int64_t{0} : x.size(x.ndim() - 3); };
         const std::int64_t groups = heads(key), all = heads(query);
-        if (groups == 0 || heads(value) != groups || all % groups != 0)
+        if (groups == 0 || heads(value) == 0 || all % groups != 0 || all % heads(value) != 0)
             fail(ErrorKind::Runtime,
-                 "%s: with enable_gqa, expected key and value with one number of heads (axis -3) that divides the "
-                 "query's, got shapes %s, %s and %s",
+                 "%s: with enable_gqa, expected key and value with numbers of heads (axis -3) that divide the query's, "
+                 "got shapes %s, %s and %s",
                  kName, shape_text(query.sizes()).c_str(), shape_text(key.sizes()).c_str(),
                  shape_text(value.sizes()).c_str());
+        if (heads(value) != groups)
+            return broadcast(query, repeated(key, all), repeated(value, all), mask, dropout_p, how);
         Tensor mask_in_groups = mask;
         if (mask && mask.ndim() >= 3)
             mask_in_groups =

@@ -165,6 +165,7 @@ void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t di
 
 // The gradient of a source of which index's shape was read: the rest of it got nothing.
 Tensor source_gradient(const Tensor& g, std::int64_t dim, const Tensor& index, Sizes source) {
+    if (index.numel() == 0) return zeros(source, g.dtype());  // nothing was read, whatever its shape
     const Tensor read = gather(g, static_cast<int>(dim), index);
     if (same_sizes(read.sizes(), source)) return read;
     if (read.ndim() != static_cast<int>(source.size())) return reshape(read, source);

@@ -43,14 +43,13 @@ Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) 
         kernels::elementwise(kernels::unary().sqrt[static_cast<int>(result.dtype())], result.view(), {result.view()});
         return result;
     }
-    if (std::isinf(order)) {
-        if (x.numel() == 0 && reduced_count(x.sizes(), mask) == 0)
-            fail(ErrorKind::Runtime,
-                 "linalg.vector_norm cannot compute the %s norm on an empty tensor because the operation does not have "
-                 "an identity",
-                 order > 0 ? "inf" : "-inf");
+    if ((std::isinf(order) || order < 0) && x.numel() == 0 && reduced_count(x.sizes(), mask) == 0)
+        fail(ErrorKind::Runtime,
+             "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an "
+             "identity",
+             order);
+    if (std::isinf(order))
         return reduce_axes(order > 0 ? ReduceKind::Max : ReduceKind::Min, absolute(x), mask, keepdim);
-    }
     return raised(reduce_axes(ReduceKind::Sum, raised(absolute(x), order), mask, keepdim), 1 / order);
 }
 

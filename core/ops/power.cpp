@@ -115,6 +115,14 @@ struct PowNumber {
                                  .domain = "positive, exponent=3; positive, exponent=-0.5",
                                  .doc = "self to the power of one number."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (x.dtype() == DType::Float32 && std::abs(attrs.exponent.real) > 0x1p24 &&
+            std::abs(std::fmod(attrs.exponent.real, 2)) == 1) {
+            // float32 has no odd numbers of that size, and would lose the sign of powers of negative numbers.
+            const Parameter even(attrs.exponent.real - 1);
+            Tensor power;
+            parametric("pow", kernels::parametric().pow, {even}, Tensors(&x, 1), power);
+            return binary("pow", kernels::arithmetic().mul, power, x, out);
+        }
         if (is_floating(x.dtype()) && fits(attrs.exponent, x.dtype())) {
             parametric("pow", kernels::parametric().pow, {attrs.exponent}, Tensors(&x, 1), out);
             return;

@@ -102,10 +102,11 @@ struct Addcmul {
                                  .doc = "self + value * tensor1 * tensor2, in one pass."};
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         const Tensor inputs[] = {x, a, b};
-        if (is_floating(result_dtype(inputs)))
+        const DType dtype = result_dtype(inputs);
+        if (is_floating(dtype))
             return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
         Tensor product;
-        binary("addcmul", kernels::arithmetic().mul, a, b, product);
+        binary("addcmul", kernels::arithmetic().mul, converted(a, dtype), converted(b, dtype), product);
         parametric("addcmul", kernels::parametric().add_scaled, {attrs.value}, std::array{x, product}, out);
     }
     static constexpr auto rules = std::tuple{

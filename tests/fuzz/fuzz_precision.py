@@ -90,8 +90,9 @@ def rounding_decides(
         c = numbers(eval(path, in_double(program, compiled)))
         if not a.size or not a.shape == b.shape == c.shape:
             return False
+        in_one_width = numpy.array_equal(b, c, equal_nan=True)  # float64 throughout
         with numpy.errstate(all="ignore"):
-            if agree(a.astype("f4"), c.astype("f4")):
+            if not in_one_width and agree(a.astype("f4"), c.astype("f4")):
                 return True
             finite = numpy.isfinite(b) & numpy.isfinite(c)
             if not numpy.array_equal(a[~finite], b[~finite], equal_nan=True) or not numpy.isfinite(a[finite]).all():

@@ -119,7 +119,8 @@ def operation_of(statement: str) -> str:
 SPREADING = {"strides", "view", "node", "node type", "version", "leaf"}
 # What the layout decides: whether it is copied, and in which order numbers are drawn.
 READS_STRIDES = re.compile(
-    "contiguous|ravel|reshape|flatten|as_strided|_like$|dropout|rrelu|bernoulli|normal|random|exponential"
+    "contiguous|ravel|reshape|flatten|as_strided|_like$|dropout|rrelu|bernoulli|normal|random|exponential|"
+    "(group|instance|batch|layer|rms)_norm"
 )
 # How PyTorch refuses a form of a call. What clew takes besides is no mistake.
 PARSED = re.compile(
@@ -127,7 +128,7 @@ PARSED = re.compile(
     r"unexpected keyword|must be .*, not |missing \d required|multiple values"
 )
 INVERSES = ("inverse", "pinverse", "cholesky_inverse", "cholesky_solve", "triangular_solve", "lu_solve", "matrix_power")
-PRODUCTS = ("matmul", "__matmult__", "mm", "bmm", "addmm", "addmv", "baddbmm", "addbmm", "nn.functional.linear")
+PRODUCTS = ("matmul", "__matmult__", "mm", "bmm", "addmm", "addmv", "baddbmm", "addbmm", "dot", "inner", "nn.functional.linear")
 BACKWARD = ("backward", "autograd.grad", "autograd.backward")
 
 
@@ -233,7 +234,7 @@ class Session:
     def rounding_decides(self, path: str) -> bool:
         """Whether errors of rounding may make the difference."""
         whole = "; ".join(self.program)
-        if fuzz_precision.INCOMPARABLE.search(whole) or self.widths(self.theirs) == {torch.float64}:
+        if fuzz_precision.INCOMPARABLE.search(whole):
             return False
         grad = torch.is_grad_enabled()
         try:

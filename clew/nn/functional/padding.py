@@ -16,19 +16,32 @@ __all__ = [
     "pad",
 ]
 
-_NUMPY_MODES = {"reflection_pad": "reflect", "replication_pad": "edge", "_circular_pad": "wrap"}
-_OPERATIONS = {"reflect": "reflection_pad", "replicate": "replication_pad", "circular": "_circular_pad"}
+_NUMPY_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_NAMES = {"reflect": "reflection_pad", "replicate": "replication_pad", "circular": "_circular_pad"}
+_AXES = (1, 2, 3)
 
 
-def _pairs(padding: Sequence[int], dims: int) -> list[tuple[int, int]]:
+Pairs = list[tuple[int, int]]
+
+
+def _pairs(padding: Sequence[int], dims: int) -> Pairs:
     """(before, after) of each axis, the first axis first; `padding` begins with the last."""
     pairs = list(zip(padding[::2], padding[1::2], strict=True))
     return [(0, 0)] * (dims - len(pairs)) + pairs[::-1]
 
 
-def _added_back(grad: Any, padding: Sequence[int], mode: str) -> Any:
+def _added(pairs: Pairs) -> Pairs:
+    return [(max(before, 0), max(after, 0)) for before, after in pairs]
+
+
+def _left(pairs: Pairs, shape: Sequence[int]) -> tuple[slice, ...]:
+    """What of an array of this shape negative numbers leave."""
+    return tuple(slice(max(-b, 0), size - max(-a, 0)) for (b, a), size in zip(pairs, shape, strict=True))
+
+
+def _added_back(grad: Any, pairs: Pairs, mode: str) -> Any:
     """The transpose of padding: each element gets what its copies have."""
-    for axis, (before, after) in enumerate(_pairs(padding, grad.ndim)):
+    for axis, (before, after) in enumerate(pairs):
         size = grad.shape[axis] - before - after
         source = numpy.pad(numpy.arange(size), (before, after), mode)  # type: ignore[call-overload]
         lanes = numpy.moveaxis(grad, axis, 0)
@@ -36,35 +49,61 @@ def _added_back(grad: Any, padding: Sequence[int], mode: str) -> Any:
         for place in [*range(before), *range(before + size, len(lanes))]:
             total[source[place]] += lanes[place]
         grad = numpy.moveaxis(total, 0, axis)
-    return numpy.ascontiguousarray(grad)
+    return grad
 
 
-def _define(name: str) -> Any:
-    """The operation that pads like this, and the one that its gradient is; each is the other's gradient."""
-    mode = _NUMPY_MODES[name]
+def _set_into(part: Any, shape: Sequence[int], place: tuple[slice, ...]) -> Any:
+    whole = numpy.zeros(shape, part.dtype)
+    whole[place] = part
+    return whole
+
+
+def _define(kind: str, axes: int) -> Any:
+    """The operation that pads so many axes like this, and the one that its gradient is; each is the other's gradient.
+
+    A round goes through what negative numbers leave, a reflection through what was there before.
+    """
+    mode, name, crops_first = _NUMPY_MODES[kind], f"{_NAMES[kind]}{axes}d", kind == "circular"
+    node = "".join(map(str.capitalize, _NAMES[kind].split("_"))) + f"{axes}DBackward"
+    shape, padding = "2, 3, 4, 5"[-3 * axes - 1 :], (1, 2, 2, 0, 0, 1)[: 2 * axes]
 
     @operation(
         f"{name}(Tensor self, int[] padding)",
         rules=(lambda g, padding: transposed(g, padding),),
-        domain="self=real(1, 2, 4, 5), padding=(1, 2, 2, 0); self=real(2, 4), padding=(2, 1)",
+        node=f"{node}0",
+        domain=f"self=real({shape}), padding={padding}; self=real({shape}), padding={(2, -1, *padding[2:])}",
     )
     def padded(self: Any, padding: Sequence[int]) -> Any:
-        """The input with more elements before and after the last axes."""
-        return numpy.pad(self, _pairs(padding, self.ndim), mode)  # type: ignore[call-overload]
+        """The input with more elements before and after the last axes, or fewer."""
+        pairs = _pairs(padding, self.ndim)
+        if crops_first:
+            self = self[_left(pairs, self.shape)]
+        grown = numpy.pad(self, _added(pairs), mode)  # type: ignore[call-overload]
+        return grown if crops_first else numpy.ascontiguousarray(grown[_left(pairs, grown.shape)])
 
     @operation(
         f"{'_' + name.lstrip('_')}_backward(Tensor grad_output, int[] padding)",
         rules=(lambda g, padding: padded(g, padding),),
-        domain="grad_output=real(1, 2, 5, 6), padding=(1, 2, 2, 0)",
+        node=f"{node}Backward0",
+        domain=f"grad_output=real({', '.join(map(str, (2, 4, 6, 8)[-axes - 1 :]))}), padding={padding}",
     )
     def transposed(grad_output: Any, padding: Sequence[int]) -> Any:
         """Its gradient."""
-        return _added_back(grad_output, padding, mode)
+        pairs = _pairs(padding, grad_output.ndim)
+        added = _added(pairs)
+        of_input = [size - b - a for size, (b, a) in zip(grad_output.shape, pairs, strict=True)]
+        if crops_first:
+            back = _added_back(grad_output, added, mode)
+            back = _set_into(back, of_input, _left(pairs, of_input))
+        else:
+            grown = [size + b + a for size, (b, a) in zip(of_input, added, strict=True)]
+            back = _added_back(_set_into(grad_output, grown, _left(pairs, grown)), added, mode)
+        return numpy.ascontiguousarray(back)
 
     return padded
 
 
-_PAD = {name: _define(name) for name in _NUMPY_MODES}
+_PAD = {(kind, axes): _define(kind, axes) for kind in _NAMES for axes in _AXES}
 
 
 @domain(
@@ -95,33 +134,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         result: Tensor = clew._core.ops._constant_pad_nd(input, pad[::2], pad[1::2], 0 if value is None else value)
         return result
     _check(input, pad, mode, value)
-    added = [max(n, 0) for n in pad]
-    if mode == "circular":  # a round goes through what is left, a reflection through what was there
-        return _padded(mode, _cropped(input, pad), added)
-    return _cropped(_padded(mode, input, added), pad)
-
-
-def _padded(mode: str, input: Tensor, pad: list[int]) -> Tensor:
-    padded: Tensor = _PAD[_OPERATIONS[mode]](input, pad)
+    padded: Tensor = _PAD[mode, len(pad) // 2](input, pad)
     return padded
 
 
-def _cropped(input: Tensor, pad: Sequence[int]) -> Tensor:
-    """The input without what negative numbers take away."""
-    taken = [min(n, 0) for n in pad]
-    if not any(taken):
-        return input
-    left: Tensor = clew._core.ops._constant_pad_nd(input, taken[::2], taken[1::2], 0)
-    return left
-
-
 def _check(input: Tensor, pad: Sequence[int], mode: str, value: float | None) -> None:
-    if mode not in _OPERATIONS:
-        raise NotImplementedError(f"pad: Unrecognised padding mode {mode}; use constant, {', '.join(_OPERATIONS)}")
+    if mode not in _NAMES:
+        raise NotImplementedError(f"pad: Unrecognised padding mode {mode}; use constant, {', '.join(_NAMES)}")
     if value:
         raise RuntimeError(f'pad: Padding mode "{mode}" doesn\'t take in value argument')
     axes = len(pad) // 2
-    if axes not in (1, 2, 3) or input.dim() not in (axes + 1, axes + 2):
+    if axes not in _AXES or input.dim() not in (axes + 1, axes + 2):
         raise NotImplementedError(
             f"pad: Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now; got {axes} pairs for "
             f"an input of {input.dim()} dimensions"
