@@ -122,7 +122,7 @@ def repeat_interleave(
 
 def _check_output_size(given: int | None, size: int) -> None:
     if given is not None and given != size:
-        raise RuntimeError(f"repeat_interleave: allocated size does not match required size: expected {size}, got {given}")
+        raise RuntimeError(f"repeat_interleave: expected an output_size that is the required size, {size}, got {given}")
 
 
 def _check_repeats(counts: Any, size: int) -> None:

@@ -128,7 +128,10 @@ PARSED = re.compile(
     r"unexpected keyword|must be .*, not |missing \d required|multiple values"
 )
 INVERSES = ("inverse", "pinverse", "cholesky_inverse", "cholesky_solve", "triangular_solve", "lu_solve", "matrix_power")
-PRODUCTS = ("matmul", "__matmult__", "mm", "bmm", "addmm", "addmv", "baddbmm", "addbmm", "dot", "inner", "nn.functional.linear")
+PRODUCTS = (
+    *("matmul", "__matmult__", "mm", "bmm", "addmm", "addmv", "baddbmm", "addbmm", "dot", "inner"),
+    "nn.functional.linear",
+)
 BACKWARD = ("backward", "autograd.grad", "autograd.backward")
 
 
