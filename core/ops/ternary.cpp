@@ -103,8 +103,7 @@ struct Addcmul {
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         const Tensor inputs[] = {x, a, b};
         const DType dtype = result_dtype(inputs);
-        if (is_floating(dtype))
-            return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
+        if (is_floating(dtype)) return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
         Tensor product;
         binary("addcmul", kernels::arithmetic().mul, converted(a, dtype), converted(b, dtype), product);
         parametric("addcmul", kernels::parametric().add_scaled, {attrs.value}, std::array{x, product}, out);
