@@ -97,7 +97,8 @@ def repeat_interleave(
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
         _check_repeats(counts, counts.size)
         places = numpy.repeat(numpy.arange(counts.size, dtype=counts.dtype), counts)
-        _check_output_size(output_size, places.size)
+        if counts.size:
+            _check_output_size(output_size, places.size)
         positions: Tensor = _core.from_numpy(places)
         return positions
     if dim is None:

@@ -68,6 +68,7 @@ struct Node : Object {
         kFreed = 16,        // what it saved was released by `released`
         kFunction = 32,     // autograd.Function
         kBuilt = 64,        // counted in nodes_alive
+        kWrapped = 128,     // of an in-place operation on a view: CopySlices runs it
     };
     const NodeKind* kind;
     NodeExtras* extras;

@@ -11,6 +11,7 @@
 namespace clew {
 
 SavedHooks saved_hooks;
+thread_local const Written* written = nullptr;
 
 std::uint32_t version_of(const TensorObject& tensor) {
     return tensor.has(TensorObject::kAliasCounter) ? tensor.extras->counter->value : tensor.storage->version;
@@ -156,6 +157,7 @@ Edge edge_of(Node& node, const SavedSlot& slot) {
         case SlotSource::Input:
             return node.edge(slot.index);
         case SlotSource::Output:
+            if (node.has(Node::kWrapped) && written && &written->wrapped == &node) return written->edge;
             return is_floating(slot.dtype) ? Edge{&node, slot.index} : Edge{};  // indices have no history
         default:
             return slot.has_rest ? Edge{slot.rest->edge.get(), slot.rest->edge_index} : Edge{};

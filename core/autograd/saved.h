@@ -67,6 +67,14 @@ void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const 
               std::span<const Tensor> outputs);
 
 Tensor unpack(Node& node, SavedSlot& slot);
+
+// While CopySlices runs the node that it wraps: what that node wrote has its history in CopySlices, and not in the node
+// itself, which only CopySlices runs.
+struct Written {
+    const Node& wrapped;
+    Edge edge;  // to a view of what CopySlices gives
+};
+extern thread_local const Written* written;
 const char* slot_name(Node& node, const SavedSlot& slot);
 std::uint32_t current_version(const SavedSlot& slot);
 

@@ -1,5 +1,9 @@
 #include "core/autograd/view.h"
 
+#include <algorithm>
+#include <span>
+#include <utility>
+
 #include "core/autograd/hooks.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
@@ -130,6 +134,30 @@ LaidOut lay_out(const Tensor& gradient, const Layout& base) {
     return {engine_ops.as_strided_scatter(memory, gradient, base, -reach.low), -reach.low};
 }
 
+// A view of what CopySlices gives, where the in-place operation wrote: only its history matters. None where the
+// operation's node keeps nothing that it wrote, or no graph is built.
+Tensor written_view(Node& slices, const LaidOut& gradient) {
+    Node& inner = *slices.extras->inner;
+    const std::span<const SavedSlot> slots(inner.slots(), inner.slot_count);
+    const auto is_output = [](const SavedSlot& slot) { return slot.source == SlotSource::Output; };
+    if (!grad_enabled() || std::ranges::none_of(slots, is_output)) return {};
+    const Tensor whole = alias(gradient.memory, LayoutRef(slices.outputs()[0].layout), gradient.shift);
+    whole->grad_fn = NodeRef(&slices);
+    const SavedSlot& where = slices.slots()[0];
+    return engine_ops.as_strided(whole, *where.layout, where.offset);
+}
+
+// Runs the wrapped node.
+void run_wrapped(BackwardCall& inside, Edge of_written) {
+    const Written here{inside.node, of_written};
+    const Written* const before = std::exchange(written, of_written ? &here : written);
+    struct Restore {
+        const Written* before;
+        ~Restore() { written = before; }
+    } restore{before};
+    inside.node.kind->backward(inside);
+}
+
 // grad of base -> [grad of old base, grads of the other inputs of the in-place operation]
 void copy_slices_backward(BackwardCall& call) {
     if (!call.incoming[0]) return;
@@ -141,7 +169,8 @@ void copy_slices_backward(BackwardCall& call) {
     Tensor part[1] = {engine_ops.as_strided(gradient.memory, *where.layout, where.offset + gradient.shift)};
     std::vector<Tensor> results(inner.edge_count);
     BackwardCall inside{inner, part, results, call.needed};
-    inner.kind->backward(inside);
+    const Tensor view = written_view(call.node, gradient);
+    run_wrapped(inside, view ? gradient_edge(view) : Edge{});
     if (call.needs(0)) {
         Tensor rest = results[0] ? results[0] : engine_ops.zeros(where.layout->shape(), gradient.memory.dtype());
         if (!same_sizes(rest.sizes(), where.layout->shape())) rest = engine_ops.sum_to(rest, where.layout->shape());
@@ -166,7 +195,7 @@ void rebase_history(const Tensor& self, const NodeRef& node) {
     }
     const Tensor base(self->base.get());
     NodeRef slices = new_node(copy_slices_kind, {node->edge_count, 1, 1});
-    slices->flags = slices->flags | (node->has(Node::kFunction) ? Node::kFunction : 0);
+    node->set(Node::kWrapped);
     set_edge(*slices, 0, gradient_edge(base));
     for (std::uint32_t i = 1; i < node->edge_count; ++i)
         set_edge(*slices, static_cast<int>(i), node->edge(static_cast<int>(i)));

@@ -176,10 +176,7 @@ struct Linear {
         .domain = "self=real(a, b), weight=real(c, b), bias=real(c); self=real(e, a, b), weight=real(c, b)",
         .doc = "self @ weight.T + bias, for self of shape (..., in) and weight of shape (out, in)."};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor& out) {
-        if (bias && weight.ndim() == 1 && bias.ndim() > 0)
-            fail(ErrorKind::Runtime, "linear: expected a bias of no axes beside a weight of one, got shape %s",
-                 shape_text(bias.sizes()).c_str());
-        const bool one_product = bias && weight.ndim() == 2 && x.ndim() > 0;
+        const bool one_product = bias && (bias.ndim() <= 1 || x.ndim() == 2) && weight.ndim() == 2 && x.ndim() > 0;
         if (one_product && x.ndim() == 2) {
             out = add_product(bias, x, t(weight));
         } else if (one_product && x.contiguous()) {

@@ -116,13 +116,11 @@ WindowAttrs window_attrs(const char* op, int axes, const Dims& kernel, const std
     positive(op, "stride", attrs.stride);
     positive(op, "dilation", attrs.dilation);
     for (int i = 0; i < axes; ++i)
-        if (attrs.padding[i] < 0 ||
-            attrs.padding[i] > clipped_sum(clipped_product(attrs.kernel[i] - 1, attrs.dilation[i]), 1) / 2)
-            fail(ErrorKind::Runtime,
-                 "%s: pad should be non-negative and at most half of effective kernel size, but got pad=%lld, "
-                 "kernel_size=%lld and dilation=%lld",
-                 op, static_cast<long long>(attrs.padding[i]), static_cast<long long>(attrs.kernel[i]),
-                 static_cast<long long>(attrs.dilation[i]));
+        if (attrs.padding[i] < 0 || attrs.padding[i] > attrs.kernel[i] / 2)
+            fail(
+                ErrorKind::Runtime,
+                "%s: pad should be non-negative and at most half of kernel size, but got pad=%lld and kernel_size=%lld",
+                op, static_cast<long long>(attrs.padding[i]), static_cast<long long>(attrs.kernel[i]));
     return attrs;
 }
 

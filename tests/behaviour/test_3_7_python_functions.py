@@ -280,6 +280,33 @@ def test_3_7_an_input_that_is_returned_becomes_a_new_tensor(torch):
     assert_equal(x.grad, [7, 7])
 
 
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x[:], lambda x: x.t(), lambda x: x[1]])
+def test_3_7_what_was_written_into_a_view_can_be_differentiated_twice(torch, oracle, view):
+    """And its nodes go when they are no longer needed."""
+
+    def run(library):
+        class Exp(library.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.mark_dirty(x)
+                ctx.save_for_backward(x.exp_())
+                return x
+
+            @staticmethod
+            def backward(ctx, gradient):
+                (y,) = ctx.saved_tensors
+                return gradient * y
+
+        x = library.tensor([[0.2, 0.3], [0.4, 0.5]], requires_grad=True)
+        y = Exp.apply(view(x * 1))
+        (first,) = library.autograd.grad((y * y).sum(), x, create_graph=True)
+        return first.detach(), library.autograd.grad(first.sum(), x)[0]
+
+    for _ in range(3):
+        for ours, theirs in zip(run(torch), run(oracle), strict=True):
+            assert_close(ours, theirs.numpy())
+
+
 RETURNED = {
     "x": lambda ctx, x: x,
     "twice": lambda ctx, x: (x, x),
@@ -290,6 +317,7 @@ RETURNED = {
 GIVEN = {
     "leaf": lambda torch: torch.arange(3.0).requires_grad_(),
     "result": lambda torch: torch.arange(3.0).requires_grad_() * 2,
+    "view": lambda torch: (torch.arange(6.0).reshape(2, 3).requires_grad_() * 2).t(),
     "data": lambda torch: torch.arange(3.0),
     "integers": lambda torch: torch.arange(3),
 }

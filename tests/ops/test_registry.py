@@ -47,7 +47,7 @@ class Prepared:
         given = iter(leaves or self.leaves)
         places, named = self._filled(self.places, given), self._filled(self.named, given)
         if self.writes:
-            places[0] = places[0].clone()
+            places[0] = places[0].clone()[...] if self.writes == "view" else places[0].clone()
         self.module.manual_seed(0)
         result = self.operation(*places, **named)
         if self.writes:
@@ -137,6 +137,39 @@ def test_the_derived_form_writes_what_the_plain_one_gives(overload):
                     assert (our is None) == (other is None)
                     assert our is None or our.tolist() == other.tolist()
     assert written or overload.has(sampling.NON_DIFFERENTIABLE), "no sample has a result that fits into the first input"
+
+
+def twice(prepared):
+    """First and second derivatives of a result; None if one is not implemented."""
+    (result,) = prepared()
+    weights = clew.linspace(0.5, 1.5, result.numel(), dtype=result.dtype).reshape(result.shape)
+    with missing_derivatives_say_so():
+        total = (result * result * weights).sum()
+        first = clew.autograd.grad(total, prepared.leaves, allow_unused=True, create_graph=True)
+        total = sum((one * one).sum() for one in first if one is not None)
+        if not getattr(total, "requires_grad", False):
+            return [*first, *(None for _ in first)]
+        return [*first, *clew.autograd.grad(total, prepared.leaves, allow_unused=True)]
+
+
+@every([overload for overload in SAMPLED if overload.has(sampling.IN_PLACE) and overload.differentiable])
+def test_a_view_that_is_written_has_the_derivatives_of_the_plain_form(overload):
+    """Of both orders, and nothing that the first needs is freed before the second."""
+    operation = getattr(clew._core.ops, overload.operation + "_")
+    for sample in sampling.samples(overload):
+        plain = Prepared(sample)
+        if not plain.places or not isinstance(plain.places[0], clew.Tensor):
+            continue
+        (expected,) = plain()
+        if expected.shape != plain.places[0].shape or expected.dtype != plain.places[0].dtype:
+            continue
+        if not expected.requires_grad or (expected_derivatives := twice(plain)) is None:
+            continue
+        derivatives = twice(Prepared(sample, operation=operation, writes="view"))
+        for ours, others in zip(derivatives, expected_derivatives, strict=True):
+            numpy.testing.assert_allclose(
+                0 if ours is None else ours.tolist(), 0 if others is None else others.tolist(), rtol=1e-9, atol=1e-12
+            )
 
 
 def outcome(prepared):

@@ -158,6 +158,8 @@ def _check(input: Tensor, pad: Sequence[int], mode: str, value: float | None) ->
             )
         if mode == "circular" and max(pair) > size:
             raise RuntimeError(f"pad: Padding value causes wrapping around more than once: {pair} of size {size}")
+        if mode == "circular" and size + min(pair) <= 0 < max(pair):
+            raise RuntimeError(f"pad: expected elements to repeat at dimension {dim}: {pair} leaves none of {size}")
         if mode == "replicate" and size == 0:
             raise RuntimeError(f"pad: expected an input with elements to repeat, got {list(input.shape)}")
     left = [size + sum(pad[2 * axis : 2 * axis + 2]) for axis, size in enumerate(input.shape[: -axes - 1 : -1])]

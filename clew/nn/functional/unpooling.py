@@ -50,7 +50,11 @@ def _unpool(
     name = f"max_unpool{axes}d"
     kernel = _each(kernel_size, axes)
     steps = kernel if stride is None else _each(stride, axes)
-    sizes = _output_size(input, kernel, steps, _each(padding, axes), output_size)
+    pad = _each(padding, axes)
+    for what, numbers in (("stride", steps), ("padding", pad)):
+        if axes == 3 and len(numbers) != 3:
+            raise RuntimeError(f"{name}: expected three numbers (depth, height, width) as {what}, got {numbers}")
+    sizes = _output_size(input, kernel, steps, pad, output_size)
     if axes == 3 and min(steps) <= 0:
         raise RuntimeError(f"{name}: strides should be greater than zero, but got {steps}")
     if axes == 1:
