@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
 
 # The workload "tiny MLP step, SGD".
 _SCRIPT = """
@@ -35,7 +35,7 @@ with clew.graph.watch() if "watch" in sys.argv else contextlib.nullcontext():
 def cpu_seconds(command: list[str]) -> float:
     """What a process takes, its own and the system's for it."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [_SOURCE, os.environ.get("PYTHONPATH")]))
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

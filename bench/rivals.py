@@ -111,6 +111,8 @@ OTHERS = tuple(name for name in RIVALS if name != "against")  # that one must be
 def choose_against(where: str) -> None:
     """Let ``against`` be the clew that an interpreter finds, or that of a checkout that has been built."""
     is_folder = os.path.isdir(where)
+    if is_folder and os.path.isdir(os.path.join(where, "src")):
+        where = os.path.join(where, "src")
     if is_folder and not os.path.isfile(os.path.join(where, "clew", "__init__.py")):
         raise SystemExit(f"--against: {where} holds no clew; give a checkout, or the Python in whose environment it is")
     if not is_folder and not (os.path.isfile(where) and os.access(where, os.X_OK)):

@@ -1,4 +1,4 @@
-// The C++ half of clew/autograd/function.py. A context object is the node itself (a Python subclass of Node): its
+// The C++ half of src/clew/autograd/function.py. A context object is the node itself (a Python subclass of Node): its
 // edges, slots and outputs are filled in here after forward has run, and its backward calls the class's
 // `_run_backward`.
 #include "bind/function.h"

@@ -1,4 +1,4 @@
-// The C++ half of clew/_operation.py: a definition in the registry like any other, whose forward and backward call
+// The C++ half of src/clew/_operation.py: a definition in the registry like any other, whose forward and backward call
 // Python. Its attributes have no struct; they lie as the schema says.
 #include "bind/python_operation.h"
 

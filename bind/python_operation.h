@@ -1,4 +1,4 @@
-// Operations of the registry whose forward and rules are Python's (clew/_operation.py).
+// Operations of the registry whose forward and rules are Python's (src/clew/_operation.py).
 #pragma once
 #include <Python.h>
 

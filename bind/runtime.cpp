@@ -81,7 +81,7 @@ void call_accumulate_hook(const Handle& hook, const Tensor& leaf) {
     if (object_of(result) != Py_None) fail(ErrorKind::Runtime, "Tensor post accumulate grad hooks should return None.");
 }
 
-// The stack of saved_tensors_hooks lives in Python (clew/autograd/graph.py); the innermost pair is kept here.
+// The stack of saved_tensors_hooks lives in Python (src/clew/autograd/graph.py); the innermost pair is kept here.
 PyObject* saved_hooks_module() { return checked(PyImport_ImportModule("clew.autograd.saved_hooks")); }
 
 bool hooks_active() {

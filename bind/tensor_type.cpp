@@ -182,7 +182,7 @@ PyObject* iterate_slot(PyObject* object) {
     });
 }
 
-// clew/_tensor.py knows what may be looked for.
+// src/clew/_tensor.py knows what may be looked for.
 int contains_slot(PyObject* object, PyObject* element) {
     return guarded(
         [&] {

@@ -1,7 +1,7 @@
 // Note [Subclasses]
 // A tensor has the flag kSubclass if its class takes part in dispatch: a subclass whose __torch_function__ is not
 // switched off (Parameter's is). Then the call goes to the class's __torch_function__(func, types, args, kwargs), whose
-// default (in clew/_subclass.py) runs the operation with dispatch off and turns plain results into the subclass.
+// default (in src/clew/_subclass.py) runs the operation with dispatch off and turns plain results into the subclass.
 #include "bind/torch_function.h"
 
 #include "bind/errors.h"

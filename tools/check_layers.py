@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
 
 # What the files of a folder may include, besides the standard library. Kernels see raw buffers only.
 CORE: dict[str, tuple[str, ...]] = {
@@ -50,29 +51,57 @@ def check_core() -> list[str]:
     return wrong
 
 
-def imports_of(path: Path) -> list[str]:
+def module_name(path: Path) -> str:
+    """`clew.nn.init` of src/clew/nn/init.py."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path, module: str) -> list[str]:
     """Modules that are imported when the file is (imports inside functions are late on purpose)."""
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found = []
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            found += [source, *(f"{source}.{alias.name}" for alias in node.names)]
     return found
 
 
 def check_python() -> list[str]:
     wrong = []
     for folder, forbidden in PYTHON.items():
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            for target in imports_of(path):
+        for path in sorted((SOURCE / folder).rglob("*.py")):
+            for target in imports_of(path, module_name(path)):
                 if any(target == one or target.startswith(one + ".") for one in forbidden):
                     wrong.append(f"{path.relative_to(ROOT)}: {folder} may not import {target}")
     return wrong
 
 
+def circles() -> list[str]:
+    """Modules that import each other, however far around. A package's `__init__` is what gathers its modules: that they
+    in turn name the package is no circle."""
+    modules = {module_name(path): path for path in SOURCE.rglob("*.py")}
+    edges = {
+        name: {
+            one for one in imports_of(path, name) if one in modules and one != name and not name.startswith(one + ".")
+        }
+        for name, path in modules.items()
+    }
+    reach = {name: set(below) for name, below in edges.items()}
+    for between in edges:
+        for below in reach.values():
+            if between in below:
+                below |= reach[between]
+    groups = {frozenset(two for two in reach[one] if one in reach[two]) for one in edges if one in reach[one]}
+    return sorted(f"import circle: {', '.join(sorted(group))}" for group in groups)
+
+
 def main() -> int:
-    wrong = check_core() + check_python()
+    wrong = check_core() + check_python() + circles()
     for line in wrong:
         print(line)
     print(f"layers: {len(wrong)} wrong")

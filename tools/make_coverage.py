@@ -1,6 +1,6 @@
 """Which of PyTorch's public names clew has: writes docs/coverage.md, what the README and the errors of clew say of it.
 
-python tools/make_coverage.py           writes clew/_pytorch_names.txt, docs/coverage.md and the README's paragraph
+python tools/make_coverage.py           writes src/clew/_pytorch_names.txt, docs/coverage.md and the README's paragraph
 python tools/make_coverage.py --check   fails if they are not up to date
 
 Needs PyTorch.
@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-NAMES = ROOT / "clew" / "_pytorch_names.txt"
+NAMES = ROOT / "src" / "clew" / "_pytorch_names.txt"
 PAGE = ROOT / "docs" / "coverage.md"
 README = ROOT / "README.md"
 MARKS = "coverage: made by tools/make_coverage.py", "end of coverage"

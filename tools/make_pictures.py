@@ -42,7 +42,7 @@ clew.graph.draw(loss, params=dict(model.named_parameters())).save("contrast.html
 
 
 def run(folder: Path, *command: str) -> None:
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     subprocess.run([sys.executable, *command], cwd=folder, check=True, env={**os.environ, "PYTHONPATH": path})
 
 

@@ -1,6 +1,6 @@
 """Writes what is known from the core at run time: its type stubs and the operations page.
 
-python tools/make_stubs.py           writes clew/_core.pyi, clew/_functions.pyi, clew/__init__.pyi, docs/operations.md
+python tools/make_stubs.py           writes src/clew/{_core,_functions,__init__}.pyi, docs/operations.md
 python tools/make_stubs.py --check   fails if they are not up to date
 
 Properties, operators and functions of the core that are written by hand are in tools/core_stub_template.pyi; the
@@ -318,12 +318,12 @@ def python_functions() -> dict[str, str]:
 def package_stub() -> str:
     """clew/__init__.py's own re-exports, and the names that it fills in at run time."""
     lines = [
-        '"""What `import clew` gives. Written by tools/make_stubs.py from clew/__init__.py and the registry."""',
+        '"""What `import clew` gives. Written by tools/make_stubs.py from src/clew/__init__.py and the registry."""',
         "",
         "import builtins",
         "",
     ]
-    package = ast.parse((ROOT / "clew" / "__init__.py").read_text()).body
+    package = ast.parse((ROOT / "src" / "clew" / "__init__.py").read_text()).body
     for statement in package:
         if isinstance(statement, ast.ImportFrom) and statement.level:
             lines += [ast.unparse(statement)] if all(is_public(one) for one in statement.names) else []
@@ -402,12 +402,12 @@ NOT_PUBLIC = {"annotations"}
 
 def main() -> int:
     wanted = {
-        ROOT / "clew" / "_core.pyi": core_stub(),
-        ROOT / "clew" / "_functions.pyi": functions_stub(),
-        ROOT / "clew" / "__init__.pyi": package_stub(),
+        ROOT / "src" / "clew" / "_core.pyi": core_stub(),
+        ROOT / "src" / "clew" / "_functions.pyi": functions_stub(),
+        ROOT / "src" / "clew" / "__init__.pyi": package_stub(),
         ROOT / "docs" / "operations.md": operations_page(),
     }
-    missing = missing_names(wanted[ROOT / "clew" / "_core.pyi"], wanted[ROOT / "clew" / "__init__.pyi"])
+    missing = missing_names(wanted[ROOT / "src" / "clew" / "_core.pyi"], wanted[ROOT / "src" / "clew" / "__init__.pyi"])
     for name in missing:
         print(f"{name} is in no stub: add it to tools/core_stub_template.pyi")
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]

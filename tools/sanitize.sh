@@ -20,7 +20,7 @@ ninja_command=$("$python" -c "import shutil, sysconfig, os; print(shutil.which('
 package="$build/package"
 rm -rf "$package"
 mkdir -p "$package"
-cp -r clew "$package/clew"
+cp -r src/clew "$package/clew"
 rm -f "$package"/clew/_core*.so
 cp "$build"/_core*.so "$package/clew/"
 # An editable install would be found before it.

@@ -1,4 +1,4 @@
-// New tensors, for the functions in clew/ops/creation.py: these know no default dtype and no options, and names of
+// New tensors, for the functions in src/clew/ops/creation.py: these know no default dtype and no options, and names of
 // theirs begin with an underscore.
 #include <cmath>
 

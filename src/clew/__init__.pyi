@@ -1,4 +1,4 @@
-"""What `import clew` gives. Written by tools/make_stubs.py from clew/__init__.py and the registry."""
+"""What `import clew` gives. Written by tools/make_stubs.py from src/clew/__init__.py and the registry."""
 
 import builtins
 
