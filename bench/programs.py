@@ -303,7 +303,7 @@ below the table). It runs under `clew run --as-torch` and under PyTorch from the
   loss is the value that a backward starts from, or what the program prints where it runs none.
 - *metric*: what the program prints at its end, or else the mean of its last ten losses; clew's mean of five seeds,
   and beside it the least and the largest of PyTorch's. A seed that the program sets itself is shifted.
-- *stopped*: it was ended after so many backwards, because it runs for longer than a page is worth.
+- *stopped*: it was ended after so many backward passes, because it runs for longer than a page is worth.
 - Times are seconds of the program without the import of the library, the best of the five seeds, in turns.
 - (seen): looked at before `clew run --as-torch` was finished.
 

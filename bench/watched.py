@@ -1,9 +1,9 @@
-"""Runs programs and writes down the losses that they take backwards from, and how long they took.
+"""Runs programs and writes down the losses that they run backward from, and how long they took.
 
     clew run --as-torch bench/watched.py      (or python bench/watched.py, with PyTorch)
 
 Each line of the input is a run as JSON: ``folder`` (where a copy of the program lies), ``file``, ``arguments``,
-``directory``, ``path``, ``seed``, ``steps`` (stop after so many backwards; 0: run to the end), ``losses`` ("grad": what
+``directory``, ``path``, ``seed``, ``steps`` (stop after so many backward passes; 0: run to the end), ``losses`` ("grad": what
 ``autograd.grad`` starts from counts too), ``limit`` (seconds). Its exit code is the answer. Into the folder go
 ``printed.txt``, ``errors.txt`` and ``result.json``: ``{"losses": [...], "seconds": s, "stopped": bool}``. Each run is a
 child of this process, which has imported the library. Whatever `torch` is here, it is used in the same way. A seed that
@@ -32,7 +32,7 @@ class Stop(BaseException):
 
 
 class Recorder:
-    """Losses in the order of their backwards, those that another backward runs left out."""
+    """Losses in the order of their backward passes, those that another backward runs left out."""
 
     def __init__(self, steps: int, with_grad: bool) -> None:
         self.steps, self.depth = steps, 0

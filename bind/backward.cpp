@@ -128,10 +128,10 @@ void take_views_out(std::vector<Tensor>& gradients) {
 
 void note_plain_gradients(std::vector<Tensor>& gradients) {
     if (mode(kInBackward | kNoProvenance)) return;
-    Ref<Lost> lost;
+    Ref<HistoryBreak> lost;
     for (Tensor& gradient : gradients) {
         if (!gradient || gradient.requires_grad() || gradient->references > 1) continue;  // the user's own
-        if (!lost) lost = Lost::make("grad without create_graph");
+        if (!lost) lost = HistoryBreak::make("grad without create_graph");
         gradient->lost = lost;
     }
 }
@@ -317,7 +317,7 @@ PyObject* py_increment_version(PyObject*, PyObject* object) {
 
 PyMethodDef functions[] = {
     {"backward_serial", py_backward_serial, METH_NOARGS, "The number of the backward that this thread is in, or 0."},
-    {"backward_serials", py_backward_serials, METH_NOARGS, "The numbers of all backwards under way."},
+    {"backward_serials", py_backward_serials, METH_NOARGS, "The numbers of all backward passes under way."},
     {"backward_reaches", py_backward_reaches, METH_O,
      "Whether the backward that this thread is in asks a node for gradients."},
     {"backward_accumulates", py_backward_accumulates, METH_NOARGS,

@@ -31,7 +31,7 @@ public:
     void give_number(nanobind::handle leaf, std::int64_t number) { numbers_.add(leaf.ptr(), number); }
     std::int64_t number_of(nanobind::handle leaf) const;
     void ask_no_more_for_names() { asks_for_names_ = false; }
-    // How many backwards that line has called.
+    // How many backward passes that line has called.
     std::int64_t count(const std::string& file, int line) const;
     // One dict for each line that called a backward, in the order of the first.
     nanobind::list lines() const;

@@ -34,7 +34,7 @@ const char* remedy(const std::string& cause) {
 
 void raise_no_grad(const Tensor& root, std::size_t i) {
     std::string text = format("element %zu of tensors does not require grad and does not have a grad_fn", i);
-    const Ref<Lost>&lost = root->lost, hint = last_read();
+    const Ref<HistoryBreak>&lost = root->lost, hint = last_read();
     PyObject *read_at = Py_NewRef(Py_None), *read_by = Py_NewRef(Py_None);
     if (lost && lost->may_be_data) {
         text += format(

@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned kRemembered = 32;
 struct Read {
     PyObject* number = nullptr;
-    Ref<Lost> lost;
+    Ref<HistoryBreak> lost;
 };
 unsigned newest = 0;
 
@@ -28,18 +28,18 @@ void note_number(const Tensor& source, const char* how, PyObject* number) {
     if (!has_history && !source->lost) return;
     newest = (newest + 1) % kRemembered;
     Read& read = reads()[newest];
-    read.lost = has_history ? Lost::make(how) : source->lost;
+    read.lost = has_history ? HistoryBreak::make(how) : source->lost;
     last_number = number;
     Py_XSETREF(read.number, Py_NewRef(number));
 }
 
-Ref<Lost> where_read(PyObject* number) {
+Ref<HistoryBreak> where_read(PyObject* number) {
     if (last_number == nullptr) return {};
     for (unsigned i = 0; i < kRemembered; ++i)
         if (reads()[i].number == number) return reads()[i].lost;
     return {};
 }
 
-Ref<Lost> last_read() { return last_number ? reads()[newest].lost : Ref<Lost>(); }
+Ref<HistoryBreak> last_read() { return last_number ? reads()[newest].lost : Ref<HistoryBreak>(); }
 
 }  // namespace clew::bind

@@ -16,9 +16,9 @@ namespace clew::bind {
 // Remembers `number`, just read from `source` by `how` (static text); does nothing if `source` has no history to lose.
 void note_number(const Tensor& source, const char* how, PyObject* number);
 // Where this very number was read, among those remembered; null if it was not.
-Ref<Lost> where_read(PyObject* number);
+Ref<HistoryBreak> where_read(PyObject* number);
 // The same for the last one only: what an operation on a Python number can afford to ask.
 extern PyObject* last_number;
-Ref<Lost> last_read();
+Ref<HistoryBreak> last_read();
 
 }  // namespace clew::bind

@@ -181,17 +181,17 @@ StorageRef storage_over(PyObject* root) {
 }
 
 // What was computed in NumPy has no history, wherever its data came from.
-Ref<Lost> lost_by_array(PyObject* root, const char* how) {
+Ref<HistoryBreak> lost_by_array(PyObject* root, const char* how) {
     TensorObject* source = exporter(root);
     if (source && source->lost) return source->lost;
-    Ref<Lost> lost = Lost::make(how);
+    Ref<HistoryBreak> lost = HistoryBreak::make(how);
     lost->may_be_data = true;
     return lost;
 }
 
 // NumPy takes any byte but 0 for true, kernels know 0 and 1 only.
 void normalise_bools(const Py_buffer& buffer, const Layout& layout) {
-    const kernels::View bytes{buffer.buf, DType::UInt8, layout.ndim, layout.sizes(), layout.strides()};
+    const kernels::View bytes{buffer.buf, DType::UInt8, layout.ndim, layout.sizes(), layout.strides().data()};
     const Tensor truth = empty(Layout::make(layout.shape()), DType::Bool);
     const Tensor plain = empty(Layout::make(layout.shape()), DType::UInt8);
     kernels::copy(truth.view(), bytes);

@@ -65,7 +65,7 @@ std::vector<Tensor> read_out(PyObject* out, const OpDef& def) {
     return destinations;
 }
 
-PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& parsed, const TensorObject* dying) {
+PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& parsed, const TensorObject* donated) {
     if (in_place || def.is(kWritesInput)) {
         if (!parsed.inputs[0])
             fail(ErrorKind::Type, "%s: expected a tensor to write into, got None", def.in_place_name.c_str());
@@ -79,7 +79,7 @@ PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& pa
     }
     std::vector<Tensor> outputs(def.count_outputs ? def.count_outputs(parsed.inputs, parsed.attributes)
                                                   : def.output_count);
-    if (dying && outputs.size() == 1) outputs[0] = output_over(def, parsed.inputs, parsed.attributes, dying);
+    if (donated && outputs.size() == 1) outputs[0] = output_over(def, parsed.inputs, parsed.attributes, donated);
     apply(def, parsed.inputs, parsed.attributes, outputs);
     return results(group, def, outputs);
 }
@@ -109,25 +109,25 @@ bool is_exact_number(PyObject* object) {
 
 // Plain tensors alone: no parsing. Null if this is not that case.
 template <int kCount>
-PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* dying) {
+PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* donated) {
     const Overload* const overload = group.plain[plain_index(kCount, 0)];
     if (overload == nullptr || overload->def->is(kWritesInput)) return nullptr;
     for (int i = 0; i < kCount; ++i)
         if (!is_exact_tensor(args[i])) return nullptr;
     Tensor inputs[kCount], output;
     for (int i = 0; i < kCount; ++i) inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
-    if (dying) output = output_over(*overload->def, inputs, overload->defaults.data(), dying);
+    if (donated) output = output_over(*overload->def, inputs, overload->defaults.data(), donated);
     apply(*overload->def, inputs, overload->defaults.data(), std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
 }
-PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count, const TensorObject* dying) {
+PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count, const TensorObject* donated) {
     switch (count) {
         case 1:
-            return call_with_tensors<1>(group, args, dying);
+            return call_with_tensors<1>(group, args, donated);
         case 2:
-            return call_with_tensors<2>(group, args, dying);
+            return call_with_tensors<2>(group, args, donated);
         case 3:
-            return call_with_tensors<3>(group, args, dying);
+            return call_with_tensors<3>(group, args, donated);
         default:
             return nullptr;
     }
@@ -135,7 +135,7 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
 
 // The same where some are Python's own numbers, operands or attributes, and in place.
 [[gnu::noinline]] PyObject* call_with_numbers(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count,
-                                              const TensorObject* dying) {
+                                              const TensorObject* donated) {
     if (count > kMostPlain) return nullptr;
     std::uint32_t numbers = 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -165,7 +165,7 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
         apply_in_place(def, given, attributes);
         return wrap(std::move(inputs[0]));
     }
-    if (dying) output = output_over(def, given, attributes, dying);
+    if (donated) output = output_over(def, given, attributes, donated);
     apply(def, given, attributes, std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
 }
@@ -174,19 +174,19 @@ PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t 
     OperationObject* self = self_of(callable);
     return guarded([&] {
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
-        const TensorObject* const dying = dying_argument(callable, args, count);
-        return call_group(*self->group, self->in_place, args, count, names, dying);
+        const TensorObject* const donated = donated_argument(callable, args, count);
+        return call_group(*self->group, self->in_place, args, count, names, donated);
     });
 }
 
 }  // namespace
 
 PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
-                     const TensorObject* dying) {
+                     const TensorObject* donated) {
     if (names == nullptr) {
         if (!in_place)
-            if (PyObject* result = call_with_tensors(group, args, count, dying)) return result;
-        if (PyObject* result = call_with_numbers(group, in_place, args, count, dying)) return result;
+            if (PyObject* result = call_with_tensors(group, args, count, donated)) return result;
+        if (PyObject* result = call_with_numbers(group, in_place, args, count, donated)) return result;
     }
     const Arguments arguments{args, count, names};
     if (const Dispatch dispatch = find_dispatch(arguments)) return dispatch_call(dispatch, group, in_place, arguments);
@@ -194,7 +194,7 @@ PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ss
     for (const Overload& overload : group.overloads) {
         if (in_place && !overload.def->is(kInPlace)) continue;
         if (parse(overload, arguments, parsed, nullptr))
-            return run_parsed(group, *overload.def, in_place, parsed, dying);
+            return run_parsed(group, *overload.def, in_place, parsed, donated);
     }
     std::string why;
     parse(group.overloads[0], arguments, parsed, &why);
@@ -204,11 +204,11 @@ PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ss
 namespace {
 bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object); }
 
-PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* dying) {
+PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* donated) {
     PyObject* const args[] = {a, b};
-    if (PyObject* result = call_with_numbers(group, false, args, 2, dying)) return result;
+    if (PyObject* result = call_with_numbers(group, false, args, 2, donated)) return result;
     if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-    return call_group(group, false, args, 2, nullptr, dying);
+    return call_group(group, false, args, 2, nullptr, donated);
 }
 }  // namespace
 
@@ -216,10 +216,10 @@ PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObj
     if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
     return guarded([&]() -> PyObject* {
         PyObject* const args[] = {a, b};
-        const TensorObject* const dying = dying_operand(a, b);
-        if (PyObject* result = call_with_tensors<2>(*group, args, dying)) return result;
-        if (reflected && (is_exact_number(a) || !as_tensor(a))) return operate(*reflected, b, a, dying);
-        return operate(*group, a, b, dying);
+        const TensorObject* const donated = donated_operand(a, b);
+        if (PyObject* result = call_with_tensors<2>(*group, args, donated)) return result;
+        if (reflected && (is_exact_number(a) || !as_tensor(a))) return operate(*reflected, b, a, donated);
+        return operate(*group, a, b, donated);
     });
 }
 

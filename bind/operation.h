@@ -36,10 +36,10 @@ struct OpGroup {
 
 OpGroup* find_group(const std::string& name);
 
-// Calls a group like Python would. `in_place`: the derived form that writes over the first argument. `dying`: the
+// Calls a group like Python would. `in_place`: the derived form that writes over the first argument. `donated`: the
 // argument that the result may be written over (Note [Temporaries]).
 PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
-                     const TensorObject* dying = nullptr);
+                     const TensorObject* donated = nullptr);
 
 // Slots of the number protocol; a group may be null where no operation claims the operator. `reflected` is for a number
 // on the left: it is called with the operands exchanged.

@@ -324,13 +324,13 @@ private:
     Dims sizes_;
     bool fixed_ = false;  // how many axes there are: known at the first number or empty sequence
     unsigned seen_ = 0;   // a bit for each dtype
-    Ref<Lost> lost_{};    // the first element that had a history, or had lost it
+    Ref<HistoryBreak> lost_{};    // the first element that had a history, or had lost it
 };
 
 }  // namespace
 
 Tensor tensor_from_sequence(PyObject* data, std::optional<DType> dtype) { return Reader(data, dtype).result(); }
 
-Ref<Lost> lost_by_copy(const Tensor& source) { return source.requires_grad() ? Lost::make("tensor") : source->lost; }
+Ref<HistoryBreak> lost_by_copy(const Tensor& source) { return source.requires_grad() ? HistoryBreak::make("tensor") : source->lost; }
 
 }  // namespace clew::bind

@@ -13,6 +13,6 @@ namespace clew::bind {
 Tensor tensor_from_sequence(PyObject* data, std::optional<DType> dtype);
 
 // tensor() copies values, never history.
-Ref<Lost> lost_by_copy(const Tensor& source);
+Ref<HistoryBreak> lost_by_copy(const Tensor& source);
 
 }  // namespace clew::bind

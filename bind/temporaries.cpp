@@ -103,9 +103,9 @@ bool lie_behind(PyObject* callable, PyObject* const* args) {
 }  // namespace
 
 const TensorObject* find_dying_operand(PyObject* a, PyObject* b) {
-    PyObject* const dying = may_die(a) ? a : b;
-    if ((dying == b && !may_die(b)) || !are_operands(a, b)) return nullptr;
-    return reinterpret_cast<const TensorObject*>(dying);
+    PyObject* const donated = may_die(a) ? a : b;
+    if ((donated == b && !may_die(b)) || !are_operands(a, b)) return nullptr;
+    return reinterpret_cast<const TensorObject*>(donated);
 }
 
 const TensorObject* find_dying_argument(PyObject* callable, PyObject* const* args) {

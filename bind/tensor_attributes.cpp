@@ -117,7 +117,7 @@ PyObject* get_data(PyObject* self, void*) {
         Tensor result = alias(tensor, tensor->layout, tensor->offset);
         own_version(result, 0);
         if (tensor.requires_grad())
-            result->lost = Lost::make("data");
+            result->lost = HistoryBreak::make("data");
         else
             result->lost = tensor->lost;
         return wrap(std::move(result));
@@ -155,16 +155,16 @@ int set_data(PyObject* self, PyObject* value, void*) {
 
 PyObject* record_of(const char* type, const char* text, PyObject* site, unsigned long long serial) {
     PyObject* module = checked(PyImport_ImportModule("clew.graph.records"));
-    PyObject* made = std::strcmp(type, "Lost") == 0 ? PyObject_CallMethod(module, type, "sN", text, site)
+    PyObject* made = std::strcmp(type, "HistoryBreak") == 0 ? PyObject_CallMethod(module, type, "sN", text, site)
                                                     : PyObject_CallMethod(module, type, "sNK", text, site, serial);
     Py_DECREF(module);
     return checked(made);
 }
 PyObject* get_lost(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
-        const Ref<Lost>& lost = self_of(self)->lost;
+        const Ref<HistoryBreak>& lost = self_of(self)->lost;
         if (!lost) Py_RETURN_NONE;
-        return record_of("Lost", lost->cause, site_object(lost->site), 0);
+        return record_of("HistoryBreak", lost->cause, site_object(lost->site), 0);
     });
 }
 PyObject* get_last_write(PyObject* self, void*) {
@@ -188,7 +188,7 @@ PyGetSetDef properties[] = {
     {"is_leaf", get_is_leaf, nullptr, "made by the user, not by a recorded operation", nullptr},
     {"grad", get_grad, set_grad_attribute, "the gradient that backward accumulated; None before", nullptr},
     {"data", get_data, set_data, "the same memory outside the graph, with a version counter of its own", nullptr},
-    {"_version", get_version, nullptr, "how often it was written in place", nullptr},
+    {"_version", get_version, nullptr, "how often it was modified in place", nullptr},
     {"_base", get_base, nullptr, "the tensor that this is a view of, or None", nullptr},
     {"output_nr", get_output_index, nullptr, "which output of grad_fn it is", nullptr},
     {"retains_grad", get_retains_grad, nullptr, "whether retain_grad() was called", nullptr},
@@ -239,9 +239,9 @@ PyObject* detach_in_place(PyObject* self, PyObject*) {
         if (tensor->base) fail(ErrorKind::Runtime, "detach_: Can't detach views in-place. Use detach() instead.");
         if (tensor->grad_fn) {
             unlink_output(tensor.get());
-            const NodeRef dying = std::exchange(tensor->grad_fn, nullptr);
+            const NodeRef donated = std::exchange(tensor->grad_fn, nullptr);
             tensor->output_index = 0;
-            tensor->lost = Lost::make("detach");
+            tensor->lost = HistoryBreak::make("detach");
         }
         tensor->set(TensorObject::kRequiresGrad, false);
         tensor->set(TensorObject::kRetainsGrad, false);

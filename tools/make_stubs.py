@@ -50,7 +50,7 @@ OBJECT_NAMES = set(dir(object))
 IMPORTED = {
     "Generator": "clew.random",
     "HookHandle": "clew.autograd.handles",
-    "Lost": "clew.graph.records",
+    "HistoryBreak": "clew.graph.records",
     "Release": "clew.graph.records",
     "SavedSlot": "clew.graph.records",
     "Size": "clew._size",

@@ -42,7 +42,7 @@ struct BackwardStep {
 };
 
 // The same run, one node at a time, for those who want to look at each gradient on its way. Between steps other
-// backwards may run. What has not run when it is destroyed does not run.
+// backward passes may run. What has not run when it is destroyed does not run.
 class SteppedBackward {
 public:
     SteppedBackward(std::vector<Tensor> roots, std::vector<Tensor> gradients, bool keep_graph, bool create_graph);

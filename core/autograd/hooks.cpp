@@ -25,7 +25,7 @@ bool remove_hook(Node& node, std::uint64_t id) {
         auto& hooks = node.extras->*list;
         for (std::size_t i = 0; i < hooks.size(); ++i) {
             if (hooks[i].id != id) continue;
-            const Handle dying = std::move(hooks[i].callable);  // released after the list is whole again
+            const Handle donated = std::move(hooks[i].callable);  // released after the list is whole again
             hooks.erase(hooks.begin() + static_cast<std::ptrdiff_t>(i));
             return true;
         }

@@ -123,7 +123,7 @@ void set_requires_grad(const Tensor& tensor, bool on) {
         return;
     }
     if (!on && tensor->has(TensorObject::kRequiresGrad) && !mode(kInBackward | kNoProvenance))
-        tensor->lost = Lost::make("requires_grad=False");
+        tensor->lost = HistoryBreak::make("requires_grad=False");
     tensor->set(TensorObject::kRequiresGrad, on);
 }
 
@@ -209,7 +209,7 @@ void accumulate(Node& accumulator, Tensor gradient) {
     const Tensor before = grad_of(leaf);
     if (!before) {
         Tensor kept = first_gradient(std::move(gradient), leaf);
-        if (!kept->grad_fn) kept->lost = Lost::by_plain_backward();
+        if (!kept->grad_fn) kept->lost = HistoryBreak::by_plain_backward();
         set_grad(leaf, std::move(kept));
     } else if (grad_enabled()) {
         set_grad(leaf, engine_ops.add(before, gradient));

@@ -22,21 +22,21 @@ void destroy(Release* record) {
     if (code) runtime.release(code);
 }
 
-Ref<Lost> Lost::make(const char* cause) {
-    return Ref<Lost>::steal(new (pool_take(sizeof(Lost))) Lost{.cause = cause, .site = runtime.current_site()});
+Ref<HistoryBreak> HistoryBreak::make(const char* cause) {
+    return Ref<HistoryBreak>::steal(new (pool_take(sizeof(HistoryBreak))) HistoryBreak{.cause = cause, .site = runtime.current_site()});
 }
 
-const Ref<Lost>& Lost::by_plain_backward() {
-    static const auto* const record = new Ref<Lost>(
-        Ref<Lost>::steal(new (pool_take(sizeof(Lost))) Lost{.cause = "backward without create_graph", .site = {}}));
+const Ref<HistoryBreak>& HistoryBreak::by_plain_backward() {
+    static const auto* const record = new Ref<HistoryBreak>(
+        Ref<HistoryBreak>::steal(new (pool_take(sizeof(HistoryBreak))) HistoryBreak{.cause = "backward without create_graph", .site = {}}));
     return *record;
 }
 
-void retain(Lost* record) { ++record->references; }
-void release(Lost* record) {
+void retain(HistoryBreak* record) { ++record->references; }
+void release(HistoryBreak* record) {
     if (--record->references) return;
     void* code = record->site.code;
-    pool_give(record, sizeof(Lost));
+    pool_give(record, sizeof(HistoryBreak));
     if (code) runtime.release(code);
 }
 

@@ -24,14 +24,14 @@ inline void release(Release* record) {
 }
 
 // Why a tensor has no history although its data came from one that had: the first such place. apply() passes it on.
-struct Lost {
+struct HistoryBreak {
     std::uint32_t references = 1;
     const char* cause;  // "detach", "no_grad", "cast to int64" ...: static text
     Site site;
     bool may_be_data = false;  // it came from an array: perhaps nothing was lost, as nobody ever had a history
 
-    static Ref<Lost> make(const char* cause);
-    static const Ref<Lost>& by_plain_backward();  // the gradient in .grad of a backward without create_graph: no site
+    static Ref<HistoryBreak> make(const char* cause);
+    static const Ref<HistoryBreak>& by_plain_backward();  // the gradient in .grad of a backward without create_graph: no site
 };
 
 // Note [One account of bytes]

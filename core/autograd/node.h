@@ -57,7 +57,7 @@ struct OutputRecord {
 };
 
 inline constexpr std::size_t kSlotBytes = 32;
-inline constexpr std::size_t in_eights(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+inline constexpr std::size_t round_up_to_8(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 struct Node : Object {
     enum Flag : std::uint16_t {
@@ -90,7 +90,7 @@ struct Node : Object {
     SavedSlot* slots() { return reinterpret_cast<SavedSlot*>(edge_nodes() + edge_count); }
     void* attributes() { return reinterpret_cast<char*>(slots()) + kSlotBytes * slot_count; }
     std::uint16_t* edge_indices() {
-        return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) + in_eights(kind->attribute_bytes));
+        return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) + round_up_to_8(kind->attribute_bytes));
     }
     DType* output_dtypes() { return reinterpret_cast<DType*>(edge_indices() + edge_count); }
 
@@ -107,7 +107,7 @@ struct NodeShape {
     std::uint16_t outputs;
     std::size_t body_bytes(const NodeKind& kind) const {
         return sizeof(OutputRecord) * outputs + sizeof(Node*) * edges + kSlotBytes * slots +
-               in_eights(kind.attribute_bytes) + in_eights(sizeof(std::uint16_t) * edges + outputs);
+               round_up_to_8(kind.attribute_bytes) + round_up_to_8(sizeof(std::uint16_t) * edges + outputs);
     }
 };
 

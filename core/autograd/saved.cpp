@@ -167,7 +167,7 @@ Edge edge_of(Node& node, const SavedSlot& slot) {
 bool is_the_saved_value(const TensorObject* tensor, const Storage* storage, const SavedSlot& slot) {
     return tensor && tensor->storage.get() == storage && tensor->offset == slot.offset && tensor->dtype == slot.dtype &&
            (tensor->layout.get() == slot.layout ||
-            (same_shape(*tensor->layout, *slot.layout) && same_sizes(tensor->layout->steps(), slot.layout->steps())));
+            (same_shape(*tensor->layout, *slot.layout) && same_sizes(tensor->layout->strides(), slot.layout->strides())));
 }
 
 std::string at(void* code, std::int32_t instruction) {
@@ -175,7 +175,7 @@ std::string at(void* code, std::int32_t instruction) {
 }
 
 std::string names(Node& node, const SavedSlot& slot) {
-    return format("[%s %s], which is '%s' of %s (%s, made at %s)", dtype_name(slot.dtype),
+    return format("[%s %s], which is '%s' of %s (%s, created at %s)", dtype_name(slot.dtype),
                   shape_text(slot.layout->shape()).c_str(), slot_name(node, slot), node.kind->name,
                   node.kind->node_name, at(node.code, node.instruction).c_str());
 }
@@ -415,7 +415,7 @@ void throw_freed(Node& node) {
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
         "been freed). "
         "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Expected: %s "
-        "(made at %s) still "
+        "(created at %s) still "
         "holds what it saved. ",
         node.kind->node_name, at(node.code, node.instruction).c_str());
     // What to do is told by bind/, which sees the whole backward (src/clew/graph/culprits.py).

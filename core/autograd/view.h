@@ -1,4 +1,4 @@
-// Views, and what happens to history when something is written in place.
+// Views, and what happens to history when something is modified in place.
 //
 // Note [Writing through a view]
 // A view knows its base, which is never a view itself. Writing in place to a view changes the base: the base's new

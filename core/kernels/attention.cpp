@@ -42,7 +42,7 @@ Matrix<const T> matrix_of(const HeadRows& rows, Index head, Index first) {
     return {row_of<T>(rows, head, first), rows.row, 1};
 }
 template <class T>
-Matrix<const T> turned(const Matrix<const T>& matrix) {
+Matrix<const T> transposed(const Matrix<const T>& matrix) {
     return {matrix.data, matrix.column_stride, matrix.row_stride};
 }
 
@@ -72,7 +72,7 @@ void forward_task(const Attention& call, Index head, Index begin, Index end) {
     std::fill_n(sums, end - begin, 0.0);
     for (Index key = 0; key < call.keys && visible(call, end - 1, key, 1) > 0; key += block) {
         const Index keys = std::min(block, call.keys - key);
-        panel.pack(call.width, keys, turned(matrix_of<T>(call.key, head, key)), packed_keys);
+        panel.pack(call.width, keys, transposed(matrix_of<T>(call.key, head, key)), packed_keys);
         panel.pack(keys, call.value_width, matrix_of<T>(call.value, head, key), packed_values);
         for (Index query = begin; query < end; query += kTileRows) {
             const Index rows = std::min(kTileRows, end - query);
@@ -163,8 +163,8 @@ private:
         T* const grads = weights + kGradientRows * tile_row_;
         const auto scale = static_cast<T>(call_.scale);
         const auto key_matrix = matrix_of<T>(call_.key, head_, key);
-        panel_.pack(call_.width, keys, turned(key_matrix), keys_across);
-        panel_.pack(call_.value_width, keys, turned(matrix_of<T>(call_.value, head_, key)), values_across);
+        panel_.pack(call_.width, keys, transposed(key_matrix), keys_across);
+        panel_.pack(call_.value_width, keys, transposed(matrix_of<T>(call_.value, head_, key)), values_across);
         panel_.pack(keys, call_.width, key_matrix, key_rows);
         T* const grad_key = row_of<T>(gradients_.grad_key, head_, key);
         T* const grad_value = row_of<T>(gradients_.grad_value, head_, key);

@@ -22,7 +22,7 @@ struct Batch {
     Matrix<T> first;
     Index stride;
     Matrix<T> operator[](Index i) const { return {first.data + i * stride, first.row_stride, first.column_stride}; }
-    Batch turned() const { return {{first.data, first.column_stride, first.row_stride}, stride}; }
+    Batch transposed() const { return {{first.data, first.column_stride, first.row_stride}, stride}; }
 };
 
 template <class T>
@@ -32,7 +32,7 @@ struct Products {  // out[i] (m x n) = alpha * a[i] @ b[i] + beta * out[i]
     Batch<T> out;
     T alpha, beta;
 
-    Products turned() const { return {count, n, m, k, b.turned(), a.turned(), out.turned(), alpha, beta}; }
+    Products transposed() const { return {count, n, m, k, b.transposed(), a.transposed(), out.transposed(), alpha, beta}; }
 };
 
 // Note [What is worth packing]
@@ -207,7 +207,7 @@ void products(Products<T> p) {
     }
     if (is_thin(p)) return thin_products(p);
     if (is_small(p)) return small_products(p);
-    if (p.out.first.column_stride != 1 && p.out.first.row_stride == 1) p = p.turned();
+    if (p.out.first.column_stride != 1 && p.out.first.row_stride == 1) p = p.transposed();
     packed_products(p);
 }
 

@@ -158,9 +158,9 @@ CLEW_INLINE void put_two_halves(float* out, const float* in, int64_t count, cons
     }
 }
 
-// Note [Writing past the caches]
+// Note [Non-temporal stores]
 // A store to a line that is in no cache first has the line read: a third of what memory delivers to x.exp(). Pieces of
-// more than kChunk elements come from arrays that no cache holds, and are written past the caches.
+// more than kChunk elements come from arrays that no cache holds, and are written by non-temporal stores.
 //
 // body(put), where put(to, vector) writes.
 template <class Body>

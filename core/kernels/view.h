@@ -28,7 +28,7 @@ using ParamLoop = void (*)(char* const* data, const std::int64_t* strides, std::
 
 // Below this many elements a loop is not worth handing to another thread; above it, arrays are cut in pieces of about
 // this size, or somewhat smaller ones. Only of an array that no cache holds do pieces have twice as many: such a piece
-// may be written past the caches.
+// may be written by non-temporal stores.
 inline constexpr std::int64_t kChunk = 32768;
 
 }  // namespace clew::kernels

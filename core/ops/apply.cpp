@@ -77,7 +77,7 @@ void save_outputs(Node& node, Saves saves, std::span<Tensor> outputs) {
 // What max(dim), sort and the like give besides values.
 [[gnu::noinline, gnu::cold]] void set_without_derivative(Node& node, int i, const Tensor& output, const char* op) {
     set_output_shape(node, i, output.layout_ref(), output.dtype());
-    if (!mode(kInBackward | kNoProvenance)) output->lost = Lost::make(op);
+    if (!mode(kInBackward | kNoProvenance)) output->lost = HistoryBreak::make(op);
 }
 
 void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs, std::uint64_t needs) {
@@ -99,7 +99,7 @@ void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<T
 void note_lost(const char* cause, std::span<Tensor> outputs, Tensors inputs, bool lost_here) {
     if (mode(kInBackward | kNoProvenance)) return;
     if (lost_here) {
-        const Ref<Lost> lost = Lost::make(cause);
+        const Ref<HistoryBreak> lost = HistoryBreak::make(cause);
         for (const Tensor& output : outputs)
             if (output) output->lost = lost;
         return;
@@ -182,17 +182,17 @@ void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Te
 
 namespace {
 
-// The result of `dying` and the others has its shape and dtype.
-bool gives_its_like(const Tensor& dying, Tensors others) {
+// The result of `donated` and the others has its shape and dtype.
+bool result_matches(const Tensor& donated, Tensors others) {
     for (const Tensor& other : others)
-        if (other && (!(other->layout == dying->layout || can_expand(other.sizes(), dying.sizes())) ||
-                      !(other.dtype() == dying.dtype() || other->has(TensorObject::kWrappedNumber))))
+        if (other && (!(other->layout == donated->layout || can_expand(other.sizes(), donated.sizes())) ||
+                      !(other.dtype() == donated.dtype() || other->has(TensorObject::kWrappedNumber))))
             return false;
     return true;
 }
 
 // Nobody but the caller and `inputs` knows the input or its memory, and no node has saved it or will.
-bool leaves_nothing(const OpDef& op, Tensors inputs, const void* attributes, std::size_t i) {
+bool can_reuse_buffer(const OpDef& op, Tensors inputs, const void* attributes, std::size_t i) {
     const Tensor& input = inputs[i];
     const Storage& storage = *input->storage;
     if (input->references != 2 || input->flags != 0 || input->base || input->extras || input->dict ||
@@ -212,16 +212,16 @@ LayoutRef layout_among(Sizes sizes, Tensors inputs) {
     return result_layout(sizes, operands);
 }
 
-bool may_write_over(const Tensor& dying, Tensors others) {
-    return !grad_enabled() && is_unshared(dying) && gives_its_like(dying, others);
+bool may_write_over(const Tensor& donated, Tensors others) {
+    return !grad_enabled() && is_unshared(donated) && result_matches(donated, others);
 }
 
-Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* dying) {
+Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* donated) {
     if (!op.elementwise || !op.is(kInPlace) || !op.differentiable) return {};
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Tensor& input = inputs[i];
-        if (input.get() != dying || !is_floating(input.dtype()) || !is_packed(input.layout())) continue;
-        if (!gives_its_like(input, inputs) || !leaves_nothing(op, inputs, attributes, i)) continue;
+        if (input.get() != donated || !is_floating(input.dtype()) || !is_packed(input.layout())) continue;
+        if (!result_matches(input, inputs) || !can_reuse_buffer(op, inputs, attributes, i)) continue;
         if (!lie_alike(*layout_among(input.sizes(), inputs), input.layout())) continue;
         Tensor output = alias(input, input->layout, input->offset);
         output->storage->owner = output.get();

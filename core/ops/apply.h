@@ -39,26 +39,26 @@ Tensor run(const T&... inputs) {
 // that says so (`Tensor&& g`, and uses it once) gets its result in the same memory: no other block is taken, and what
 // is written is in the cache already. The same goes for what a rule made itself on the way: mul(mul(g, x), 2). Only the
 // last rule of a node that runs is given the gradient; hooks, captures and retain_grad hold it and keep it as it is.
-bool may_write_over(const Tensor& dying, Tensors others);
-// In a forward, too: an output for apply() in the memory of `dying`, which is one of the inputs, if nobody holds that
+bool may_write_over(const Tensor& donated, Tensors others);
+// In a forward, too: an output for apply() in the memory of `donated`, which is one of the inputs, if nobody holds that
 // but `inputs` and a caller who drops it afterwards; else an empty one.
-Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* dying);
+Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* donated);
 // Where the result of an elementwise operation lies: result_layout of the inputs that there are.
 LayoutRef layout_among(Sizes sizes, Tensors inputs);
 inline constexpr std::int64_t kWorthWritingOver = 65536;  // elements
 
 template <class Op, class... T>
-Tensor run_over(const Attributes<Op>* attributes, Tensor&& dying, const T&... others) {
-    std::array<Tensor, 1 + sizeof...(T)> list{std::move(dying), static_cast<const Tensor&>(others)...};
+Tensor run_over(const Attributes<Op>* attributes, Tensor&& donated, const T&... others) {
+    std::array<Tensor, 1 + sizeof...(T)> list{std::move(donated), static_cast<const Tensor&>(others)...};
     Tensor output;
     if (may_write_over(list[0], Tensors(list).subspan(1))) output = list[0];
     apply(definition<Op>(), list, attributes, std::span<Tensor>(&output, 1));
     return output;
 }
 template <class Op, class... T>
-Tensor run_over(Tensor&& dying, const T&... others) {
+Tensor run_over(Tensor&& donated, const T&... others) {
     static_assert(std::is_same_v<Attributes<Op>, NoAttrs>);
-    return run_over<Op>(nullptr, std::move(dying), others...);
+    return run_over<Op>(nullptr, std::move(donated), others...);
 }
 
 template <class Op, std::size_t N, class... T>

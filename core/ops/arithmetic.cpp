@@ -218,11 +218,11 @@ Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode) {
 }
 Tensor div(const Tensor& a, double b) { return div(a, number(b, DType::Float64)); }
 Tensor neg(const Tensor& x) { return run<Neg>(x); }
-Tensor mul(Tensor&& dying, const Tensor& b) { return run_over<Mul>(std::move(dying), b); }
-Tensor div(Tensor&& dying, const Tensor& b) { return run_over<Div>(std::move(dying), b); }
-Tensor mul(Tensor&& dying, double b) { return mul(std::move(dying), number(b, DType::Float64)); }
-Tensor div(Tensor&& dying, double b) { return div(std::move(dying), number(b, DType::Float64)); }
-Tensor neg(Tensor&& dying) { return run_over<Neg>(std::move(dying)); }
+Tensor mul(Tensor&& donated, const Tensor& b) { return run_over<Mul>(std::move(donated), b); }
+Tensor div(Tensor&& donated, const Tensor& b) { return run_over<Div>(std::move(donated), b); }
+Tensor mul(Tensor&& donated, double b) { return mul(std::move(donated), number(b, DType::Float64)); }
+Tensor div(Tensor&& donated, double b) { return div(std::move(donated), number(b, DType::Float64)); }
+Tensor neg(Tensor&& donated) { return run_over<Neg>(std::move(donated)); }
 Tensor conj(const Tensor& x) { return x; }
 
 void mul_in_place(const Tensor& self, const Tensor& other) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kName = "scaled_dot_product_attention";
 
-struct How {
+struct AttentionParams {
     bool is_causal;
     double scale;
 };
@@ -25,7 +25,7 @@ struct How {
 Tensor across(const Tensor& x) { return transpose(x, x.ndim() - 2, x.ndim() - 1); }
 
 // In operations that record themselves: all the weights, (..., queries, keys). A query that sees no key has none.
-Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& mask, const How& how) {
+Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& mask, const AttentionParams& how) {
     constexpr double nothing = -std::numeric_limits<double>::infinity();
     Tensor scores = mul(matmul(query, across(key)), how.scale);
     const auto hide = [&](const Tensor& seen) { scores = where(seen, scores, number(nothing, DType::Float64)); };
@@ -102,7 +102,7 @@ struct Call {
     kernels::Attention attention;
 
     Call(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& attn_mask, const Tensor& result,
-         const Tensor& log_sum, const How& how)
+         const Tensor& log_sum, const AttentionParams& how)
         : query(q), key(k), value(v), out(result), score_sizes(scores_of(q, k)), mask(attn_mask, score_sizes) {
         const int last = q.ndim() - 1;
         attention = {q.dtype(),    query.count(), q.size(last - 1), k.size(last - 1), q.size(last),
@@ -131,7 +131,7 @@ Tensor empty_rows(const Tensor& like, std::int64_t width) {
 
 // One dtype, the same leading axes. Output 1 is for the gradient.
 struct FlashAttention {
-    using Attrs = How;
+    using Attrs = AttentionParams;
     static constexpr auto fields = std::tuple{&Attrs::is_causal, &Attrs::scale};
     static constexpr OpText text{
         .schema =
@@ -259,7 +259,7 @@ struct Attention {
             fail(ErrorKind::Runtime, "%s: dropout probability has to be between 0 and 1, but got %g", kName,
                  attrs.dropout_p);
         const double width = static_cast<double>(query.size(query.ndim() - 1));
-        const How how{attrs.is_causal, attrs.scale.value_or(1 / std::sqrt(width))};
+        const AttentionParams how{attrs.is_causal, attrs.scale.value_or(1 / std::sqrt(width))};
         out = attrs.enable_gqa ? grouped(query, key, value, mask, attrs.dropout_p, how)
                                : broadcast(query, key, value, mask, attrs.dropout_p, how);
     }
@@ -275,7 +275,7 @@ private:
     }
 
     static Tensor grouped(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                          double dropout_p, const How& how) {
+                          double dropout_p, const AttentionParams& how) {
         const auto heads = [](const Tensor& x) { return x.ndim() < 3 ? std::int64_t{0} : x.size(x.ndim() - 3); };
         const std::int64_t groups = heads(key), all = heads(query);
         if (groups == 0 || heads(value) == 0 || all % groups != 0 || all % heads(value) != 0)
@@ -300,7 +300,7 @@ private:
     }
 
     static Tensor broadcast(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& given,
-                            double dropout_p, const How& how) {
+                            double dropout_p, const AttentionParams& how) {
         const auto leading = [](const Tensor& x) { return x.sizes().first(static_cast<std::size_t>(x.ndim() - 2)); };
         const Dims batch = broadcast_sizes(broadcast_sizes(leading(query), leading(key), kName), leading(value), kName);
         const auto spread = [&](const Tensor& x) {

@@ -85,7 +85,7 @@ Tensor cast(const Tensor& x, DType dtype) {
     Tensor result = run<Cast>({dtype}, x);
     if (!is_floating(dtype) && x.requires_grad() && !mode(kInBackward | kNoProvenance)) {
         constexpr const char* causes[] = {"cast to bool", "cast to uint8", "cast to int32", "cast to int64"};
-        result->lost = Lost::make(causes[static_cast<int>(dtype)]);
+        result->lost = HistoryBreak::make(causes[static_cast<int>(dtype)]);
     }
     return result;
 }
@@ -95,7 +95,7 @@ Tensor detach(const Tensor& x) {
     share_version(result, x);
     result->set(TensorObject::kInference, x->has(TensorObject::kInference));
     if (x.requires_grad())
-        result->lost = Lost::make("detach");
+        result->lost = HistoryBreak::make("detach");
     else
         result->lost = x->lost;
     return result;

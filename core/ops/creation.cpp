@@ -85,7 +85,7 @@ struct EmptyLike {
             out = run<Empty>({Dims(x.sizes()), attrs.dtype});
         } else {
             const LayoutRef like = like_layout(x);
-            out = run<EmptyStrided>({Dims(like->shape()), Dims(like->steps()), attrs.dtype});
+            out = run<EmptyStrided>({Dims(like->shape()), Dims(like->strides()), attrs.dtype});
         }
     }
 };

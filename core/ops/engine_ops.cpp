@@ -37,8 +37,8 @@ Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
     return copy;
 }
 
-struct Lend {
-    Lend() {
+struct RegisterEngineOps {
+    RegisterEngineOps() {
         engine_ops = EngineOps{
             .add = [](const Tensor& a, const Tensor& b) { return add(a, b); },
             .sum_to = sum_to,
@@ -49,10 +49,10 @@ struct Lend {
             .copy_into = [](const Tensor& into, const Tensor& value) { kernels::copy(into.view(), value.view()); },
             .all_finite = all_finite,
             .as_strided = [](const Tensor& x, const Layout& layout,
-                             std::int64_t offset) { return as_strided(x, layout.shape(), layout.steps(), offset); },
+                             std::int64_t offset) { return as_strided(x, layout.shape(), layout.strides(), offset); },
             .as_strided_scatter =
                 [](const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset) {
-                    return as_strided_scatter(base, value, layout.shape(), layout.steps(), offset);
+                    return as_strided_scatter(base, value, layout.shape(), layout.strides(), offset);
                 },
             .zeros = zeros,
             .contiguous = contiguous,
@@ -60,7 +60,7 @@ struct Lend {
         };
     }
 };
-const Lend lend;
+const RegisterEngineOps lend;
 
 }  // namespace
 }  // namespace clew

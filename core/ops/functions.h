@@ -23,11 +23,11 @@ Tensor add(const Tensor& a, double b);
 Tensor div(const Tensor& a, double b);
 Tensor neg(const Tensor& x);
 // The same, over what dies with the call (Note [Writing over a dying gradient]).
-Tensor mul(Tensor&& dying, const Tensor& b);
-Tensor mul(Tensor&& dying, double b);
-Tensor div(Tensor&& dying, const Tensor& b);
-Tensor div(Tensor&& dying, double b);
-Tensor neg(Tensor&& dying);
+Tensor mul(Tensor&& donated, const Tensor& b);
+Tensor mul(Tensor&& donated, double b);
+Tensor div(Tensor&& donated, const Tensor& b);
+Tensor div(Tensor&& donated, double b);
+Tensor neg(Tensor&& donated);
 void mul_in_place(const Tensor& self, const Tensor& other);
 Tensor conj(const Tensor& x);  // free on reals
 

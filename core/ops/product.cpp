@@ -30,7 +30,7 @@ void need_inner_sizes(const char* op, const Tensor& mat1, const Tensor& mat2) {
 
 bool is_column_major(const Layout& layout) {
     const std::int64_t rows = layout.sizes()[layout.ndim - 2], columns = layout.sizes()[layout.ndim - 1];
-    const std::int64_t* strides = layout.strides() + layout.ndim - 2;
+    const std::int64_t* strides = layout.strides().data() + layout.ndim - 2;
     return !layout.contiguous && rows > 1 && columns > 1 && strides[0] == 1 && strides[1] >= rows;
 }
 

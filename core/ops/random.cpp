@@ -27,7 +27,7 @@ thread_local Generator* chosen_generator = nullptr;
 
 // The axes from the outermost in memory to the innermost.
 Dims outermost_first(const Layout& layout) {
-    const Dims strides(layout.steps());
+    const Dims strides(layout.strides());
     Dims axes = memory_order(layout.shape(), std::span(&strides, 1));
     std::reverse(axes.begin(), axes.end());
     return axes;

@@ -64,7 +64,7 @@ struct Repeat {
                       {x.data(), x.dtype(), how.sizes.size(), how.sizes.values, how.strides.values});
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
-        const Plan how = plan(x, x.layout.steps(), attrs.repeats);
+        const Plan how = plan(x, x.layout.strides(), attrs.repeats);
         if (how.repetitions.empty()) return g;
         return reshape(sum(reshape(g, how.sizes), how.repetitions, false), x);
     }};

@@ -44,7 +44,7 @@ struct Rot90 {
         if (turns == 2 || turns == 3) reverse(b);
         // The memory keeps the order of x's axes, as if x had been flipped and then transposed.
         const LayoutRef dense = turns == 0 ? Layout::make(x.sizes()) : like_layout(x);
-        Dims strides(dense->steps());
+        Dims strides(dense->strides());
         if (swapped) std::swap(strides[a], strides[b]);
         out = empty(swapped ? Layout::make(sizes, strides) : dense, x.dtype());
         if (x.numel() == 0) return;

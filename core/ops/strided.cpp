@@ -72,7 +72,7 @@ struct AsStrided {
         Part place = attrs.part();
         place.offset -= low;
         const Tensor flat = embed(g, Dims{high - low + 1}, place);
-        return as_strided(flat, x.layout.shape(), x.layout.steps(), -low);
+        return as_strided(flat, x.layout.shape(), x.layout.strides(), -low);
     }};
 };
 

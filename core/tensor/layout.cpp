@@ -52,7 +52,7 @@ LayoutRef Layout::make(Sizes sizes) {
     for (int i = ndim - 1; i >= 0; --i) {
         const std::int64_t size = sizes[static_cast<std::size_t>(i)];
         layout->sizes()[i] = size;
-        layout->strides()[i] = stride;
+        layout->mutable_strides()[i] = stride;
         overflow |= __builtin_mul_overflow(numel, size, &numel);
         overflow |= __builtin_mul_overflow(stride, std::max<std::int64_t>(size, 1), &stride);
     }
@@ -76,7 +76,7 @@ LayoutRef Layout::make(Sizes sizes, Sizes strides) {
     for (int i = ndim - 1; i >= 0; --i) {
         const std::int64_t size = sizes[static_cast<std::size_t>(i)], stride = strides[static_cast<std::size_t>(i)];
         layout->sizes()[i] = size;
-        layout->strides()[i] = stride;
+        layout->mutable_strides()[i] = stride;
         contiguous = contiguous && (size == 1 || stride == numel);
         overflow |= __builtin_mul_overflow(numel, size, &numel);
     }
@@ -118,8 +118,8 @@ LayoutRef Layout::permuted(const Layout& from, Sizes axes) {
     }
     if (seen + 1 != 1u << ndim) return {};
     Layout* layout = allocate(ndim);
-    const std::int64_t *from_sizes = from.sizes(), *from_strides = from.strides();
-    std::int64_t *sizes = layout->sizes(), *strides = layout->strides(), expected = 1;
+    const std::int64_t *from_sizes = from.sizes(), *from_strides = from.strides().data();
+    std::int64_t *sizes = layout->sizes(), *strides = layout->mutable_strides(), expected = 1;
     bool contiguous = true;
     for (int i = ndim - 1; i >= 0; --i) {
         const std::int64_t size = from_sizes[order[i]], stride = from_strides[order[i]];
@@ -158,7 +158,7 @@ Extent extent(const Layout& layout) {
     }
     if (overflow) [[unlikely]]
         fail(ErrorKind::Runtime, "tensor: sizes %s with strides %s reach further than memory can; make them smaller",
-             shape_text(layout.shape()).c_str(), shape_text(layout.steps()).c_str());
+             shape_text(layout.shape()).c_str(), shape_text(layout.strides()).c_str());
     return span;
 }
 

@@ -61,11 +61,10 @@ struct Layout {
     std::int64_t numel;
 
     std::int64_t* sizes() { return reinterpret_cast<std::int64_t*>(this + 1); }
-    std::int64_t* strides() { return sizes() + ndim; }
+    std::int64_t* mutable_strides() { return sizes() + ndim; }
     const std::int64_t* sizes() const { return reinterpret_cast<const std::int64_t*>(this + 1); }
-    const std::int64_t* strides() const { return sizes() + ndim; }
     Sizes shape() const { return {sizes(), static_cast<std::size_t>(ndim)}; }
-    Sizes steps() const { return {strides(), static_cast<std::size_t>(ndim)}; }
+    Sizes strides() const { return {sizes() + ndim, static_cast<std::size_t>(ndim)}; }
 
     // Both fail where the elements, of any tensor that could have these sizes, are too many for 64 bits.
     static Ref<Layout> make(Sizes sizes);  // row-major

@@ -84,7 +84,7 @@ Dims memory_order(Sizes sizes, std::span<const Dims> strides) {
 }
 
 Packing find_packing(const Layout& layout) {
-    const Sizes sizes = layout.shape(), own = layout.steps();
+    const Sizes sizes = layout.shape(), own = layout.strides();
     const auto lies_in = [&](const Dims& order) { return same_sizes(strides_in(order, sizes), own); };
     const Dims strides(own);
     Dims order;
@@ -112,10 +112,10 @@ LayoutRef result_layout(Sizes sizes, std::span<const Tensor> operands) {
         of_one_shape = of_one_shape && of_result;
         // One element that was expanded to all does not decide, as a number does not.
         const bool expanded =
-            !layout.contiguous && std::ranges::all_of(layout.steps(), [](std::int64_t step) { return step == 0; });
+            !layout.contiguous && std::ranges::all_of(layout.strides(), [](std::int64_t step) { return step == 0; });
         contiguous = contiguous && (layout.contiguous || expanded);
         packed = packed && (expanded || is_packed(layout));
-        alike = alike && of_result && (&layout == first.get() || same_sizes(layout.steps(), first->steps()));
+        alike = alike && of_result && (&layout == first.get() || same_sizes(layout.strides(), first->strides()));
         if (of_result && !whole && is_packed(layout)) whole = &operand.layout_ref();
     }
     // Where operands are broadcast, even the strides of axes of one element tell an order.

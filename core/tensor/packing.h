@@ -43,7 +43,7 @@ inline bool is_dense(const Layout& layout) {
 
 // Their elements have one order in memory, if one of them is dense.
 inline bool lie_alike(const Layout& a, const Layout& b) {
-    return same_sizes(a.shape(), b.shape()) && ((a.contiguous && b.contiguous) || same_sizes(a.steps(), b.steps()));
+    return same_sizes(a.shape(), b.shape()) && ((a.contiguous && b.contiguous) || same_sizes(a.strides(), b.strides()));
 }
 inline bool lie_alike(const Tensor& a, const Tensor& b) {
     return a->layout == b->layout || lie_alike(a.layout(), b.layout());

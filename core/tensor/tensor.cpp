@@ -13,7 +13,7 @@ void construct(TensorObject* self) {
     new (&self->storage) StorageRef;
     new (&self->layout) LayoutRef;
     new (&self->grad_fn) NodeRef;
-    new (&self->lost) Ref<Lost>;
+    new (&self->lost) Ref<HistoryBreak>;
     new (&self->base) Ref<TensorObject>;
     self->offset = 0;
     self->dtype = DType::Float32;
@@ -37,7 +37,7 @@ void destruct(TensorObject* self) {
     if (self->extras) destroy(self->extras);
     self->storage.~StorageRef();
     self->layout.~LayoutRef();
-    self->lost.~Ref<Lost>();
+    self->lost.~Ref<HistoryBreak>();
     self->base.~Ref<TensorObject>();
     self->grad_fn.~NodeRef();
 }
@@ -97,7 +97,7 @@ void check_inside_storage(const char* op, const Layout& layout, std::int64_t off
         fail(ErrorKind::Runtime,
              "%s: sizes %s, strides %s, storage offset %lld are out of bounds for storage of %lld "
              "bytes; keep every element inside it",
-             op, shape_text(layout.shape()).c_str(), shape_text(layout.steps()).c_str(), static_cast<long long>(offset),
+             op, shape_text(layout.shape()).c_str(), shape_text(layout.strides()).c_str(), static_cast<long long>(offset),
              static_cast<long long>(storage.bytes));
 }
 

@@ -12,10 +12,10 @@
 namespace clew {
 
 struct Node;    // core/autograd/node.h
-struct Lost;    // core/autograd/ledger.h: where history was lost
+struct HistoryBreak;    // core/autograd/ledger.h: where history was lost
 struct Extras;  // core/autograd/leaf.h: gradient, accumulator, hooks; most tensors have none
-void retain(Lost*);
-void release(Lost*);
+void retain(HistoryBreak*);
+void release(HistoryBreak*);
 void destroy(Extras*);
 using NodeRef = Ref<Node>;
 inline void retain(Node* node) { retain(reinterpret_cast<Object*>(node)); }
@@ -43,7 +43,7 @@ struct TensorObject : Object {
     std::uint16_t output_index;     // of grad_fn
     std::uint32_t history_version;  // a view: the version at which grad_fn was made (see view.h)
     NodeRef grad_fn;
-    Ref<Lost> lost;
+    Ref<HistoryBreak> lost;
     Ref<TensorObject> base;  // a view: the tensor it looks at, never a view itself
     Extras* extras;
     // Python's part.
@@ -86,7 +86,7 @@ struct Tensor {
     const Layout& layout() const { return *object_->layout; }
     const LayoutRef& layout_ref() const { return object_->layout; }
     Sizes sizes() const { return object_->layout->shape(); }
-    Sizes strides() const { return object_->layout->steps(); }
+    Sizes strides() const { return object_->layout->strides(); }
     int ndim() const { return object_->layout->ndim; }
     std::int64_t size(int axis) const { return object_->layout->sizes()[axis]; }
     std::int64_t stride(int axis) const { return object_->layout->strides()[axis]; }
@@ -101,7 +101,7 @@ struct Tensor {
     }
     kernels::View view() const {
         const Layout& l = *object_->layout;
-        return {data(), object_->dtype, l.ndim, l.sizes(), l.strides()};
+        return {data(), object_->dtype, l.ndim, l.sizes(), l.strides().data()};
     }
     bool requires_grad() const {
         const TensorObject* self = object_.get();

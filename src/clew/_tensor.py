@@ -163,7 +163,7 @@ _add_conversions()
 @domain("self=real(d, a), split_size=2; self=real(d, a), split_size=(2, d - 2)")
 def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive parts along an axis: `clew.split`."""
-    from .ops.arranging import split as function  # it is loaded after this module
+    from .ops.rearrange import split as function  # it is loaded after this module
 
     return function(self, split_size, dim)
 

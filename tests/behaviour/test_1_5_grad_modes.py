@@ -1,4 +1,4 @@
-"""1.5 Modes: whether a graph is made at all."""
+"""1.5 Modes: whether a graph is created at all."""
 
 import threading
 

@@ -43,7 +43,7 @@ CASES = [(name, mask, saved) for name, (_, masks) in BINARY.items() for mask, sa
 
 
 def operands(torch, mask):
-    """Two results (so that they may be written in place), of which those in the mask have a history."""
+    """Two results (so that they may be modified in place), of which those in the mask have a history."""
     a, b = torch.full((2, 2), 0.5), torch.full((2, 2), 0.25)
     return [(t.requires_grad_() if name in mask else t).clone() for name, t in zip("ab", (a, b), strict=True)]
 

@@ -71,7 +71,7 @@ def test_a_training_script(xray: Run) -> None:
         options=("--as-torch",),
     )
     assert ran.returncode == 0, ran.stderr
-    assert "The last of 100 backwards called from train.py:12" in ran.stdout
+    assert "The last of 100 backward passes called from train.py:12" in ran.stdout
     assert "leaf model.weight (1, 10) float32" in ran.stdout
 
 

@@ -39,7 +39,7 @@ def test_the_whole_report(xray: Run) -> None:
     assert ran.returncode == 0, ran.stderr
     out = ran.stdout
     assert out.startswith("trained\n\n── clew xray train.py")
-    assert "The last of 5 backwards called from train.py:10 in main: loss.backward()" in out
+    assert "The last of 5 backward passes called from train.py:10 in main: loss.backward()" in out
     assert "MeanBackward0 ()" in out
     assert "train.py:9 in main: loss = (model(torch.ones(3, 4)) ** 2).mean()" in out
     assert "freed by backward() at train.py:10" in out
@@ -77,7 +77,7 @@ def test_totals_count_nodes_and_bytes(xray: Run) -> None:
     assert "freed by backward     1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
     assert "freed by scope        1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
     assert "still held            4 nodes, 3.0 KiB saved" in out
-    assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, made at train.py:5 in <module>" in out
+    assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, created at train.py:5 in <module>" in out
 
 
 def test_who_holds(xray: Run) -> None:
@@ -94,8 +94,8 @@ def test_who_holds(xray: Run) -> None:
         look = make()
         """
     ).stdout
-    assert "by trainer.best['loss']: 1 node, 1.0 KiB saved, made at train.py:5 in <module>" in out
-    assert "by look:hidden: 1 node, 1.0 KiB saved, made at train.py:7 in make" in out
+    assert "by trainer.best['loss']: 1 node, 1.0 KiB saved, created at train.py:5 in <module>" in out
+    assert "by look:hidden: 1 node, 1.0 KiB saved, created at train.py:7 in make" in out
 
 
 def test_at_a_line(xray: Run) -> None:
@@ -110,11 +110,11 @@ def test_at_a_line(xray: Run) -> None:
     assert "TanhBackward0" in out
     assert "ExpBackward0" not in out
     out = xray(source, options=("--at", "4")).stdout
-    assert "The last of 3 backwards called from train.py:4" in out
+    assert "The last of 3 backward passes called from train.py:4" in out
     assert "ExpBackward0" in out
     assert "TanhBackward0" not in out
     out = xray(source, options=("--at", "2")).stdout
-    assert "No backward was called from line 2 of train.py; backwards were called from train.py:4, train.py:5." in out
+    assert "No backward was called from line 2 of train.py; backward was called from train.py:4, train.py:5." in out
 
 
 def test_autograd_grad_is_a_backward(xray: Run) -> None:
@@ -167,7 +167,7 @@ def test_a_backward_inside_a_backward_is_part_of_it(xray: Run) -> None:
             checkpoint(lambda t: clew.tanh(lin(t)), x, use_reentrant=True).sum().backward()
         """
     ).stdout
-    assert "The last of 3 backwards" in out
+    assert "The last of 3 backward passes" in out
     assert "CheckpointFunctionBackward" in out
 
 
@@ -286,7 +286,7 @@ def test_the_last_of_many_backwards_is_what_is_shown(xray: Run) -> None:
             y.sum().backward(retain_graph=number == 13)
         """
     ).stdout
-    assert "The last of 13 backwards called from train.py:7" in out
+    assert "The last of 13 backward passes called from train.py:7" in out
     graph = out.split("── totals")[0]
     assert graph.count("TanhBackward0") == 13
     assert "14 nodes and 1 leaf" in graph

@@ -1,4 +1,4 @@
-"""A value that was saved for the backward and then written in place.
+"""A value that was saved for the backward and then modified in place.
 
 `saved`: the line of the node that saved it. `written`: the last write to it.
 """

@@ -21,7 +21,7 @@ def line(program, mark):
 def test_a_value_from_outside_the_loop(torch):
     program = second_backward.value_made_outside_the_loop
     assert advice_of(torch, program) == (
-        f"`h` was made at {line(program, 'made')}, outside the loop at line {program.lines['made'] + 1}, and used "
+        f"`h` was created at {line(program, 'made')}, outside the loop at line {program.lines['made'] + 1}, and used "
         f"again at {line(program, 'used')}: make it inside the loop, or detach it (`h.detach()`), or retain the graph: "
         f"retain_graph=True at {line(program, 'freed')}"
     )
@@ -29,8 +29,8 @@ def test_a_value_from_outside_the_loop(torch):
 
 def test_a_value_carried_from_turn_to_turn(torch):
     advice = advice_of(torch, second_backward.hidden_state_carried_over)
-    assert "`hidden` was made at" in advice
-    assert "in an earlier turn of the loop at line" in advice
+    assert "`hidden` was created at" in advice
+    assert "in an earlier iteration of the loop at line" in advice
     assert "detach it in between (`hidden = hidden.detach()`)" in advice
 
 
@@ -42,7 +42,7 @@ def test_a_value_carried_from_call_to_call(torch):
 
 def test_a_trunk_that_two_losses_share(torch):
     advice = advice_of(torch, second_backward.two_losses_share_a_trunk)
-    assert advice.startswith("`features` was made at")
+    assert advice.startswith("`features` was created at")
     assert "add the losses up and call backward once" in advice
 
 
@@ -58,7 +58,7 @@ def test_retaining_too_late(torch):
 
 def test_the_closure_of_lbfgs(torch):
     advice = advice_of(torch, second_backward.closure_of_lbfgs_uses_a_value_from_outside)
-    assert advice.startswith("`features` was made at")
+    assert advice.startswith("`features` was created at")
 
 
 def test_a_value_without_a_name(torch):
@@ -75,7 +75,7 @@ def test_a_value_without_a_name(torch):
     error = caught.value
     assert error.shared_name is None
     assert error.shared_at.line == marked_lines(step)["made"]
-    assert "a value was made at" in error.advice
+    assert "a value was created at" in error.advice
 
 
 def test_source_that_cannot_be_read(torch):

@@ -187,6 +187,6 @@ def test_anomaly_mode_tells_the_line_of_the_forward():
     x, y = leaves()
     with (
         clew.autograd.detect_anomaly(),
-        pytest.raises(RuntimeError, match=r"TestQuotientBackward0.*made at test_python_operations.py"),
+        pytest.raises(RuntimeError, match=r"TestQuotientBackward0.*created at test_python_operations.py"),
     ):
         quotient(x, y * 0).sum().backward()

@@ -176,7 +176,7 @@ def _gradients(gradients: Any) -> tuple[Any, ...] | None:
 
 def _zeros_for(wanted: Tensor | graph.GradientEdge, requires_grad: bool) -> Tensor:
     from ..ops.creation import zeros
-    from ..ops.likes import zeros_like
+    from ..ops.creation_like import zeros_like
 
     if isinstance(wanted, Tensor):
         return zeros_like(wanted, requires_grad=requires_grad)

@@ -41,13 +41,13 @@ class FunctionCtx(Node):
 
         Raises:
             GraphFreedError: a backward has freed it.
-            InplaceError: one of them was written in place since.
+            InplaceError: one of them was modified in place since.
         """
         saved: tuple[Tensor | None, ...] = _core.function_saved_tensors(self)
         return saved
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs `forward` has written in place. They must be among its outputs."""
+        """Say which inputs `forward` has modified in place. They must be among its outputs."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:

@@ -24,7 +24,7 @@ class GraphFreedError(RuntimeError):
 
     node: Node | None = None
     """The node whose saved tensors are gone."""
-    made_at: Site | None = None
+    created_at: Site | None = None
     """The line that made it."""
     saved_at: Site | None = None
     """The line that saved the tensors: the same."""
@@ -52,7 +52,7 @@ class GraphFreedError(RuntimeError):
 
 
 class InplaceError(RuntimeError):
-    """A tensor that a node saved was written in place afterwards, so that the gradient would be wrong.
+    """A tensor that a node saved was modified in place afterwards, so that the gradient would be wrong.
 
     >>> import clew
     >>> y = clew.ones(1, requires_grad=True).exp()
@@ -66,7 +66,7 @@ class InplaceError(RuntimeError):
 
     node: Node | None = None
     """The node that saved it."""
-    made_at: Site | None = None
+    created_at: Site | None = None
     """The line that made the node."""
     saved_at: Site | None = None
     """The line that saved the tensor: the node's."""
@@ -108,7 +108,7 @@ class NonFiniteError(RuntimeError):
 
     node: Node | None = None
     """The first node that returned one."""
-    made_at: Site | None = None
+    created_at: Site | None = None
     """The line that made it."""
     through_where: Site | None = None
     """The line of the `where` (or `masked_fill`) that did not choose the branch which the gradient came through."""

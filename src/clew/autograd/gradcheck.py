@@ -40,7 +40,7 @@ def gradcheck(
         eps: the step of the differences.
         atol, rtol: gradients may differ by atol + rtol * |difference|.
         raise_exception: raise, or return False.
-        nondet_tol: how much gradients of two backwards may differ.
+        nondet_tol: how much gradients of two backward passes may differ.
         check_undefined_grad: whether backward copes with gradients that are None.
         check_grad_dtypes: whether gradients must have the dtype of their inputs.
         check_batched_grad, check_batched_forward_grad, check_forward_ad: not supported yet.

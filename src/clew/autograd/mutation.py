@@ -43,7 +43,7 @@ def _unpack(kept: _Kept) -> Tensor:
 
 
 class allow_mutation_on_saved_tensors:
-    """Inside, tensors that a graph has saved may be written in place: the graph then keeps a copy of what they were.
+    """Inside, tensors that a graph has saved may be modified in place: the graph then keeps a copy of what they were.
 
     A copy is made only when such a tensor is written. A graph made inside must be run backward inside.
 

@@ -30,7 +30,7 @@ _MOST_NAME_SEARCHES = 5
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where the time went between two backwards of one line, in nanoseconds."""
+    """Where the time went between two backward passes of one line, in nanoseconds."""
 
     wall: int
     recording: int
@@ -45,7 +45,7 @@ class Step:
 
 @dataclass(slots=True)
 class Backward:
-    """All that is known of the backwards that one line called; the graph is that of the last."""
+    """All that is known of the backward passes that one line called; the graph is that of the last."""
 
     place: Place
     count: int = 0
@@ -59,7 +59,7 @@ class Backward:
 class Recorder:
     """Listens to the engine from ``start()`` to ``stop()``, after which ``backwards`` and ``last`` are there.
 
-    Its own work is not counted into the script's steps. With ``at``, a file and a line, only the graphs of backwards
+    Its own work is not counted into the script's steps. With ``at``, a file and a line, only the graphs of backward passes
     called from there are described. With ``draws``, graphs are drawn and the memory of each step is written down.
 
     Which backward is the last one cannot be known, so each is noted, in the core: as numbers, without Python.

@@ -81,10 +81,10 @@ def _graph(report: Report) -> str:
         if report.backward_lines:
             lines = ", ".join(report.backward_lines)
             return (
-                f"No backward was called from line {report.at} of {report.script}; backwards were called from {lines}."
+                f"No backward was called from line {report.at} of {report.script}; backward was called from {lines}."
             )
         return "No backward happened: neither backward() nor autograd.grad() came to an end."
-    which = f"The last of {chosen.count:,} backwards" if chosen.count > 1 else "The only backward"
+    which = f"The last of {chosen.count:,} backward passes" if chosen.count > 1 else "The only backward"
     source = f": {chosen.place.source}" if chosen.place.source else ""
     return f"{which} called from {chosen.place}{source}\n{render(chosen.explanation)}"
 
@@ -126,7 +126,7 @@ def _grouped(held: Sequence[Held]) -> list[str]:
     groups: dict[tuple[str, object], list[Held]] = {}
     for one in held:
         container = re.sub(r"\[\d+\]$", "[]", one.path)
-        groups.setdefault((container, one.made_at), []).append(one)
+        groups.setdefault((container, one.created_at), []).append(one)
     ordered = sorted(groups.values(), key=lambda group: -sum(one.saved_bytes for one in group))
     return [_holder(group) for group in ordered]
 
@@ -135,7 +135,7 @@ def _holder(group: Sequence[Held]) -> str:
     first, last = group[0], group[-1]
     path = first.path if len(group) == 1 else f"{first.path} … {last.path} ({len(group):,} tensors)"
     nodes, saved = sum(one.nodes for one in group), sum(one.saved_bytes for one in group)
-    made = f", made at {first.made_at}" if first.made_at else ""
+    made = f", created at {first.created_at}" if first.created_at else ""
     return f"by {path}: {counted(nodes, 'node')}, {bytes_text(saved)} saved{made}"
 
 

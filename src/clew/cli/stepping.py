@@ -35,7 +35,7 @@ class Stepper:
         events.listen(self._after_backward)
 
     def stop(self) -> None:
-        """Let backwards run as ever."""
+        """Let backward passes run as ever."""
         if self._is_on:
             self._is_on = False
             _core.on_step(None)

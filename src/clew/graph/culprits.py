@@ -1,4 +1,4 @@
-"""What to do about a backward through a freed graph: the value that the two backwards share, and the smallest repair.
+"""What to do about a backward through a freed graph: the value that the two backward passes share, and the smallest repair.
 
 The engine knows the node that was freed and the call that freed it. Only the whole graph of the backward that failed
 shows where it enters the freed part, and only the frames that are running know what the user calls the value there.
@@ -44,8 +44,8 @@ def tell_what_to_do(error: BaseException, roots: tuple[Node, ...], keeps_graph: 
         )
         return
     user, shared, name = _entrance(path, error, frames)
-    error.shared_at, error.shared_name = shared.made_at, name
-    error.used_at = user.made_at if user else None
+    error.shared_at, error.shared_name = shared.created_at, name
+    error.used_at = user.created_at if user else None
     error.advice = f"{_repair(error, frames)}, or {retain}"
 
 
@@ -91,7 +91,7 @@ def _entrance(
     position = next((position for position in range(first, last + 1) if path[position] in names), first)
     name = names.get(path[position])
     if name is None:
-        made = path[position].made_at
+        made = path[position].created_at
         name = assigned_at(made.file, made.line) if made else None  # the name has another value by now
     return (path[position - 1] if position else None), path[position], name
 
@@ -117,7 +117,7 @@ def _line(site: Site | None) -> str:
 def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
     """What is shared, where it was made and used, and what to change."""
     made, used, name = error.shared_at, error.used_at, error.shared_name
-    what = f"{_called(name, 'a value')} was made at {_line(made)}"
+    what = f"{_called(name, 'a value')} was created at {_line(made)}"
     again = f"used again at {_line(used)}" if used else "used again"
     detach = f"detach it (`{name}.detach()`)" if name else "detach() it"
     if made is None:
@@ -128,7 +128,7 @@ def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
     if used is not None and (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
         around = loops_around(made.file, made.line)
         earlier = (
-            f"an earlier turn of the loop at line {around[-1].head}"
+            f"an earlier iteration of the loop at line {around[-1].head}"
             if around
             else f"an earlier call of {made.function}"
         )

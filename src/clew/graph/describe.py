@@ -81,7 +81,7 @@ def describe(
             NodeRecord(
                 name=node.title if isinstance(node, CopiedNode) else type(node).__name__,
                 op=node.op,
-                made_at=Place.of(node.made_at),
+                created_at=Place.of(node.created_at),
                 outputs=_outputs(node),
                 saved=tuple(_saved(slot, number, owners, held_by) for slot in node.saved),
                 inputs=tuple(
@@ -114,7 +114,7 @@ class CopiedNode:
 
     title: str
     op: str
-    made_at: Site | None
+    created_at: Site | None
     outputs: tuple[tuple[Any, Any], ...]
     saved: tuple[SavedSlot, ...]
     next_functions: tuple[tuple[CopiedNode | None, int], ...]

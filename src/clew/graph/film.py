@@ -1,4 +1,4 @@
-"""``clew.graph.film``: a picture that follows its graph through backwards."""
+"""``clew.graph.film``: a picture that follows its graph through backward passes."""
 
 from __future__ import annotations
 

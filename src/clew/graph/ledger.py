@@ -32,7 +32,7 @@ def ledger(x: Any = None) -> Ledger:
 
     Returns:
         Records and totals; ``to_dict()``, ``to_json()`` and ``to_pandas()`` pass them on. Included is what backward
-        does not go through but the graph holds all the same, such as the history of a view that was written in place.
+        does not go through but the graph holds all the same, such as the history of a view that was modified in place.
 
     Raises:
         TypeError: there is no tensor or node in ``x``.
@@ -131,7 +131,7 @@ class _Book:
             node=number,
             name=type(node).__name__,
             op=node.op,
-            made_at=Place.of(node.made_at),
+            created_at=Place.of(node.created_at),
             slot=slot.name,
             kind=kind,
             shape=tuple(slot.shape),

@@ -99,8 +99,8 @@ class _Play:
             if any(slot.state == "freed" for slot in node.saved):
                 by = node.released.site if node.released else "a backward"
                 raise RuntimeError(
-                    f"predict_peak: expected a graph that can run, got one whose {type(node).__name__} (made at "
-                    f"{node.made_at}) was freed by {by}; make the value again"
+                    f"predict_peak: expected a graph that can run, got one whose {type(node).__name__} (created at "
+                    f"{node.created_at}) was freed by {by}; make the value again"
                 )
         self._retain = retain_graph
         self._rules: dict[object, Rule] = {}
@@ -226,7 +226,7 @@ class _Play:
             return guessed(node)
         key = (
             node.op,
-            str(node.made_at),
+            str(node.created_at),
             node.outputs,
             tuple((slot.shape, slot.dtype) for slot in node.saved),
             tuple(below is None for below, _ in node.next_functions),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeGuard
 
-from .records import Lost, Release, SavedSlot, Site
+from .records import HistoryBreak, Release, SavedSlot, Site
 
 
 class Node(Protocol):
@@ -14,7 +14,7 @@ class Node(Protocol):
     @property
     def op(self) -> str: ...
     @property
-    def made_at(self) -> Site | None: ...
+    def created_at(self) -> Site | None: ...
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]: ...
     @property
@@ -43,7 +43,7 @@ class Tensor(Protocol):
     @property
     def grad_fn(self) -> Node | None: ...
     @property
-    def _lost(self) -> Lost | None: ...
+    def _lost(self) -> HistoryBreak | None: ...
     @property
     def _storage_id(self) -> int: ...
     @property

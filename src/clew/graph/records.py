@@ -50,7 +50,7 @@ class Release(NamedTuple):
     serial: int
 
 
-class Lost(NamedTuple):
+class HistoryBreak(NamedTuple):
     """Where and how a tensor lost its history."""
 
     cause: str

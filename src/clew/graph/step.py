@@ -25,14 +25,14 @@ class Step:
     outgoing: tuple[Any, ...]
 
     @property
-    def made_at(self) -> Place | None:
+    def created_at(self) -> Place | None:
         """The line that made the node."""
-        return Place.of(self.node.made_at)
+        return Place.of(self.node.created_at)
 
     def __str__(self) -> str:
         came = ", ".join(map(_summary, self.incoming))
         sent = ", ".join(map(_summary, self.outgoing))
-        place = self.made_at
+        place = self.created_at
         where = f"  {place}: {place.source}" if place and place.source else f"  {place}" if place else ""
         arrow = f" → {sent}" if self.outgoing else " → .grad of a leaf"
         return f"{self.number:>4} {type(self.node).__name__}: {came}{arrow}{where}"
@@ -49,7 +49,7 @@ def step(
 
     When the iterator is exhausted, all is as after ``backward()``. Whoever stops before leaves the rest undone: the
     nodes that have run are freed (without ``retain_graph``), and the gradients that were on their way are lost. Between
-    the steps anything may be done, other backwards included.
+    the steps anything may be done, other backward passes included.
 
     Args:
         tensors: where to begin.

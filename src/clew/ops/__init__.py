@@ -12,8 +12,9 @@ from .. import _core
 
 __all__: list[str] = []
 
-for _found in _iter_modules(__path__):
-    _module = _import_module(f"{__name__}.{_found.name}")
+_names = [_found.name for _found in _iter_modules(__path__)]
+for _name in sorted(_names, key="aliases".__eq__):  # aliases come last: they are of what the others define
+    _module = _import_module(f"{__name__}.{_name}")
     for _name in getattr(_module, "__all__", ()):
         globals()[_name] = getattr(_module, _name)
         __all__.append(_name)

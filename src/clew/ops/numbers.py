@@ -13,7 +13,7 @@ from .._numeric import result_type
 from .._operation import ELEMENTWISE, HIDDEN, operation
 from .._unsupported import unsupported
 from ._options import check_tensor
-from .likes import ones_like
+from .creation_like import ones_like
 
 __all__ = ["float_power", "frexp", "isneginf", "isposinf", "isreal", "ldexp", "ldexp_", "signbit"]
 METHODS = [*__all__, "float_power_"]

@@ -58,12 +58,12 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_multi_avg_fn() -> AverageAll:
-    """As `get_swa_avg_fn`, for lists of tensors, which are written in place."""
+    """As `get_swa_avg_fn`, for lists of tensors, which are modified in place."""
     return _for_all(get_swa_avg_fn())
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> AverageAll:
-    """As `get_ema_avg_fn`, for lists of tensors, which are written in place."""
+    """As `get_ema_avg_fn`, for lists of tensors, which are modified in place."""
     return _for_all(get_ema_avg_fn(decay))
 
 

@@ -13,7 +13,7 @@ from ..random import drawing_from
 from . import creation
 from ._options import check_options, checked_dtype, checked_size, made
 from .creation import as_number
-from .drawing import integer_bounds
+from .random import integer_bounds
 
 __all__ = ["empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"]
 METHODS = ["new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"]

@@ -10,7 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
-from .likes import zeros_like
+from .creation_like import zeros_like
 
 __all__ = [
     "diff",
