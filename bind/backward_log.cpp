@@ -151,7 +151,8 @@ void init_backward_log(nb::module_& m) {
              "The number by which the leaf is told of from now on.")
         .def("number", &BackwardLog::number_of, nb::arg("leaf"), "The leaf's number, or -1.")
         .def("ask_no_more_for_names", &BackwardLog::ask_no_more_for_names)
-        .def("count", &BackwardLog::count, nb::arg("file"), nb::arg("line"), "How many backward passes a line has called.")
+        .def("count", &BackwardLog::count, nb::arg("file"), nb::arg("line"),
+             "How many backward passes a line has called.")
         .def("lines", &BackwardLog::lines, "What was noted, a dict for each line that called backward.")
         .def("last", &BackwardLog::last, "Which of them called the last; -1: there was none.");
 }

@@ -38,7 +38,8 @@ public:
     void clear();
     bool is_taken() const { return !roots_.empty(); }
     bool has_unknown_leaves() const { return has_unknown_leaves_; }
-    // {"nodes": rows in topological order, "roots": names of classes, "totals", "groups"}; see src/clew/graph/copied.py.
+    // {"nodes": rows in topological order, "roots": names of classes, "totals", "groups"}; see
+    // src/clew/graph/copied.py.
     PyObject* tell() const;
 
 private:

@@ -11,8 +11,8 @@
 
 namespace clew::bind {
 
-// Where each iteration of the user's loop ended, in the engine's count of events (nodes made, backward passes run). What a
-// month of them leaves is bounded: of old ends every second one is forgotten when there are too many, so that
+// Where each iteration of the user's loop ended, in the engine's count of events (nodes made, backward passes run).
+// What a month of them leaves is bounded: of old ends every second one is forgotten when there are too many, so that
 // neighbours among long gone iterations count as one.
 class Iterations {
 public:

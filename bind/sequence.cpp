@@ -322,15 +322,17 @@ private:
     std::optional<DType> dtype_;  // that the tensor is to have
     Values values_;
     Dims sizes_;
-    bool fixed_ = false;  // how many axes there are: known at the first number or empty sequence
-    unsigned seen_ = 0;   // a bit for each dtype
-    Ref<HistoryBreak> lost_{};    // the first element that had a history, or had lost it
+    bool fixed_ = false;        // how many axes there are: known at the first number or empty sequence
+    unsigned seen_ = 0;         // a bit for each dtype
+    Ref<HistoryBreak> lost_{};  // the first element that had a history, or had lost it
 };
 
 }  // namespace
 
 Tensor tensor_from_sequence(PyObject* data, std::optional<DType> dtype) { return Reader(data, dtype).result(); }
 
-Ref<HistoryBreak> lost_by_copy(const Tensor& source) { return source.requires_grad() ? HistoryBreak::make("tensor") : source->lost; }
+Ref<HistoryBreak> lost_by_copy(const Tensor& source) {
+    return source.requires_grad() ? HistoryBreak::make("tensor") : source->lost;
+}
 
 }  // namespace clew::bind

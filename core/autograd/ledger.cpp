@@ -23,12 +23,13 @@ void destroy(Release* record) {
 }
 
 Ref<HistoryBreak> HistoryBreak::make(const char* cause) {
-    return Ref<HistoryBreak>::steal(new (pool_take(sizeof(HistoryBreak))) HistoryBreak{.cause = cause, .site = runtime.current_site()});
+    return Ref<HistoryBreak>::steal(new (pool_take(sizeof(HistoryBreak)))
+                                        HistoryBreak{.cause = cause, .site = runtime.current_site()});
 }
 
 const Ref<HistoryBreak>& HistoryBreak::by_plain_backward() {
-    static const auto* const record = new Ref<HistoryBreak>(
-        Ref<HistoryBreak>::steal(new (pool_take(sizeof(HistoryBreak))) HistoryBreak{.cause = "backward without create_graph", .site = {}}));
+    static const auto* const record = new Ref<HistoryBreak>(Ref<HistoryBreak>::steal(
+        new (pool_take(sizeof(HistoryBreak))) HistoryBreak{.cause = "backward without create_graph", .site = {}}));
     return *record;
 }
 

@@ -31,7 +31,8 @@ struct HistoryBreak {
     bool may_be_data = false;  // it came from an array: perhaps nothing was lost, as nobody ever had a history
 
     static Ref<HistoryBreak> make(const char* cause);
-    static const Ref<HistoryBreak>& by_plain_backward();  // the gradient in .grad of a backward without create_graph: no site
+    static const Ref<HistoryBreak>&
+    by_plain_backward();  // the gradient in .grad of a backward without create_graph: no site
 };
 
 // Note [One account of bytes]

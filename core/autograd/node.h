@@ -90,7 +90,8 @@ struct Node : Object {
     SavedSlot* slots() { return reinterpret_cast<SavedSlot*>(edge_nodes() + edge_count); }
     void* attributes() { return reinterpret_cast<char*>(slots()) + kSlotBytes * slot_count; }
     std::uint16_t* edge_indices() {
-        return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) + round_up_to_8(kind->attribute_bytes));
+        return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) +
+                                                round_up_to_8(kind->attribute_bytes));
     }
     DType* output_dtypes() { return reinterpret_cast<DType*>(edge_indices() + edge_count); }
 

@@ -166,8 +166,8 @@ Edge edge_of(Node& node, const SavedSlot& slot) {
 
 bool is_the_saved_value(const TensorObject* tensor, const Storage* storage, const SavedSlot& slot) {
     return tensor && tensor->storage.get() == storage && tensor->offset == slot.offset && tensor->dtype == slot.dtype &&
-           (tensor->layout.get() == slot.layout ||
-            (same_shape(*tensor->layout, *slot.layout) && same_sizes(tensor->layout->strides(), slot.layout->strides())));
+           (tensor->layout.get() == slot.layout || (same_shape(*tensor->layout, *slot.layout) &&
+                                                    same_sizes(tensor->layout->strides(), slot.layout->strides())));
 }
 
 std::string at(void* code, std::int32_t instruction) {

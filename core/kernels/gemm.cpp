@@ -32,7 +32,9 @@ struct Products {  // out[i] (m x n) = alpha * a[i] @ b[i] + beta * out[i]
     Batch<T> out;
     T alpha, beta;
 
-    Products transposed() const { return {count, n, m, k, b.transposed(), a.transposed(), out.transposed(), alpha, beta}; }
+    Products transposed() const {
+        return {count, n, m, k, b.transposed(), a.transposed(), out.transposed(), alpha, beta};
+    }
 };
 
 // Note [What is worth packing]

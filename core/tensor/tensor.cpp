@@ -97,8 +97,8 @@ void check_inside_storage(const char* op, const Layout& layout, std::int64_t off
         fail(ErrorKind::Runtime,
              "%s: sizes %s, strides %s, storage offset %lld are out of bounds for storage of %lld "
              "bytes; keep every element inside it",
-             op, shape_text(layout.shape()).c_str(), shape_text(layout.strides()).c_str(), static_cast<long long>(offset),
-             static_cast<long long>(storage.bytes));
+             op, shape_text(layout.shape()).c_str(), shape_text(layout.strides()).c_str(),
+             static_cast<long long>(offset), static_cast<long long>(storage.bytes));
 }
 
 Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset) {

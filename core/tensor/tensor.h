@@ -11,9 +11,9 @@
 
 namespace clew {
 
-struct Node;    // core/autograd/node.h
-struct HistoryBreak;    // core/autograd/ledger.h: where history was lost
-struct Extras;  // core/autograd/leaf.h: gradient, accumulator, hooks; most tensors have none
+struct Node;          // core/autograd/node.h
+struct HistoryBreak;  // core/autograd/ledger.h: where history was lost
+struct Extras;        // core/autograd/leaf.h: gradient, accumulator, hooks; most tensors have none
 void retain(HistoryBreak*);
 void release(HistoryBreak*);
 void destroy(Extras*);

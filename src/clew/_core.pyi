@@ -16,7 +16,7 @@ from clew._device import memory_format
 from clew._size import Size
 from clew._storage import UntypedStorage
 from clew.autograd.handles import HookHandle
-from clew.graph.records import Lost
+from clew.graph.records import HistoryBreak
 from clew.graph.records import Release
 from clew.graph.records import SavedSlot
 from clew.graph.records import Write

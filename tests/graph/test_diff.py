@@ -71,7 +71,9 @@ def test_operations_of_one_line_are_told_apart_and_its_calls_put_together(x: Any
         "TanhBackward0": 1,
     }
     lines = {
-        kind.created_at.line for kind in clew.graph.snapshot(y).kinds if kind.created_at and kind.name != "AccumulateGrad"
+        kind.created_at.line
+        for kind in clew.graph.snapshot(y).kinds
+        if kind.created_at and kind.name != "AccumulateGrad"
     }
     assert lines == {made}
 

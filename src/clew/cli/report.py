@@ -80,9 +80,7 @@ def _graph(report: Report) -> str:
     if chosen is None or chosen.explanation is None:
         if report.backward_lines:
             lines = ", ".join(report.backward_lines)
-            return (
-                f"No backward was called from line {report.at} of {report.script}; backward was called from {lines}."
-            )
+            return f"No backward was called from line {report.at} of {report.script}; backward was called from {lines}."
         return "No backward happened: neither backward() nor autograd.grad() came to an end."
     which = f"The last of {chosen.count:,} backward passes" if chosen.count > 1 else "The only backward"
     source = f": {chosen.place.source}" if chosen.place.source else ""
