@@ -1,4 +1,4 @@
-"""What to do about a backward through a freed graph: the value that the two backward passes share, and the smallest repair.
+"""What to do about a backward through a freed graph: the value that two passes share, and the smallest repair.
 
 The engine knows the node that was freed and the call that freed it. Only the whole graph of the backward that failed
 shows where it enters the freed part, and only the frames that are running know what the user calls the value there.
