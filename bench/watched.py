@@ -4,10 +4,10 @@
 
 Each line of the input is a run as JSON: ``folder`` (where a copy of the program lies), ``file``, ``arguments``,
 ``directory``, ``path``, ``seed``, ``steps`` (stop after so many backward passes; 0: run to the end), ``losses``
-("grad": what ``autograd.grad`` starts from counts too), ``limit`` (seconds). Its exit code is the answer. Into the folder go
-``printed.txt``, ``errors.txt`` and ``result.json``: ``{"losses": [...], "seconds": s, "stopped": bool}``. Each run is a
-child of this process, which has imported the library. Whatever `torch` is here, it is used in the same way. A seed that
-the program sets itself is shifted, so that it has other draws too.
+("grad": what ``autograd.grad`` starts from counts too), ``limit`` (seconds). Its exit code is the answer. Into the
+folder go ``printed.txt``, ``errors.txt`` and ``result.json``: ``{"losses": [...], "seconds": s, "stopped": bool}``.
+Each run is a child of this process, which has imported the library. Whatever `torch` is here, it is used in the same
+way. A seed that the program sets itself is shifted, so that it has other draws too.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ class Recorder:
     """Listens to the engine from ``start()`` to ``stop()``, after which ``backwards`` and ``last`` are there.
 
     Its own work is not counted into the script's steps. With ``at``, a file and a line, only the graphs of backward
-    passes called from there are described. With ``draws``, graphs are drawn and the memory of each step is written down.
+    passes called from there are described. With ``draws``, graphs are drawn and the memory of each step is written
+    down.
 
     Which backward is the last one cannot be known, so each is noted, in the core: as numbers, without Python.
     """

@@ -24,8 +24,8 @@ class Holder:
     """One way from a name to what was asked about.
 
     ``path`` is what the user can type, the shortest there is. ``node``, ``created_at`` and ``slot`` are None when it
-    leads there directly; else the graph of ``path`` does: a node of that graph saved the tensor as ``slot``, or, without
-    ``slot``, is the node that was asked about. ``nbytes`` is what is kept on this way.
+    leads there directly; else the graph of ``path`` does: a node of that graph saved the tensor as ``slot``, or,
+    without ``slot``, is the node that was asked about. ``nbytes`` is what is kept on this way.
     """
 
     path: str
