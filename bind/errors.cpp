@@ -29,7 +29,7 @@ PyObject* type_of(ErrorKind kind) {
 }
 
 PyObject* node_object(const NodeRef& node) { return Py_NewRef(as_object(node.get())); }
-PyObject* created_at(const NodeRef& node) {
+PyObject* made_at(const NodeRef& node) {
     return node ? site_object({node->code, node->instruction}) : Py_NewRef(Py_None);
 }
 PyObject* text_or_none(const char* text) { return text ? PyUnicode_FromString(text) : Py_NewRef(Py_None); }
@@ -59,24 +59,24 @@ void set_python_error() noexcept {
         const Release* record = error.node->released;
         raise_with_fields("GraphFreedError", error.what(),
                           {{"node", node_object(error.node)},
-                           {"created_at", created_at(error.node)},
-                           {"saved_at", created_at(error.node)},
+                           {"made_at", made_at(error.node)},
+                           {"saved_at", made_at(error.node)},
                            {"freed_at", record ? site_object(record->site) : Py_NewRef(Py_None)},
                            {"freed_by", text_or_none(record ? record->kind : nullptr)},
                            {"_youngest", PyLong_FromUnsignedLongLong(record ? record->youngest : 0)}});
     } catch (const ModifiedInPlace& error) {
         raise_with_fields("InplaceError", error.what(),
                           {{"node", node_object(error.node)},
-                           {"created_at", created_at(error.node)},
-                           {"saved_at", created_at(error.node)},
+                           {"made_at", made_at(error.node)},
+                           {"saved_at", made_at(error.node)},
                            {"saved_name", text_or_none(error.saved_name)},
                            {"written_by", text_or_none(error.written_op)},
                            {"written_at", site_object({error.written_code.get(), error.written_instruction})}});
     } catch (const NonFinite& error) {
         raise_with_fields("NonFiniteError", error.what(),
                           {{"node", node_object(error.node)},
-                           {"created_at", created_at(error.node)},
-                           {"through_where", created_at(error.through_where)},
+                           {"made_at", made_at(error.node)},
+                           {"through_where", made_at(error.through_where)},
                            {"incoming_was_zero", PyBool_FromLong(error.incoming_was_zero)}});
     } catch (const Error& error) {
         PyErr_SetString(type_of(error.kind()), error.what());

@@ -151,7 +151,7 @@ PyObject* get_outputs(PyObject* object, void*) {
 
 PyGetSetDef properties[] = {
     {"op", get_op, nullptr, "the operation's name in the registry", nullptr},
-    {"created_at", get_made_at, nullptr, "the user's line that made it", nullptr},
+    {"made_at", get_made_at, nullptr, "the user's line that made it", nullptr},
     {"sequence_nr", get_sequence, nullptr, "what has the larger number was made later", nullptr},
     {"next_functions", get_next, nullptr, "for each input: its node and which output of it", nullptr},
     {"metadata", get_metadata, nullptr, "a dict for the user's notes", nullptr},

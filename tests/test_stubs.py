@@ -35,8 +35,8 @@ length: int = x.size(0) + x.numel() + x.shape[0]
 with torch.no_grad():
     x.add_(1)
 node = y.grad_fn
-if node is not None and node.created_at is not None:
-    line: int = node.created_at.line
+if node is not None and node.made_at is not None:
+    line: int = node.made_at.line
 torch.optim.SGD([x], lr=0.1).step()
 length_of_nothing: int = x.sum()  # wrong
 torch.no_such_name

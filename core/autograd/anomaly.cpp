@@ -66,7 +66,7 @@ bool leads_to(Node* from, const Node* target) {
     return false;
 }
 
-std::string created_at(const Node& node) {
+std::string made_at(const Node& node) {
     return node.code ? saved_hooks.site_text(node.code, node.instruction) : std::string("an unknown line");
 }
 
@@ -87,13 +87,13 @@ void AnomalyWatch::look_at(Node& node, std::span<const Tensor> results, std::spa
         Node* where = zero ? nearest_where_above(node) : nullptr;
         std::string text =
             format("Function '%s' returned nan or infinite values in its %zuth output. It was created at %s",
-                   node.kind->node_name, i, created_at(node).c_str());
+                   node.kind->node_name, i, made_at(node).c_str());
         if (where)
             text += format(
                 ". The gradient that came in was zero there: it came through the branch that '%s' at %s did not "
                 "choose, and zero times an infinite derivative is nan. To do: choose a safe input before the function, "
                 "not only its result after it: f(where(ok, x, 1)) inside the outer where(ok, ..., other)",
-                where->kind->name, created_at(*where).c_str());
+                where->kind->name, made_at(*where).c_str());
         else if (zero)
             text +=
                 ". The gradient that came in was zero there, and zero times an infinite derivative is nan. To do: keep "

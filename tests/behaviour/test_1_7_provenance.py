@@ -16,7 +16,7 @@ def leaf(torch):
 
 
 def assert_made_at(node, line, function):
-    site = node.created_at
+    site = node.made_at
     assert (site.file, site.line, site.function) == (__file__, line, function)
 
 
@@ -24,15 +24,15 @@ def test_1_7_file_line_and_function(torch):
     x = leaf(torch)
     y, line = x * 2, line_here()
     assert_made_at(y.grad_fn, line, "test_1_7_file_line_and_function")
-    assert type(y.grad_fn.created_at.line) is int
-    assert type(y.grad_fn.created_at.file) is str
+    assert type(y.grad_fn.made_at.line) is int
+    assert type(y.grad_fn.made_at.file) is str
 
 
 def test_1_7_a_site_prints_as_file_line_and_function(torch):
     def make():
         return leaf(torch) * 2
 
-    site = make().grad_fn.created_at
+    site = make().grad_fn.made_at
     assert str(site) == f"{__file__.rsplit('/', 1)[-1]}:{site.line} in make"
 
 
@@ -42,7 +42,7 @@ def test_1_7_each_node_has_its_own_line(torch):
     y = x * 2
     z = y.exp()
     total = z.sum()
-    lines = [node.created_at.line for node in (y.grad_fn, z.grad_fn, total.grad_fn)]
+    lines = [node.made_at.line for node in (y.grad_fn, z.grad_fn, total.grad_fn)]
     assert lines == [first, first + 1, first + 2]
 
 
@@ -53,13 +53,13 @@ def test_1_7_lines_of_a_call_over_several_lines(torch):
         x,
         x,
     )
-    assert start < y.grad_fn.created_at.line <= start + 4
+    assert start < y.grad_fn.made_at.line <= start + 4
     z = (
         x.exp()
         .tanh()
     )  # fmt: skip
-    assert node_named(z, "ExpBackward").created_at.line == line_here() - 3
-    assert node_named(z, "TanhBackward").created_at.line == line_here() - 3
+    assert node_named(z, "ExpBackward").made_at.line == line_here() - 3
+    assert node_named(z, "TanhBackward").made_at.line == line_here() - 3
 
 
 def test_1_7_operators_methods_and_functions(torch):
@@ -101,7 +101,7 @@ def test_1_7_the_users_module_is_the_users_line(torch):
 def test_1_7_comprehensions_generators_and_exec(torch):
     x = leaf(torch)
     inside, line = [row * 2 for row in x], line_here()
-    assert inside[0].grad_fn.created_at.line == line
+    assert inside[0].grad_fn.made_at.line == line
 
     def generate():
         yield x * 2
@@ -111,16 +111,16 @@ def test_1_7_comprehensions_generators_and_exec(torch):
 
     names = {"x": x}
     exec(compile("a = 1\nb = 2\nz = x * 3", "typed by hand", "exec"), names)
-    site = names["z"].grad_fn.created_at
+    site = names["z"].grad_fn.made_at
     assert (site.file, site.line, site.function) == ("typed by hand", 3, "<module>")
 
 
 def test_1_7_calls_from_c_belong_to_the_line_that_runs(torch):
     x = leaf(torch)
     rows, line = list(map(torch.exp, x)), line_here()
-    assert rows[2].grad_fn.created_at.line == line
+    assert rows[2].grad_fn.made_at.line == line
     total, line = functools.reduce(torch.add, rows), line_here()
-    assert total.grad_fn.created_at.line == line
+    assert total.grad_fn.made_at.line == line
 
 
 def test_1_7_a_python_function_is_made_where_apply_is_called(torch):
@@ -150,13 +150,13 @@ def test_1_7_in_place_operations_and_views(torch):
     x = leaf(torch)
     y = x * 1
     view, view_line = y[0], line_here()
-    assert view.grad_fn.created_at.line == view_line
+    assert view.grad_fn.made_at.line == view_line
     _, line = view.mul_(3), line_here()
     assert y.grad_fn.name().endswith("CopySlices")
-    assert y.grad_fn.created_at.line == line
+    assert y.grad_fn.made_at.line == line
     line = line_here() + 1
     y += 1
-    assert y.grad_fn.created_at.line == line
+    assert y.grad_fn.made_at.line == line
 
 
 def test_1_7_threads_have_their_own_lines(torch):
@@ -193,7 +193,7 @@ def test_1_7_a_site_outlives_its_function_and_keeps_no_frame(torch):
 def test_1_7_a_freed_graph_still_tells(torch):
     y, line = (leaf(torch) ** 2).sum(), line_here()
     y.backward()
-    assert [node.created_at.line for node in nodes_of(y)[:2]] == [line, line]
+    assert [node.made_at.line for node in nodes_of(y)[:2]] == [line, line]
 
 
 def test_1_7_sequence_numbers_tell_the_order_of_making(torch):

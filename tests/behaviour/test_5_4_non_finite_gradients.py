@@ -66,7 +66,7 @@ def test_5_4_the_branch_that_was_not_chosen(torch, options, dtype):
     root, made = x.sqrt(), line_here()
     y, chosen = torch.where(x > 0, root, 1.0), line_here()
     error = failing_node(torch, (y * 3).sum(), **options)
-    assert (error.node, error.created_at.line) == (root.grad_fn, made)
+    assert (error.node, error.made_at.line) == (root.grad_fn, made)
     assert error.through_where.line == chosen
     assert error.incoming_was_zero
 

@@ -34,7 +34,7 @@ def test_5_1_a_second_backward_names_node_and_lines(torch):
     _, freed = y.backward(), line_here()
     error = second_backward(torch, y)
     assert error.node is h.grad_fn
-    assert_site(error.created_at, made, inspect.currentframe().f_code.co_name)
+    assert_site(error.made_at, made, inspect.currentframe().f_code.co_name)
     assert_site(error.freed_at, freed, inspect.currentframe().f_code.co_name)
     for told in ("ExpBackward0", f"{HERE}:{made}", f"{HERE}:{freed}"):
         assert told in str(error)
@@ -52,7 +52,7 @@ def test_5_1_the_loop_of_the_thread(torch):
             freed = line_here() + 1
             y.backward()
     assert error.node is h.grad_fn
-    assert (error.created_at.line, error.freed_at.line) == (made, freed)
+    assert (error.made_at.line, error.freed_at.line) == (made, freed)
     text = str(error)
     for told in (f"{HERE}:{made}", f"{HERE}:{freed}", "retain_graph=True", "detach"):
         assert told in text
@@ -77,7 +77,7 @@ def test_5_1_freed_in_a_function_made_in_another(torch):
     y = make(torch.ones(3, requires_grad=True))
     train(y)
     error = second_backward(torch, y)
-    assert_site(error.created_at, make.__code__.co_firstlineno + 1, "make")
+    assert_site(error.made_at, make.__code__.co_firstlineno + 1, "make")
     assert_site(error.freed_at, train.__code__.co_firstlineno + 1, "train")
 
 
@@ -86,7 +86,7 @@ def test_5_1_reading_a_freed_slot_tells_the_same(torch):
     _, freed = y.sum().backward(), line_here()
     with pytest.raises(torch.autograd.errors.GraphFreedError, match=f"^{SECOND_TIME}") as caught:
         y.grad_fn._saved_result  # noqa: B018
-    assert (caught.value.created_at.line, caught.value.freed_at.line) == (made, freed)
+    assert (caught.value.made_at.line, caught.value.freed_at.line) == (made, freed)
     assert caught.value.node is y.grad_fn
 
 
@@ -106,7 +106,7 @@ def test_5_1_python_functions_too(torch):
     _, freed = z.backward(), line_here()
     error = second_backward(torch, z)
     assert error.node is y.grad_fn
-    assert (error.created_at.line, error.freed_at.line) == (made, freed)
+    assert (error.made_at.line, error.freed_at.line) == (made, freed)
 
 
 def test_5_2_an_in_place_error_names_what_was_saved_and_who_wrote(torch):
@@ -259,12 +259,12 @@ def test_5_5_exceptions_are_runtime_errors_with_fields(torch):
     y = x.exp().sum()
     y.backward()
     freed = second_backward(torch, y)
-    assert all(hasattr(freed, field) for field in ("node", "created_at", "freed_at"))
+    assert all(hasattr(freed, field) for field in ("node", "made_at", "freed_at"))
     h = x * 1
     y = h**2
     h.add_(1)
     written = modified(torch, y)
-    assert all(hasattr(written, field) for field in ("node", "created_at", "saved_at", "written_at"))
+    assert all(hasattr(written, field) for field in ("node", "made_at", "saved_at", "written_at"))
 
 
 def test_5_5_fields_outlive_the_graph(torch):
@@ -275,7 +275,7 @@ def test_5_5_fields_outlive_the_graph(torch):
 
     error = fail()
     assert error.node.name() == "ExpBackward0"
-    assert error.created_at.line == fail.__code__.co_firstlineno + 1
+    assert error.made_at.line == fail.__code__.co_firstlineno + 1
     assert error.freed_at.line == fail.__code__.co_firstlineno + 2
 
 

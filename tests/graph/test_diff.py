@@ -38,8 +38,8 @@ def test_more_nodes_of_one_line(x: Any) -> None:
     told = clew.graph.diff(forward(x, 2), forward(x, 5))
     (change,) = told.changed
     assert (change.kind.name, change.nodes, change.saved_bytes) == ("TanhBackward0", 3, 3 * 8)
-    assert change.kind.created_at is not None
-    assert change.kind.created_at.source == "h = h.tanh()"
+    assert change.kind.made_at is not None
+    assert change.kind.made_at.source == "h = h.tanh()"
     assert "+3 nodes: 2 → 5" in str(told)
     assert (told.added, told.removed) == ((), ())
 
@@ -71,9 +71,9 @@ def test_operations_of_one_line_are_told_apart_and_its_calls_put_together(x: Any
         "TanhBackward0": 1,
     }
     lines = {
-        kind.created_at.line
+        kind.made_at.line
         for kind in clew.graph.snapshot(y).kinds
-        if kind.created_at and kind.name != "AccumulateGrad"
+        if kind.made_at and kind.name != "AccumulateGrad"
     }
     assert lines == {made}
 

@@ -37,9 +37,9 @@ def test_each_node_has_operation_line_shapes_and_what_it_saved(x: Any) -> None:
     total, power, leaf = told.nodes
     assert (total.name, power.name, leaf.name) == ("SumBackward0", "PowBackward0", "AccumulateGrad")
     assert power.op == "pow"
-    assert power.created_at is not None
-    assert (power.created_at.line, power.created_at.function) == (made, sys._getframe().f_code.co_name)
-    assert power.created_at.source.startswith("y = x**2")
+    assert power.made_at is not None
+    assert (power.made_at.line, power.made_at.function) == (made, sys._getframe().f_code.co_name)
+    assert power.made_at.source.startswith("y = x**2")
     assert total.outputs == (((), "float32"),)
     assert power.outputs == (((3,), "float32"),)
     assert total.saved == ()
@@ -348,7 +348,7 @@ def test_second_backward(x: Any) -> None:
     assert told.subject == "GraphFreedError"
     assert [node.name for node in told.nodes] == ["ExpBackward0", "AccumulateGrad"]
     notes = {note.label: note for note in told.notes}
-    assert (notes["created at"].place.line, notes["freed at"].place.line) == (made, freed)  # type: ignore[union-attr]
+    assert (notes["made at"].place.line, notes["freed at"].place.line) == (made, freed)  # type: ignore[union-attr]
     assert notes["in the graph of"].text == "`y`, `loss`"
     assert f"freed at test_explain.py:{freed} in test_second_backward: loss.backward()" in str(told)
 
@@ -457,8 +457,8 @@ def test_a_large_graph_is_summed_up_by_line(x: Any) -> None:
     told = clew.explain(z, limit=5)
     (sines, leaf) = told.groups
     assert (sines.name, sines.nodes, sines.slots, sines.nbytes) == ("SinBackward0", 3000, 3000, 36_000)
-    assert sines.created_at is not None
-    assert sines.created_at.source == "z = z.sin()"
+    assert sines.made_at is not None
+    assert sines.made_at.source == "z = z.sin()"
     assert leaf.nodes == 1
     assert "3,000 SinBackward0 (3,), saved 35.2 KiB" in str(told)
     assert clew.explain(z, limit=4000).groups == ()

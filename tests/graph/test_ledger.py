@@ -30,8 +30,8 @@ def test_a_record_for_each_slot(x: Any) -> None:
     first, second, third = told.records
     assert (first.name, first.op, first.slot, first.state) == ("MulBackward0", "mul", "self", "held")
     assert (first.shape, first.dtype, first.view_bytes, first.storage_bytes) == ((4,), "float32", 16, 16)
-    assert first.created_at is not None
-    assert (first.created_at.line, first.created_at.function) == (made, sys._getframe().f_code.co_qualname)
+    assert first.made_at is not None
+    assert (first.made_at.line, first.made_at.function) == (made, sys._getframe().f_code.co_qualname)
     assert (first.held_by, second.held_by, third.held_by) == (("h",), ("x",), ("h",))
     assert first.storage == third.storage != second.storage
     assert (first.node, third.node, third.name) == (1, 2, "ExpBackward0")

@@ -41,7 +41,7 @@ def test_each_gradient_on_its_way():
     assert clew.allclose(steps[1].outgoing[0], weights)
     assert clew.allclose(steps[2].outgoing[0] + steps[2].outgoing[1], weights * 2 * clew.tensor([1.0, 2.0]))
     assert clew.equal(steps[3].incoming[0], x.grad)
-    assert steps[2].created_at.source == "y = x * x"
+    assert steps[2].made_at.source == "y = x * x"
     assert "MulBackward0: (2,) norm" in str(steps[2])
 
 

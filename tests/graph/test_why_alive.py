@@ -165,7 +165,7 @@ def test_hooks_and_contexts() -> None:
 
 
 def path_of_accumulator(w: Any) -> str:
-    site = clew.autograd.graph.get_gradient_edge(w).node.created_at
+    site = clew.autograd.graph.get_gradient_edge(w).node.made_at
     assert site is not None
     return f"test_why_alive.py:{site.line}"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from .callables import find
 from .children import RETURNED, Child, asks_for_much
-from .random import Drawing
+from .drawing import Drawing
 
 BATCH = 400
 WORKS_KEPT = 24

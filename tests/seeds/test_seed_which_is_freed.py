@@ -97,7 +97,7 @@ def test_layer_outside_the_loop_is_named_as_the_culprit(torch):
     with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
         torch.sum(x_out).backward()
     assert (
-        caught.value.created_at.line == test_layer_outside_the_loop_is_named_as_the_culprit.__code__.co_firstlineno + 4
+        caught.value.made_at.line == test_layer_outside_the_loop_is_named_as_the_culprit.__code__.co_firstlineno + 4
     )
 
 

@@ -57,7 +57,7 @@ class detect_anomaly:
     It costs a look at every gradient: use it to find an error.
 
     Raises:
-        NonFiniteError: from `backward()` or `grad()`; its `node` and `created_at` tell which operation it was.
+        NonFiniteError: from `backward()` or `grad()`; its `node` and `made_at` tell which operation it was.
 
     >>> import clew, warnings
     >>> x = clew.zeros(1, requires_grad=True)

@@ -24,7 +24,7 @@ class GraphFreedError(RuntimeError):
 
     node: Node | None = None
     """The node whose saved tensors are gone."""
-    created_at: Site | None = None
+    made_at: Site | None = None
     """The line that made it."""
     saved_at: Site | None = None
     """The line that saved the tensors: the same."""
@@ -66,7 +66,7 @@ class InplaceError(RuntimeError):
 
     node: Node | None = None
     """The node that saved it."""
-    created_at: Site | None = None
+    made_at: Site | None = None
     """The line that made the node."""
     saved_at: Site | None = None
     """The line that saved the tensor: the node's."""
@@ -108,7 +108,7 @@ class NonFiniteError(RuntimeError):
 
     node: Node | None = None
     """The first node that returned one."""
-    created_at: Site | None = None
+    made_at: Site | None = None
     """The line that made it."""
     through_where: Site | None = None
     """The line of the `where` (or `masked_fill`) that did not choose the branch which the gradient came through."""

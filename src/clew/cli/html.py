@@ -39,7 +39,7 @@ def _error(error: BaseException) -> str:
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     rows = [
         (field, str(value))
-        for field in ("created_at", "saved_at", "freed_at", "written_by", "written_at", "lost_at", "cause")
+        for field in ("made_at", "saved_at", "freed_at", "written_by", "written_at", "lost_at", "cause")
         if (value := getattr(error, field, None)) is not None
     ]
     parts = [f"<h2>{html.escape(name)}</h2>", f"<pre>{html.escape(str(error))}</pre>"]
@@ -54,7 +54,7 @@ def _error(error: BaseException) -> str:
 def _summary(report: Report) -> str:
     parts = ["<h2>Totals of the run</h2>", table(("what", "how much"), text.totals_rows(report))]
     if report.held:
-        rows = [(held.path, str(held.created_at or ""), held.nodes, held.saved_bytes) for held in report.held[:50]]
+        rows = [(held.path, str(held.made_at or ""), held.nodes, held.saved_bytes) for held in report.held[:50]]
         parts += ["<h2>Who still holds a graph</h2>", table(("variable", "created at", "nodes", "saved bytes"), rows)]
     if report.chosen is not None:
         title, rows_of_step, how = text.step_rows(report.chosen)
@@ -70,7 +70,7 @@ def _growth(report: Report) -> str:
     if not report.growth:
         return "<p>No line held the graphs of more and more iterations.</p>"
     rows = [
-        (str(found.created_at), found.path or "no name leads to it", found.iterations, found.nodes, found.nbytes)
+        (str(found.made_at), found.path or "no name leads to it", found.iterations, found.nodes, found.nbytes)
         for found in report.growth
     ]
     advice = "".join(f"<p>{html.escape(str(found))}</p>" for found in report.growth)

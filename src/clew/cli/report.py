@@ -124,7 +124,7 @@ def _grouped(held: Sequence[Held]) -> list[str]:
     groups: dict[tuple[str, object], list[Held]] = {}
     for one in held:
         container = re.sub(r"\[\d+\]$", "[]", one.path)
-        groups.setdefault((container, one.created_at), []).append(one)
+        groups.setdefault((container, one.made_at), []).append(one)
     ordered = sorted(groups.values(), key=lambda group: -sum(one.saved_bytes for one in group))
     return [_holder(group) for group in ordered]
 
@@ -133,7 +133,7 @@ def _holder(group: Sequence[Held]) -> str:
     first, last = group[0], group[-1]
     path = first.path if len(group) == 1 else f"{first.path} … {last.path} ({len(group):,} tensors)"
     nodes, saved = sum(one.nodes for one in group), sum(one.saved_bytes for one in group)
-    made = f", created at {first.created_at}" if first.created_at else ""
+    made = f", created at {first.made_at}" if first.made_at else ""
     return f"by {path}: {counted(nodes, 'node')}, {bytes_text(saved)} saved{made}"
 
 

@@ -34,7 +34,7 @@ class Held:
     """
 
     path: str
-    created_at: Place | None
+    made_at: Place | None
     nodes: int
     saved_bytes: int
 
@@ -172,4 +172,4 @@ def _held(scopes: Iterable[Mapping[str, object]]) -> Iterable[Held]:
             if slot.state == "held" and not slot.is_foreign and slot.storage not in storages:
                 storages.add(slot.storage)
                 saved_bytes += slot.nbytes
-        yield Held(path, Place.of(root.created_at), len(nodes), saved_bytes)
+        yield Held(path, Place.of(root.made_at), len(nodes), saved_bytes)

@@ -93,7 +93,7 @@ class Columns:
         """Append a row; its inputs must be there already."""
         row = len(self)
         node = entry.node
-        site = node.created_at if node is not None and entry.kind == OPERATION else None
+        site = node.made_at if node is not None and entry.kind == OPERATION else None
         self.kind.append(entry.kind)
         self.title.append(self.text.add(entry.title or (type(node).__name__ if node is not None else "")))
         self.place.append(-1 if site is None else self.places.add(Place(site.file, site.line, site.function)))

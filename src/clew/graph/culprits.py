@@ -44,8 +44,8 @@ def tell_what_to_do(error: BaseException, roots: tuple[Node, ...], keeps_graph: 
         )
         return
     user, shared, name = _entrance(path, error, frames)
-    error.shared_at, error.shared_name = shared.created_at, name
-    error.used_at = user.created_at if user else None
+    error.shared_at, error.shared_name = shared.made_at, name
+    error.used_at = user.made_at if user else None
     error.advice = f"{_repair(error, frames)}, or {retain}"
 
 
@@ -91,7 +91,7 @@ def _entrance(
     position = next((position for position in range(first, last + 1) if path[position] in names), first)
     name = names.get(path[position])
     if name is None:
-        made = path[position].created_at
+        made = path[position].made_at
         name = assigned_at(made.file, made.line) if made else None  # the name has another value by now
     return (path[position - 1] if position else None), path[position], name
 

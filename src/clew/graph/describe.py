@@ -81,7 +81,7 @@ def describe(
             NodeRecord(
                 name=node.title if isinstance(node, CopiedNode) else type(node).__name__,
                 op=node.op,
-                created_at=Place.of(node.created_at),
+                made_at=Place.of(node.made_at),
                 outputs=_outputs(node),
                 saved=tuple(_saved(slot, number, owners, held_by) for slot in node.saved),
                 inputs=tuple(
@@ -114,7 +114,7 @@ class CopiedNode:
 
     title: str
     op: str
-    created_at: Site | None
+    made_at: Site | None
     outputs: tuple[tuple[Any, Any], ...]
     saved: tuple[SavedSlot, ...]
     next_functions: tuple[tuple[CopiedNode | None, int], ...]

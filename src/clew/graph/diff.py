@@ -20,10 +20,10 @@ class Kind:
     """Nodes of one operation that one line made."""
 
     name: str
-    created_at: Place | None
+    made_at: Place | None
 
     def __str__(self) -> str:
-        return f"{self.name} at {self.created_at}{source_text(self.created_at)}" if self.created_at else self.name
+        return f"{self.name} at {self.made_at}{source_text(self.made_at)}" if self.made_at else self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def _arrange(
             leaf = -1 if below is None else number[below] - len(operations)
             if leaf >= 0:
                 users[leaf].append(at)
-        site = node.created_at
+        site = node.made_at
         place = None if site is None else Place(site.file, site.line, site.function)
         signatures.append(columns.text.add(f"{type(node).__name__} {place and (place.file, place.line)}"))
         lines.append("" if place is None else place.short)

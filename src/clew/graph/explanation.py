@@ -98,7 +98,7 @@ class NodeRecord:
 
     name: str
     op: str
-    created_at: Place | None
+    made_at: Place | None
     outputs: tuple[tuple[tuple[int, ...], str], ...]
     saved: tuple[SavedRecord, ...]
     inputs: tuple[int | None, ...]  # None: an input that needs no gradient; nodes that are not described are left out
@@ -160,7 +160,7 @@ class GroupRecord:
     """Nodes that look alike, of a graph that has too many to show: same operation, same line, same shape."""
 
     name: str
-    created_at: Place | None
+    made_at: Place | None
     shape: tuple[int, ...] | None
     dtype: str
     nodes: int

@@ -30,7 +30,7 @@ def reason_of(error: BaseException) -> BaseException:
 
 
 def notes_of(error: BaseException, frames: Sequence[FrameType]) -> list[Note]:
-    """A line for each field that is known (``created at``, ``freed at``, ...), and for where it was raised."""
+    """A line for each field that is known (``made at``, ``freed at``, ...), and for where it was raised."""
     if not isinstance(error, _OURS):
         return [
             *_raised(error),

@@ -10,7 +10,7 @@ class GrowthWarning(UserWarning):
     """One line's tensors hold the graphs of more and more iterations.
 
     Attributes:
-        created_at: the line that made what is held.
+        made_at: the line that made what is held.
         path: the variable that holds it, as the user can type it (``losses``, ``meter.total``, ``w.grad``); None when
             no name leads there.
         iterations: of how many earlier iterations graphs are held.
@@ -18,9 +18,9 @@ class GrowthWarning(UserWarning):
         nbytes: what these nodes take in bytes, with what they have saved and still hold.
     """
 
-    def __init__(self, created_at: Place, path: str | None, iterations: int, nodes: int, nbytes: int) -> None:
-        super().__init__(created_at, path, iterations, nodes, nbytes)
-        self.created_at = created_at
+    def __init__(self, made_at: Place, path: str | None, iterations: int, nodes: int, nbytes: int) -> None:
+        super().__init__(made_at, path, iterations, nodes, nbytes)
+        self.made_at = made_at
         self.path = path
         self.iterations = iterations
         self.nodes = nodes
@@ -31,7 +31,7 @@ class GrowthWarning(UserWarning):
         return (
             f"watch: expected an iteration's graph to go when the iteration ends, but {holder} holds the graphs of "
             f"{self.iterations} iterations ({self.nodes} nodes, {bytes_text(self.nbytes)}), and more with each. "
-            f"They end in what {self.created_at} made. {self._advice()}"
+            f"They end in what {self.made_at} made. {self._advice()}"
         )
 
     def _advice(self) -> str:

@@ -131,7 +131,7 @@ class _Book:
             node=number,
             name=type(node).__name__,
             op=node.op,
-            created_at=Place.of(node.created_at),
+            made_at=Place.of(node.made_at),
             slot=slot.name,
             kind=kind,
             shape=tuple(slot.shape),

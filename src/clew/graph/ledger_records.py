@@ -21,7 +21,7 @@ class LedgerRecord:
     """The node's place in the graph, from 1: a node comes before its inputs."""
     name: str
     op: str
-    created_at: Place | None
+    made_at: Place | None
     slot: str
     kind: str
     """``saved``, ``packed`` (a hook keeps an object instead) or ``workspace`` (an attribute of a Function's ctx)."""
@@ -49,7 +49,7 @@ class LedgerRecord:
 
     def row(self) -> dict[str, Any]:
         """The record without nesting: a row of a table."""
-        made, freed = self.created_at, self.freed_by
+        made, freed = self.made_at, self.freed_by
         place = freed.place if freed is not None else None
         return {
             "node": self.node,
@@ -162,7 +162,7 @@ class Ledger:
 
 
 def _line(record: LedgerRecord) -> str:
-    made = f" ({record.created_at.short})" if record.created_at else ""
+    made = f" ({record.made_at.short})" if record.made_at else ""
     state = f"{freed_word(record.fate)} by {record.freed_by}" if record.freed_by else record.state
     owners = f", also held by {', '.join(record.held_by)}" if record.held_by else ""
     size = bytes_text(record.storage_bytes or record.view_bytes)

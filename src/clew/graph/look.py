@@ -110,7 +110,7 @@ class Look:
             cover = self._cover.get(node, 0)
             if not cover >> _MARKS:
                 continue
-            place = Place.of(node.created_at)
+            place = Place.of(node.made_at)
             if place is None:
                 continue
             line = lines.get(place)

@@ -101,5 +101,5 @@ def fill_modules(nodes: Sequence[Node], known: Mapping[Node, str]) -> dict[Node,
 
 def function_of(node: Node) -> tuple[str, str]:
     """File and name of the function that made a node; empty where it is not known."""
-    site = node.created_at
+    site = node.made_at
     return ("", "") if site is None else (site.file, site.function)

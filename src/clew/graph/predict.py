@@ -100,7 +100,7 @@ class _Play:
                 by = node.released.site if node.released else "a backward"
                 raise RuntimeError(
                     f"predict_peak: expected a graph that can run, got one whose {type(node).__name__} (created at "
-                    f"{node.created_at}) was freed by {by}; make the value again"
+                    f"{node.made_at}) was freed by {by}; make the value again"
                 )
         self._retain = retain_graph
         self._rules: dict[object, Rule] = {}
@@ -226,7 +226,7 @@ class _Play:
             return guessed(node)
         key = (
             node.op,
-            str(node.created_at),
+            str(node.made_at),
             node.outputs,
             tuple((slot.shape, slot.dtype) for slot in node.saved),
             tuple(below is None for below, _ in node.next_functions),

@@ -25,14 +25,14 @@ class Step:
     outgoing: tuple[Any, ...]
 
     @property
-    def created_at(self) -> Place | None:
+    def made_at(self) -> Place | None:
         """The line that made the node."""
-        return Place.of(self.node.created_at)
+        return Place.of(self.node.made_at)
 
     def __str__(self) -> str:
         came = ", ".join(map(_summary, self.incoming))
         sent = ", ".join(map(_summary, self.outgoing))
-        place = self.created_at
+        place = self.made_at
         where = f"  {place}: {place.source}" if place and place.source else f"  {place}" if place else ""
         arrow = f" → {sent}" if self.outgoing else " → .grad of a leaf"
         return f"{self.number:>4} {type(self.node).__name__}: {came}{arrow}{where}"

@@ -76,7 +76,7 @@ def summarise(nodes: Sequence[Node]) -> Summary:
     lines: dict[tuple[str, str, int], SummaryLine] = {}
     slots: list[tuple[SummaryLine, SavedSlot]] = []
     for node in nodes:
-        site = node.created_at
+        site = node.made_at
         key = (type(node).__name__, "", 0) if site is None else (type(node).__name__, site.file, site.line)
         line = lines.get(key)
         if line is None:

@@ -152,7 +152,7 @@ def _note(note: Note) -> str:
 def _group(group: GroupRecord) -> str:
     shape = f" {group.shape}" if group.shape is not None else ""
     saved = f", saved {bytes_text(group.nbytes)}" if group.slots else ""
-    place = f"  {group.created_at}{source_text(group.created_at)}" if group.created_at else ""
+    place = f"  {group.made_at}{source_text(group.made_at)}" if group.made_at else ""
     return f"  {group.nodes:,} {group.name}{shape}{saved}{place}"
 
 
@@ -190,7 +190,7 @@ def _tree(nodes: tuple[NodeRecord, ...]) -> list[str]:
         for child in below:
             margins[child] = margin
         lines.append(_headline(head, number, node, last_place))
-        last_place = node.created_at or last_place
+        last_place = node.made_at or last_place
         details = _details(node) + _references(node, set(below), nodes)
         bar = "│" if below else " "
         lines += [f"{margin}{bar}{detail}".rstrip() for detail in details]
@@ -204,11 +204,11 @@ def _headline(head: str, number: int, node: NodeRecord, last_place: Place | None
     shapes = ", ".join(str(shape) for shape, _ in node.outputs)
     nothing = "" if node.saved else ", saved nothing"
     line = f"{head}● #{number + 1} {node.name} {shapes}{nothing}"
-    if node.created_at is None:
+    if node.made_at is None:
         return line
-    line = f"{line:<{SITE_COLUMN}}  {node.created_at}"
+    line = f"{line:<{SITE_COLUMN}}  {node.made_at}"
     # One line of the user's often makes many nodes; its text is shown with the first.
-    return line if node.created_at == last_place else line + source_text(node.created_at)
+    return line if node.made_at == last_place else line + source_text(node.made_at)
 
 
 def _title(node: NodeRecord) -> str:

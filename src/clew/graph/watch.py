@@ -89,7 +89,7 @@ class Watch:
             self._fail(error)
             return
         for warning in told if self._warn else ():
-            warnings.warn_explicit(warning, None, warning.created_at.file, warning.created_at.line)
+            warnings.warn_explicit(warning, None, warning.made_at.file, warning.made_at.line)
 
     def _records(self, newest_root: int, file: str, line: int) -> bool:
         """Asked by the listener about a line that called a backward which kept its graph."""
@@ -190,7 +190,7 @@ def _has_recorded(newest_root: int, file: str, line: int) -> bool:
     for tensor in tensors:
         node: Any = tensor._held_node
         if node is not None and newest_root < node._sequence_nr() < LEAF:
-            site = node.created_at
+            site = node.made_at
             if site is not None and site.line == line and site.file == file:
                 break
     else:

@@ -23,14 +23,14 @@ _MOST_ROUNDS = 4  # from names through graphs to what hooks hold, and on through
 class Holder:
     """One way from a name to what was asked about.
 
-    ``path`` is what the user can type, the shortest there is. ``node``, ``created_at`` and ``slot`` are None when it
+    ``path`` is what the user can type, the shortest there is. ``node``, ``made_at`` and ``slot`` are None when it
     leads there directly; else the graph of ``path`` does: a node of that graph saved the tensor as ``slot``, or,
     without ``slot``, is the node that was asked about. ``nbytes`` is what is kept on this way.
     """
 
     path: str
     node: str | None = None
-    created_at: Place | None = None
+    made_at: Place | None = None
     slot: str | None = None
     nbytes: int = 0
     remark: str = ""
@@ -41,7 +41,7 @@ class Holder:
     def _text(self, path: str) -> str:
         if self.node is None:
             return path + self.remark
-        where = f" ({self.created_at})" if self.created_at is not None else ""
+        where = f" ({self.made_at})" if self.made_at is not None else ""
         role = f"saved it as {self.slot!r}" if self.slot is not None else "is in its graph"
         return f"{path} → {self.node}{where}, which {role}"
 
@@ -163,12 +163,12 @@ def _of_tensor(x: Any, found: _Search) -> Holders:
         for path, tensor in found.direct
     ]
     hits, slots = found.through(x._storage_id)
-    through = [Holder(path, type(node).__name__, Place.of(node.created_at), slot, size) for path, node, slot in slots]
+    through = [Holder(path, type(node).__name__, Place.of(node.made_at), slot, size) for path, node, slot in slots]
     # Slots name the first root that leads to them; others keep them as well.
     told = {path for path, _, _ in slots}
     names = {node: slot for _, node, slot in slots}
     through += [
-        Holder(path, type(node).__name__, Place.of(node.created_at), names.get(node), size)
+        Holder(path, type(node).__name__, Place.of(node.made_at), names.get(node), size)
         for path, node in hits
         if path not in told
     ]
@@ -178,7 +178,7 @@ def _of_tensor(x: Any, found: _Search) -> Holders:
     nbytes = _graph_bytes(root)
     keepers = {holder.path for holder in (*direct, *through)}
     graph = [
-        Holder(path, type(root).__name__, Place.of(root.created_at), nbytes=nbytes)
+        Holder(path, type(root).__name__, Place.of(root.made_at), nbytes=nbytes)
         for path, _ in found.through(root)[0]
         if path not in keepers
     ]
@@ -195,7 +195,7 @@ def _of_node(x: Node, found: _Search) -> Holders:
         if path in own:
             holders.append(Holder(path, nbytes=nbytes))
         elif path not in direct:
-            holders.append(Holder(path, type(x).__name__, Place.of(x.created_at), nbytes=nbytes))
+            holders.append(Holder(path, type(x).__name__, Place.of(x.made_at), nbytes=nbytes))
     return Holders(type(x).__name__, tuple(holders), result=f" → {_place(x)} → {bytes_text(nbytes)}")
 
 
@@ -205,8 +205,8 @@ def _graph_bytes(root: Node) -> int:
 
 
 def _place(node: Node) -> str:
-    created_at = Place.of(node.created_at)
-    return type(node).__name__ + (f" ({created_at.short})" if created_at is not None else "")
+    made_at = Place.of(node.made_at)
+    return type(node).__name__ + (f" ({made_at.short})" if made_at is not None else "")
 
 
 def _lines(holders: Sequence[Holder], result: str) -> list[str]:
@@ -214,7 +214,7 @@ def _lines(holders: Sequence[Holder], result: str) -> list[str]:
     groups: dict[tuple[object, ...], list[Holder]] = {}
     for holder in holders:
         container = re.sub(r"\[\d+\]", "[]", holder.path)
-        groups.setdefault((container, holder.node, holder.created_at, holder.slot, holder.remark), []).append(holder)
+        groups.setdefault((container, holder.node, holder.made_at, holder.slot, holder.remark), []).append(holder)
     lines = []
     for group in list(groups.values())[:_MOST_LINES]:
         first, last = group[0], group[-1]

@@ -45,7 +45,7 @@ def run_watched(loop: Any) -> list[GrowthWarning]:
 @pytest.mark.parametrize(("loop", "holder"), LEAKS, ids=[loop.__name__ for loop, _ in LEAKS])
 def test_leak_is_named(loop: Any, holder: str) -> None:
     (told,) = run_watched(loop)
-    assert (told.created_at.file, told.created_at.line) == (inspect.getfile(loop), marked_line(loop))
+    assert (told.made_at.file, told.made_at.line) == (inspect.getfile(loop), marked_line(loop))
     assert told.path == holder
     assert 15 <= told.iterations <= LEAK_ITERATIONS
     assert told.nodes >= told.iterations

@@ -113,7 +113,7 @@ def test_text() -> None:
 def test_advice_for_gradients() -> None:
     told = GrowthWarning(clew.graph.Place("train.py", 3, "main"), "w.grad", 18, 40, 1024)
     assert "zero_grad(set_to_none=True)" in str(told)
-    assert "no name leads" in str(GrowthWarning(told.created_at, None, 18, 40, 1024))
+    assert "no name leads" in str(GrowthWarning(told.made_at, None, 18, 40, 1024))
 
 
 def test_counts_are_those_of_the_graph() -> None:
