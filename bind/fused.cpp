@@ -7,8 +7,8 @@
 #include "bind/objects.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
-#include "core/kernels/copy.h"
-#include "core/kernels/optim.h"
+#include "core/kernels/memory/copy.h"
+#include "core/kernels/training/optim.h"
 #include "core/ops/apply.h"
 #include "core/tensor/packing.h"
 

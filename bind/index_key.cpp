@@ -6,7 +6,7 @@
 #include "bind/objects.h"
 #include "core/base/error.h"
 #include "core/ops/apply.h"
-#include "core/ops/elementwise.h"
+#include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {

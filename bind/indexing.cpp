@@ -4,9 +4,9 @@
 #include "bind/index_key.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
-#include "core/ops/elementwise.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
-#include "core/ops/scalar.h"
 
 namespace clew::bind {
 namespace {

@@ -17,9 +17,9 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
-#include "core/kernels/copy.h"
+#include "core/kernels/memory/copy.h"
 #include "core/ops/apply.h"
-#include "core/ops/elementwise.h"
+#include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {

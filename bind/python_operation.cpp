@@ -11,9 +11,9 @@
 #include "bind/parse.h"
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
-#include "core/kernels/copy.h"
+#include "core/kernels/memory/copy.h"
 #include "core/ops/apply.h"
-#include "core/ops/elementwise.h"
+#include "core/ops/elementwise/elementwise.h"
 #include "core/tensor/packing.h"
 
 namespace clew::bind {

@@ -3,7 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "core/ops/random.h"
+#include "core/ops/creation/random.h"
 
 namespace nb = nanobind;
 

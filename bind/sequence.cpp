@@ -11,7 +11,7 @@
 #include "bind/escapes.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
-#include "core/kernels/copy.h"
+#include "core/kernels/memory/copy.h"
 #include "core/ops/apply.h"
 #include "core/ops/functions.h"
 

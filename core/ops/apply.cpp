@@ -8,7 +8,7 @@
 #include "core/autograd/mode.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
-#include "core/kernels/copy.h"
+#include "core/kernels/memory/copy.h"
 #include "core/ops/functions.h"
 #include "core/tensor/packing.h"
 

@@ -1,9 +1,9 @@
 // Lends the engine the operations that it needs (see autograd/leaf.h).
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
-#include "core/kernels/arithmetic.h"
-#include "core/kernels/copy.h"
-#include "core/kernels/elementwise.h"
+#include "core/kernels/elementwise/arithmetic.h"
+#include "core/kernels/elementwise/elementwise.h"
+#include "core/kernels/memory/copy.h"
 #include "core/ops/functions.h"
 #include "core/tensor/packing.h"
 

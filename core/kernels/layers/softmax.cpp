@@ -1,0 +1,74 @@
+#include "core/kernels/layers/softmax.h"
+
+#include <algorithm>
+
+#include "core/kernels/elementwise/lines.h"
+#include "core/kernels/layers/softmax_loops.h"
+
+namespace clew::kernels {
+namespace {
+
+constexpr std::int64_t kSoftmaxChunk = kChunk / 8;  // an exponential takes as long as ten additions
+
+void run_lines(const Lines& lines, SoftmaxTable::Line line, SoftmaxTable::Columns columns) {
+    const auto piece = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
+        const std::int64_t most = lines.side_by_side ? kSoftmaxColumns : 1;
+        char* at[kMaxOperands];
+        for (std::int64_t begin = 0; begin < count; begin += most) {
+            for (int k = 0; k < lines.plan.operands; ++k) at[k] = data[k] + begin * strides[k];
+            const std::int64_t width = count - begin < most ? count - begin : most;
+            if (width == 1) {
+                line(at, lines.steps, lines.length);
+            } else {
+                columns(at, lines.steps, lines.length, width);
+            }
+        }
+    };
+    for_each_line(lines, piece, kSoftmaxChunk);
+}
+
+bool are_short_and_contiguous(const Lines& lines) {
+    for (int k = 0; k < lines.plan.operands; ++k)
+        if (lines.steps[k] != lines.plan.items[k]) return false;
+    return lines.length <= kShortLine;
+}
+
+std::int64_t lines_in_group(std::int64_t line_bytes) {
+    constexpr std::int64_t kTogether = 16 << 10;  // so that all stay in the first-level cache
+    return std::clamp<std::int64_t>(kTogether / line_bytes, 1, kMostLines);
+}
+
+void forward(bool log, const View& out, const View& in, int axis) {
+    const View views[] = {out, in};
+    const int dtype = static_cast<int>(out.dtype);
+    const SoftmaxTable& loops = softmax_loops();
+    const Lines lines = make_lines(views, axis);
+    if (lines.count == 0 || lines.length == 0) return;
+    if (lines.side_by_side || !are_short_and_contiguous(lines))
+        return run_lines(lines, loops.forward[log][dtype], loops.forward_columns[log][dtype]);
+    const auto together = loops.forward_lines[log][dtype];
+    const std::int64_t group = lines_in_group(lines.length * lines.plan.items[0]);
+    const auto piece = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
+        together(data, strides, count, lines.length, group);
+    };
+    for_each_line(lines, piece, kSoftmaxChunk, group);
+}
+void backward(bool log, const View& out, const View& grad, const View& result, int axis) {
+    const View views[] = {out, grad, result};
+    const int dtype = static_cast<int>(out.dtype);
+    run_lines(make_lines(views, axis), softmax_loops().backward[log][dtype],
+              softmax_loops().backward_columns[log][dtype]);
+}
+
+}  // namespace
+
+void softmax(const View& out, const View& in, int axis) { forward(false, out, in, axis); }
+void log_softmax(const View& out, const View& in, int axis) { forward(true, out, in, axis); }
+void softmax_backward(const View& out, const View& grad, const View& result, int axis) {
+    backward(false, out, grad, result, axis);
+}
+void log_softmax_backward(const View& out, const View& grad, const View& result, int axis) {
+    backward(true, out, grad, result, axis);
+}
+
+}  // namespace clew::kernels

@@ -1,0 +1,42 @@
+// The inner loops of large matrix products: packing, and products of packed blocks.
+#pragma once
+#include <stdint.h>
+
+#include "core/kernels/isa.h"
+#include "core/kernels/matrix/matrix.h"
+
+namespace clew::kernels {
+
+// Note [Packed panels]
+// A panel of `a` is a few of its rows, a panel of `b` a few of its columns, laid out so that what one step of the sum
+// needs lies together: [k][width]. What is missing from the last panel is zero. The product of a panel of each is one
+// tile, whose sums stay in registers while k runs; a panel of b stays in the first-level cache while all panels of a
+// pass. So it does not matter how the operands lay in memory, and a panel may just as well be packed from something
+// that never was a matrix (a convolution's windows).
+template <class T>
+struct PackedGemm {
+    int64_t rows;     // of a panel of a
+    int64_t columns;  // of a panel of b
+
+    // to[p][i] = from[i * line_stride + p * step], for `lines` of the panel's rows (or columns) and k steps.
+    using Pack = void (*)(int64_t lines, int64_t k, const T* from, int64_t line_stride, int64_t step, T* to);
+    Pack pack_a, pack_b;
+
+    // out (m x n) = alpha * a @ b + beta * out; a and b are panels one after another.
+    void (*product)(int64_t m, int64_t n, int64_t k, const T* a, const T* b, Matrix<T> out, T alpha, T beta);
+};
+
+struct PackedGemmTable {
+    PackedGemm<float> float32;
+    PackedGemm<double> float64;
+    template <class T>
+    const PackedGemm<T>& of() const {
+        if constexpr (sizeof(T) == sizeof(float))
+            return float32;
+        else
+            return float64;
+    }
+};
+CLEW_DECLARE_TABLE(PackedGemmTable, packed_gemm)
+
+}  // namespace clew::kernels

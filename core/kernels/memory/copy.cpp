@@ -1,0 +1,175 @@
+#include "core/kernels/memory/copy.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/base/threads.h"
+#include "core/kernels/matrix/transpose.h"
+#include "core/kernels/memory/copy_loops.h"
+#include "core/kernels/memory/iterate.h"
+#include "core/kernels/memory/plan.h"
+
+namespace clew::kernels {
+namespace {
+
+// The axis along which the input is contiguous, where the output runs along another one; -1 if there is none worth a
+// transposition.
+int transposed_axis(const Plan& plan, std::int64_t size) {
+    if (plan.ndim < 2 || plan.strides[0][0] != size || plan.strides[0][1] == size || plan.sizes[0] < 4) return -1;
+    for (int axis = 1; axis < plan.ndim; ++axis)
+        if (plan.strides[axis][1] == size && plan.sizes[axis] >= 4) return axis;
+    return -1;
+}
+
+// What is left of a plan when `inner` axes are taken out; axes of one step keep it a plan.
+Plan without(const Plan& plan, std::uint32_t inner) {
+    Plan outer = plan;
+    outer.ndim = 1;
+    outer.sizes[0] = 1;
+    outer.strides[0][0] = outer.strides[0][1] = 0;
+    for (int axis = 0; axis < plan.ndim; ++axis) {
+        if ((inner >> axis & 1) != 0) continue;
+        outer.sizes[outer.ndim] = plan.sizes[axis];
+        for (int k = 0; k < 2; ++k) outer.strides[outer.ndim][k] = plan.strides[axis][k];
+        ++outer.ndim;
+    }
+    return outer;
+}
+
+// Every matrix of the plan, cut into blocks of about one chunk; the higher a block, the more of each line of the input
+// is taken at once.
+void copy_transposed(const Plan& plan, int axis, std::int64_t count, std::int64_t size) {
+    constexpr std::int64_t kLeastHeight = 64;
+    const std::int64_t rows = plan.sizes[axis], columns = plan.sizes[0];
+    const std::int64_t height = std::min(rows, std::max(kLeastHeight, kChunk / columns));
+    const std::int64_t width = std::min(columns, std::max(kLeastHeight, kChunk / height));
+    const std::int64_t down = (rows + height - 1) / height, across = (columns + width - 1) / width;
+    const Plan outer = without(plan, 1u | 1u << axis);
+    const auto transpose = transpose_loops().block;
+    const std::int64_t blocks = count / (rows * columns) * down * across;
+    parallel_for(blocks, std::max<std::int64_t>(1, kChunk / 2 / (height * width)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t block = begin; block < end; ++block) {
+                         const std::int64_t left = block % across * width, top = block / across % down * height;
+                         const std::int64_t matrix = block / across / down;
+                         run(outer, matrix, matrix + 1, [&](char* const* data, const std::int64_t*, std::int64_t) {
+                             transpose(data[0] + top * plan.strides[axis][0] + left * size, plan.strides[axis][0],
+                                       data[1] + top * size + left * plan.strides[0][1], plan.strides[0][1],
+                                       std::min(height, rows - top), std::min(width, columns - left), size);
+                         });
+                     }
+                 });
+}
+
+// Rows that are contiguous on both sides but do not follow one another: axis 0 within axis 1.
+void copy_rows(const Plan& plan, std::int64_t count, std::int64_t size) {
+    const std::int64_t length = plan.sizes[0], rows = plan.sizes[1];
+    const std::int64_t piece = std::min(rows, std::max<std::int64_t>(1, kChunk / 2 / length));
+    const std::int64_t pieces = (rows + piece - 1) / piece;
+    const Plan outer = without(plan, 3u);
+    const auto copy = copy_loops().rows;
+    const std::int64_t grain = std::max<std::int64_t>(1, kChunk / 2 / (piece * length));
+    parallel_for(count / (length * rows) * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t task = begin; task < end; ++task) {
+            const std::int64_t top = task % pieces * piece;
+            run(outer, task / pieces, task / pieces + 1, [&](char* const* data, const std::int64_t*, std::int64_t) {
+                copy(data[0] + top * plan.strides[1][0], plan.strides[1][0], data[1] + top * plan.strides[1][1],
+                     plan.strides[1][1], std::min(piece, rows - top), length * size);
+            });
+        }
+    });
+}
+
+template <class T>
+void progression(const View& out, double start, double step) {
+    T* data = static_cast<T*>(out.data);
+    parallel_for(out.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {
+        if constexpr (std::is_floating_point_v<T>)
+            if (out.strides[0] == 1)
+                return copy_loops().progression[sizeof(T) == 8](data + begin, begin, end - begin, start, step);
+        for (std::int64_t i = begin; i < end; ++i)
+            data[i * out.strides[0]] = static_cast<T>(start + static_cast<double>(i) * step);
+    });
+}
+template <class T>
+void progression(const View& out, std::int64_t start, std::int64_t step) {
+    T* data = static_cast<T*>(out.data);
+    const auto by = static_cast<std::uint64_t>(step);
+    parallel_for(out.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {
+        std::uint64_t value = static_cast<std::uint64_t>(start) + static_cast<std::uint64_t>(begin) * by;
+        for (std::int64_t i = begin; i < end; ++i, value += by)
+            data[i * out.strides[0]] = static_cast<T>(static_cast<std::int64_t>(value));
+    });
+}
+template <class T>
+void even_spacing(const View& out, double start, double stop) {
+    char* data = static_cast<char*>(out.data);
+    const std::int64_t stride = out.strides[0] * static_cast<std::int64_t>(sizeof(T)), count = out.sizes[0];
+    const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0.0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const bool near_start = i < count / 2 || count == 1;
+        const double value =
+            near_start ? start + static_cast<double>(i) * step : stop - static_cast<double>(count - 1 - i) * step;
+        *reinterpret_cast<T*>(data + i * stride) = static_cast<T>(value);
+    }
+}
+
+template <class Call>
+void with_type(DType dtype, const Call& call) {
+    switch (dtype) {
+        case DType::Bool:
+            return call.template operator()<bool>();
+        case DType::UInt8:
+            return call.template operator()<std::uint8_t>();
+        case DType::Int32:
+            return call.template operator()<std::int32_t>();
+        case DType::Int64:
+            return call.template operator()<std::int64_t>();
+        case DType::Float32:
+            return call.template operator()<float>();
+        case DType::Float64:
+            return call.template operator()<double>();
+    }
+}
+
+void fill_from(const View& out, void* value, DType dtype) {
+    constexpr std::int64_t kBroadcast[kMaxDims] = {};
+    // Converted once, so that the loop only stores.
+    std::int64_t converted = 0;
+    char* const data[] = {reinterpret_cast<char*>(&converted), static_cast<char*>(value)};
+    constexpr std::int64_t kOne[] = {0, 0};
+    copy_loops().cast[static_cast<int>(dtype)][static_cast<int>(out.dtype)](data, kOne, 1);
+    copy(out, View{&converted, out.dtype, out.ndim, out.sizes, kBroadcast});
+}
+
+}  // namespace
+
+void copy(const View& out, const View& in) {
+    const Loop loop = copy_loops().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)];
+    if (in.dtype == out.dtype && out.ndim >= 2) {
+        Plan plan;
+        const std::int64_t size = static_cast<std::int64_t>(item_size(out.dtype));
+        const std::int64_t count = make_plan(plan, out, std::span<const View>(&in, 1));
+        if (count == 0) return;
+        const int axis = transposed_axis(plan, size);
+        if (axis >= 0) return copy_transposed(plan, axis, count, size);
+        const bool whole_rows = plan.strides[0][0] == size && plan.strides[0][1] == size;
+        if (whole_rows && plan.ndim > 1 && plan.sizes[0] <= kChunk) return copy_rows(plan, count, size);
+    }
+    elementwise(loop, out, std::span<const View>(&in, 1));
+}
+
+void fill(const View& out, double value) { fill_from(out, &value, DType::Float64); }
+void fill(const View& out, std::int64_t value) { fill_from(out, &value, DType::Int64); }
+
+void arange(const View& out, double start, double step) {
+    with_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
+}
+void arange(const View& out, std::int64_t start, std::int64_t step) {
+    with_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
+}
+void linspace(const View& out, double start, double stop) {
+    with_type(out.dtype, [&]<class T>() { even_spacing<T>(out, start, stop); });
+}
+
+}  // namespace clew::kernels

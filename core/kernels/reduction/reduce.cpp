@@ -1,0 +1,236 @@
+#include "core/kernels/reduction/reduce.h"
+
+#include "core/base/threads.h"
+#include "core/kernels/memory/copy_loops.h"
+#include "core/kernels/memory/iterate.h"
+#include "core/kernels/memory/scratch.h"
+#include "core/kernels/reduction/reduce_axes.h"
+#include "core/kernels/reduction/reduce_loops.h"
+
+namespace clew::kernels {
+namespace {
+
+double load_center(const char* center, DType dtype) {
+    if (center == nullptr) return 0.0;
+    return dtype == DType::Float32 ? static_cast<double>(*reinterpret_cast<const float*>(center))
+                                   : *reinterpret_cast<const double*>(center);
+}
+
+struct Task {
+    const Reducer& reducer;
+    Axes kept;
+    Axes reduced;
+    Places start;
+    DType in_dtype;
+    std::int64_t in_size;
+    double divisor;
+    bool centered;
+};
+
+std::int64_t at_least_one(std::int64_t x) { return x < 1 ? 1 : x; }
+
+// Elements [begin, end) of the reduced axes for the one result at `places`.
+void reduce_range(const Task& task, const Places& places, std::int64_t begin, std::int64_t end, Accumulator* high,
+                  double* low) {
+    const double center = task.centered ? load_center(places.center, task.in_dtype) : 0.0;
+    task.reducer.start(high, low, 1);
+    walk(task.reduced, places, begin, end, [&](const Places& at, std::int64_t count) {
+        task.reducer.row(high, low, at.in, task.reduced.in[0], count, &center);
+    });
+}
+
+// Few results of many elements each: the elements are cut.
+void reduce_long(const Task& task) {
+    constexpr std::int64_t kMostPieces = 256;
+    std::int64_t piece = kChunk / 2;
+    if (piece * kMostPieces < task.reduced.count) piece = (task.reduced.count + kMostPieces - 1) / kMostPieces;
+    walk(task.kept, task.start, 0, task.kept.count, [&](Places at, std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i, move(at, task.kept, 0, 1)) {
+            Accumulator high[kMostPieces];
+            double low[kMostPieces];
+            parallel_for(task.reduced.count, piece, [&](std::int64_t begin, std::int64_t end) {
+                reduce_range(task, at, begin, end, high + begin / piece, low + begin / piece);
+            });
+            for (std::int64_t k = 1; k * piece < task.reduced.count; ++k)
+                task.reducer.join(high, low, high + k, low + k, 1);
+            task.reducer.finish(at.out, 0, high, low, 1, task.divisor);
+        }
+    });
+}
+
+void reduce_rows(const Task& task) {
+    // So many take five microseconds; of fewer, most are summed before another thread has come.
+    constexpr std::int64_t kLong = 8 * kChunk;
+    if (task.reduced.count >= kLong && task.kept.count <= 64) return reduce_long(task);
+    // Several pieces for each thread, if there is work for more than one.
+    const bool few = task.kept.count * task.reduced.count <= kChunk;
+    const std::int64_t grain = few ? task.kept.count : at_least_one(kChunk / 4 / at_least_one(task.reduced.count));
+    parallel_for(task.kept.count, grain, [&](std::int64_t begin, std::int64_t end) {
+        walk(task.kept, task.start, begin, end, [&](Places at, std::int64_t count) {
+            if (task.reduced.ndim <= 1)
+                return task.reducer.rows(at.out, task.kept.out[0], at.in, task.kept.in[0], task.reduced.in[0], count,
+                                         task.reduced.count, task.centered ? at.center : nullptr, task.kept.centers[0],
+                                         task.divisor);
+            Accumulator high;
+            double low;
+            for (std::int64_t i = 0; i < count; ++i, move(at, task.kept, 0, 1)) {
+                reduce_range(task, at, 0, task.reduced.count, &high, &low);
+                task.reducer.finish(at.out, 0, &high, &low, 1, task.divisor);
+            }
+        });
+    });
+}
+
+// Rows of `width` columns that do not lie side by side are first brought together, a few at a time.
+constexpr std::int64_t kGatheredColumns = 128, kGatheredRows = 16;
+
+void add_rows(const Task& task, const char* in, std::int64_t rows, std::int64_t width, const double* centers,
+              Accumulator* high, double* low) {
+    const std::int64_t row_stride = task.reduced.in[0];
+    if (task.kept.in[0] == task.in_size) return task.reducer.columns(high, low, in, row_stride, rows, width, centers);
+    alignas(64) char buffer[kGatheredColumns * kGatheredRows * 8];
+    const Loop copy_row = copy_loops().cast[static_cast<int>(task.in_dtype)][static_cast<int>(task.in_dtype)];
+    const std::int64_t strides[] = {task.in_size, task.kept.in[0]};
+    for (std::int64_t begin = 0; begin < rows; begin += kGatheredRows) {
+        const std::int64_t count = rows - begin < kGatheredRows ? rows - begin : kGatheredRows;
+        for (std::int64_t i = 0; i < count; ++i) {
+            char* const data[] = {buffer + i * width * task.in_size, const_cast<char*>(in) + (begin + i) * row_stride};
+            copy_row(data, strides, width);
+        }
+        task.reducer.columns(high, low, buffer, width * task.in_size, count, width, centers);
+    }
+}
+
+// Narrow rows that follow one another: several are taken as one wide row, whose parts are joined in the end. Returns
+// how many rows it has dealt with.
+std::int64_t add_narrow_rows(const Task& task, const char* in, std::int64_t rows, std::int64_t width, Accumulator* high,
+                             double* low) {
+    const std::int64_t row_stride = task.reduced.in[0], fold = kColumns / width;
+    if (width >= 64 || task.centered || row_stride != width * task.in_size || task.kept.in[0] != task.in_size ||
+        rows < 4 * fold)
+        return 0;
+    Accumulator wide_high[kColumns];
+    double wide_low[kColumns];
+    task.reducer.start(wide_high, wide_low, width * fold);
+    task.reducer.columns(wide_high, wide_low, in, fold * row_stride, rows / fold, width * fold, nullptr);
+    for (std::int64_t k = 0; k < fold; ++k)
+        task.reducer.join(high, low, wide_high + k * width, wide_low + k * width, width);
+    return rows / fold * fold;
+}
+
+// `width` columns; `outer` is the reduced axes but the innermost, of which rows [first, last) are taken.
+void reduce_columns_range(const Task& task, const Axes& outer, const Places& places, std::int64_t width,
+                          std::int64_t first, std::int64_t last, Accumulator* high, double* low) {
+    double centers[kColumns];
+    if (task.centered)
+        for (std::int64_t j = 0; j < width; ++j)
+            centers[j] = load_center(places.center + j * task.kept.centers[0], task.in_dtype);
+    task.reducer.start(high, low, width);
+    walk(outer, places, 0, outer.count, [&](Places at, std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i, move(at, outer, 0, 1)) {
+            const char* in = at.in + first * task.reduced.in[0];
+            const std::int64_t done = add_narrow_rows(task, in, last - first, width, high, low);
+            add_rows(task, in + done * task.reduced.in[0], last - first - done, width,
+                     task.centered ? centers : nullptr, high, low);
+        }
+    });
+}
+
+void reduce_columns(const Task& task) {
+    Axes outer;
+    for (int axis = 1; axis < task.reduced.ndim; ++axis)
+        add_axis(outer, task.reduced.sizes[axis], task.reduced.in[axis], 0, 0);
+    join_neighbours(outer);
+    const std::int64_t rows = task.reduced.sizes[0], width = task.kept.sizes[0];
+    const std::int64_t widest = task.kept.in[0] == task.in_size ? kColumns : kGatheredColumns;
+    const std::int64_t tiles = (width + widest - 1) / widest;
+    const std::int64_t tile = (width + tiles - 1) / tiles;
+    const std::int64_t tasks = task.kept.count / width * tiles;
+    const auto places_of = [&](std::int64_t index, std::int64_t& tile_width) {
+        Places places = task.start;
+        std::int64_t rest = index / tiles;
+        for (int axis = 1; axis < task.kept.ndim; ++axis) {
+            move(places, task.kept, axis, rest % task.kept.sizes[axis]);
+            rest /= task.kept.sizes[axis];
+        }
+        const std::int64_t left = index % tiles * tile;
+        move(places, task.kept, 0, left);
+        tile_width = width - left < tile ? width - left : tile;
+        return places;
+    };
+    // Few columns and many rows: the rows are cut.
+    constexpr std::int64_t kMostPieces = 32;
+    std::int64_t piece = at_least_one(2 * kChunk / at_least_one(tile * outer.count));
+    if (piece * kMostPieces < rows) piece = (rows + kMostPieces - 1) / kMostPieces;
+    if (tasks <= 8 && piece < rows) {
+        const Scratch memory(static_cast<std::size_t>(kMostPieces * kColumns) * (sizeof(Accumulator) + sizeof(double)));
+        Accumulator* high = memory.as<Accumulator>();
+        double* low = reinterpret_cast<double*>(high + kMostPieces * kColumns);
+        for (std::int64_t index = 0; index < tasks; ++index) {
+            std::int64_t tile_width;
+            const Places places = places_of(index, tile_width);
+            parallel_for(rows, piece, [&](std::int64_t begin, std::int64_t end) {
+                const std::int64_t at = begin / piece * kColumns;
+                reduce_columns_range(task, outer, places, tile_width, begin, end, high + at, low + at);
+            });
+            for (std::int64_t k = 1; k * piece < rows; ++k)
+                task.reducer.join(high, low, high + k * kColumns, low + k * kColumns, tile_width);
+            task.reducer.finish(places.out, task.kept.out[0], high, low, tile_width, task.divisor);
+        }
+        return;
+    }
+    const std::int64_t grain = at_least_one(kChunk / at_least_one(tile * task.reduced.count));
+    parallel_for(tasks, grain, [&](std::int64_t begin, std::int64_t end) {
+        Accumulator high[kColumns];
+        double low[kColumns];
+        for (std::int64_t index = begin; index < end; ++index) {
+            std::int64_t tile_width;
+            const Places places = places_of(index, tile_width);
+            reduce_columns_range(task, outer, places, tile_width, 0, rows, high, low);
+            task.reducer.finish(places.out, task.kept.out[0], high, low, tile_width, task.divisor);
+        }
+    });
+}
+
+void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers) {
+    Task task{
+        reduce_loops().reducers[kind][static_cast<int>(in.dtype)], {}, {}, {}, in.dtype, 0, 1.0, centers != nullptr};
+    task.in_size = static_cast<std::int64_t>(item_size(in.dtype));
+    const std::int64_t out_size = static_cast<std::int64_t>(item_size(out.dtype));
+    int kept_axis = out.ndim;
+    for (int axis = in.ndim - 1; axis >= 0; --axis) {
+        const std::int64_t stride = in.strides[axis] * task.in_size;
+        if ((axes_mask >> axis & 1) != 0) {
+            add_axis(task.reduced, in.sizes[axis], stride, 0, 0);
+        } else {
+            --kept_axis;
+            const std::int64_t center_stride = centers == nullptr ? 0 : centers->strides[kept_axis] * task.in_size;
+            add_axis(task.kept, in.sizes[axis], stride, out.strides[kept_axis] * out_size, center_stride);
+        }
+    }
+    if (task.kept.count == 0) return;
+    task.start = {static_cast<const char*>(in.data), static_cast<char*>(out.data),
+                  centers == nullptr ? nullptr : static_cast<const char*>(centers->data)};
+    if (kind == static_cast<int>(ReduceKind::Mean)) task.divisor = static_cast<double>(task.reduced.count);
+    join_neighbours(task.kept);
+    join_neighbours(task.reduced);
+    // Columns pay where the kept elements lie side by side, and where the reduced ones are too few to make a row.
+    const bool side_by_side = task.kept.in[0] == task.in_size && task.kept.sizes[0] >= 3;
+    const bool short_rows = task.reduced.count < 24 && task.kept.sizes[0] >= 16;
+    if (task.reducer.columns != nullptr && (side_by_side || short_rows) && task.reduced.count > 0)
+        return reduce_columns(task);
+    reduce_rows(task);
+}
+
+}  // namespace
+
+void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
+    reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
+}
+
+void moments(const View& out_mean, const View& out_squares, const View& in, std::uint32_t axes_mask) {
+    reduce_with(static_cast<int>(ReduceKind::Mean), out_mean, in, axes_mask, nullptr);
+    reduce_with(kDeviations, out_squares, in, axes_mask, &out_mean);
+}
+
+}  // namespace clew::kernels

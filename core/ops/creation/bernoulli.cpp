@@ -1,0 +1,218 @@
+// Coins, dice with weights, and dropout.
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/kernels/memory/copy.h"
+#include "core/kernels/random/distributions.h"
+#include "core/ops/apply.h"
+#include "core/ops/creation/random.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+#include "core/ops/indexing/index_support.h"
+#include "core/ops/reduction/reduction.h"
+
+namespace clew {
+namespace {
+
+void check_probability(const char* op, double p) {
+    if (!(p >= 0 && p <= 1)) fail(ErrorKind::Runtime, "%s: %s_ expects p to be in [0, 1], but got p=%g", op, op, p);
+}
+
+// One probability for each element of self; they are drawn in the order of self's memory.
+void draw_for_each(const Tensor& self, const Tensor& p) {
+    if (!is_floating(p.dtype()))
+        fail(ErrorKind::NotImplemented, "bernoulli: not implemented for probabilities of dtype %s; cast them first",
+             dtype_name(p.dtype()));
+    if (!can_expand(p.sizes(), self.sizes()))
+        fail(ErrorKind::Runtime, "bernoulli: expected probabilities that broadcast to %s, got shape %s",
+             shape_text(self.sizes()).c_str(), shape_text(p.sizes()).c_str());
+    // In the memory of `chances` lies, place for place, what belongs to the memory of `drawn`.
+    const Tensor chances = empty_like(self, p.dtype()), drawn = empty_like(self, self.dtype());
+    kernels::copy(chances.view(), BroadcastView(p, self.sizes()));
+    const auto draw = [&](const auto* probabilities) {
+        for (std::int64_t i = 0; i < self.numel(); ++i)
+            if (!(probabilities[i] >= 0 && probabilities[i] <= 1))
+                fail(ErrorKind::Runtime, "bernoulli: Expected p_in >= 0 && p_in <= 1 to be true, but got p=%g",
+                     static_cast<double>(probabilities[i]));
+        fill_bernoulli(current_generator(), drawn.data(), self.dtype(), self.numel(), probabilities);
+    };
+    if (p.dtype() == DType::Float32)
+        draw(chances.data_as<float>());
+    else
+        draw(chances.data_as<double>());
+    kernels::copy(self.view(), drawn.view());
+}
+
+struct Chance {
+    double p;
+};
+
+struct Bernoulli {
+    static constexpr OpText text{
+        .schema = "bernoulli(Tensor self)",
+        .node = "BernoulliBackward0",
+        .flags = kBoth | kOutArgument | kOutAny,
+        .domain = "fraction",
+        .doc = "1 with the probability that self says, else 0, for each element; p= gives one for all."};
+    static void forward(const Tensor& x, Tensor& out) {
+        out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
+        draw_for_each(out, x);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+struct BernoulliChance {
+    using Attrs = Chance;
+    static constexpr auto fields = std::tuple{&Attrs::p};
+    static constexpr OpText text{.schema = "bernoulli.p(Tensor self, float p)",
+                                 .node = "torch::autograd::NotImplemented",
+                                 .domain = "real, p=0.5"};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        check_probability("bernoulli", attrs.p);
+        out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
+        draw_bernoulli(out, attrs.p);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor&) -> Tensor {
+        fail(ErrorKind::Runtime, "derivative for aten::bernoulli is not implemented; detach() the result");
+    }};
+};
+
+struct BernoulliInPlace {
+    using Attrs = Chance;
+    static constexpr auto fields = std::tuple{&Attrs::p};
+    static constexpr OpText text{
+        .schema = "bernoulli_(Tensor self, float p=0.5)",
+        .node = "BernoulliBackward2",
+        .flags = kMethod | kWritesInput,
+        .domain = "real",
+        .doc = "Fills self with 0 and 1; p is the probability of 1, a number or a tensor with one for each element."};
+    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+        out = self;
+        check_probability("bernoulli", attrs.p);
+        draw_bernoulli(self, attrs.p);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+struct BernoulliEachInPlace {
+    static constexpr OpText text{.schema = "bernoulli_.Tensor(Tensor self, Tensor p)",
+                                 .node = "BernoulliBackward1",
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "self=real(a, b), p=fraction(a, b)"};
+    static void forward(const Tensor& self, const Tensor& p, Tensor& out) {
+        out = self;
+        draw_for_each(self, p);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Multinomial {
+    struct Attrs {
+        std::int64_t num_samples;
+        bool replacement;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::num_samples, &Attrs::replacement};
+    static constexpr OpText text{
+        .schema = "multinomial(Tensor self, int num_samples, bool replacement=False)",
+        .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
+        .domain = "fraction, num_samples=2; self=fraction(b), num_samples=5, replacement=True",
+        .doc = "num_samples indices for each row of weights (which need not add up to 1), drawn by weight."};
+    static void forward(const Tensor& given, const Attrs& attrs, Tensor& out) {
+        if (!is_floating(given.dtype()))
+            fail(ErrorKind::Runtime, "multinomial only supports floating-point dtypes for input, got: %s",
+                 dtype_name(given.dtype()));
+        if (given.ndim() < 1 || given.ndim() > 2)
+            fail(ErrorKind::Runtime, "multinomial: prob_dist must be 1 or 2 dim, got shape %s",
+                 shape_text(given.sizes()).c_str());
+        const std::int64_t categories = given.size(given.ndim() - 1), rows = given.ndim() == 2 ? given.size(0) : 1;
+        if (attrs.num_samples <= 0)
+            fail(ErrorKind::Runtime, "multinomial: cannot sample n_sample <= 0 samples, got %lld",
+                 static_cast<long long>(attrs.num_samples));
+        if (!attrs.replacement && attrs.num_samples > categories)
+            fail(ErrorKind::Runtime,
+                 "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement: got %lld of "
+                 "%lld; set replacement=True",
+                 static_cast<long long>(attrs.num_samples), static_cast<long long>(categories));
+        const Tensor weights = as_contiguous(given);
+        Dims sizes(given.sizes());
+        sizes[sizes.size() - 1] = attrs.num_samples;
+        out = empty(sizes, DType::Int64);
+        const auto draw = [&](const auto* data) {
+            for (std::int64_t row = 0; row < rows; ++row) check_weights(data + row * categories, categories);
+            fill_multinomial(current_generator(), out.data_as<std::int64_t>(), attrs.num_samples, data, rows,
+                             categories, attrs.replacement);
+        };
+        if (weights.dtype() == DType::Float32)
+            draw(weights.data_as<float>());
+        else
+            draw(weights.data_as<double>());
+    }
+    template <class T>
+    static void check_weights(const T* weights, std::int64_t count) {
+        double total = 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+            if (!(weights[i] >= 0) || std::isinf(weights[i]))
+                fail(ErrorKind::Runtime,
+                     "multinomial: probability tensor contains either `inf`, `nan` or element < 0: %g",
+                     static_cast<double>(weights[i]));
+            total += static_cast<double>(weights[i]);
+        }
+        if (!(total > 0))
+            fail(ErrorKind::Runtime, "multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
+    }
+};
+
+// What dropout multiplies by: 0 with probability p, else 1 / (1 - p). Empty where nothing is dropped.
+struct DropoutAttrs {
+    double p;
+    bool train;
+};
+Tensor dropout_noise(const Tensor& x, const DropoutAttrs& attrs) {
+    if (!(attrs.p >= 0 && attrs.p <= 1))
+        fail(ErrorKind::Runtime, "dropout probability has to be between 0 and 1, but got %g", attrs.p);
+    if (!attrs.train || attrs.p == 0 || x.numel() == 0) return {};
+    if (attrs.p == 1) return zeros({}, x.dtype());
+    if (!is_floating(x.dtype()))
+        fail(ErrorKind::Runtime,
+             "dropout: result type Float can't be cast to the desired output type %s; cast the input first",
+             dtype_name(x.dtype()));
+    const Tensor noise = empty_like(x, x.dtype());
+    draw_bernoulli(noise, 1 - attrs.p);
+    scale_in_place(noise, 1 - attrs.p);
+    return noise;
+}
+
+struct Dropout {
+    using Attrs = DropoutAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::train};
+    static constexpr OpText text{
+        .schema = "dropout(Tensor input, float p, bool train)",
+        .flags = kFunction | kComposite,
+        .domain = "input=real(a, b), p=0.5, train=True; input=real(a, b), p=0.5, train=False",
+        .doc = "Each element is 0 with probability p, else multiplied by 1 / (1 - p); the input itself if not train."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const Tensor noise = dropout_noise(x, attrs);
+        out = noise ? mul(x, noise) : x;
+    }
+};
+struct DropoutInPlace {
+    using Attrs = DropoutAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::train};
+    static constexpr OpText text{.schema = "dropout_(Tensor input, float p, bool train)",
+                                 .flags = kFunction | kComposite,
+                                 .domain = "input=real(a, b), p=0.5, train=True",
+                                 .doc = "The same, in place."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = x;
+        if (const Tensor noise = dropout_noise(x, attrs)) mul_in_place(x, noise);
+    }
+};
+
+}  // namespace
+
+Tensor dropout(const Tensor& x, double p) { return run<Dropout>({p, true}, x); }
+
+static const Register<Bernoulli, BernoulliChance, BernoulliEachInPlace, BernoulliInPlace, Multinomial, Dropout,
+                      DropoutInPlace>
+    bernoulli_operations;
+
+}  // namespace clew

@@ -1,0 +1,101 @@
+// One value everywhere.
+#include "core/base/error.h"
+#include "core/kernels/memory/copy.h"
+#include "core/ops/apply.h"
+#include "core/ops/creation/random.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/elementwise/scalar.h"
+#include "core/ops/functions.h"
+#include "core/ops/indexing/index_support.h"
+
+namespace clew {
+namespace {
+
+struct ValueAttrs {
+    Scalar value;
+};
+
+void fill_from(const Tensor& self, const Tensor& value) {
+    if (value.ndim() != 0)
+        fail(ErrorKind::Runtime, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+             value.ndim());
+    kernels::copy(self.view(), BroadcastView(value, self.sizes()));
+}
+
+struct FillInPlace {
+    using Attrs = ValueAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::value};
+    static constexpr OpText text{.schema = "fill_(Tensor self, Scalar value)",
+                                 .node = "FillBackward2",
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "real, value=2.5",
+                                 .doc = "Writes one value, a number or 0-dim tensor, to all places of self."};
+    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+        check_fits("fill_", attrs.value, self.dtype());
+        out = self;
+        fill_with("fill_", self, attrs.value);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+struct FillTensorInPlace {
+    static constexpr OpText text{.schema = "fill_.Tensor(Tensor self, Tensor value)",
+                                 .node = "FillBackward3",
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "self=real(a, b), value=real()"};
+    static void forward(const Tensor& self, const Tensor& value, Tensor& out) {
+        out = self;
+        fill_from(self, value);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
+};
+struct Zero {
+    static constexpr OpText text{.schema = "zero_(Tensor self)",
+                                 .node = "ZeroBackward0",
+                                 .flags = kMethod | kFunction | kWritesInput,
+                                 .domain = "real",
+                                 .doc = "Writes 0 to all places of self."};
+    static void forward(const Tensor& self, Tensor& out) {
+        out = self;
+        kernels::fill(self.view(), std::int64_t{0});
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Fill {
+    using Attrs = ValueAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::value};
+    static constexpr OpText text{
+        .schema = "fill(Tensor self, Scalar value)",
+        .node = "FillBackward0",
+        .flags = kFunction | kOutArgument,
+        .domain = "real, value=2.5",
+        .doc = "One value, a number or 0-dim tensor, everywhere in the shape and dtype of self."};
+    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+        out = empty_like(self, self.dtype());
+        fill_with("fill", out, attrs.value);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+struct FillTensor {
+    static constexpr OpText text{.schema = "fill.Tensor(Tensor self, Tensor value)",
+                                 .node = "FillBackward1",
+                                 .flags = kFunction | kOutArgument,
+                                 .domain = "self=real(a, b), value=real()"};
+    static void forward(const Tensor& self, const Tensor& value, Tensor& out) {
+        out = empty_like(self, self.dtype());
+        fill_from(out, value);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
+};
+
+}  // namespace
+
+void fill_in_place(const Tensor& self, const Tensor& value) {
+    apply_in_place(definition<FillTensorInPlace>(), std::array{self, value}, nullptr);
+}
+
+static const Register<FillTensorInPlace, FillInPlace, Zero, FillTensor, Fill> fill_operations;
+
+}  // namespace clew

@@ -1,0 +1,138 @@
+// Limits.
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/elementwise/scalar.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Tensor zero() { return number(0, DType::Float64); }
+
+// Where x keeps its value, the limits included; nowhere if the lower limit is above the upper one.
+Tensor between(const Tensor& x, const Tensor& low, const Tensor& high) {
+    if (!low) return compare("le", x, high);
+    if (!high) return compare("ge", x, low);
+    return logical_and(compare("ge", x, low), compare("le", x, high));
+}
+
+void need_a_limit(bool given) {
+    if (!given) fail(ErrorKind::Runtime, "clamp: At least one of 'min' or 'max' must not be None");
+}
+
+struct Clamp {
+    static constexpr OpText text{.schema = "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
+                                 .node = "ClampBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain =
+                                     "self=distinct(a, b), min=distinct(a, b) - 1.05, max=distinct(a, b) + 0.95; "
+                                     "self=distinct(a, b), min=distinct(a, b) - 0.05",
+                                 .doc = "self limited to [min, max], element by element."};
+    static void forward(const Tensor& x, const Tensor& low, const Tensor& high, Tensor& out) {
+        need_a_limit(low || high);
+        if (!high) return binary("clamp", kernels::arithmetic().maximum, x, low, out);
+        if (!low) return binary("clamp", kernels::arithmetic().minimum, x, high, out);
+        if (x.dtype() == DType::Bool)
+            fail(ErrorKind::NotImplemented, "clamp: not implemented for dtype bool; cast the input first");
+        ternary("clamp", kernels::ternary().clamp, std::array{x, low, high}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<0> x, In<1> low, In<2> high) { return where(between(x, low, high), g, zero()); },
+        [](const Tensor& g, In<0> x, In<1> low, In<2> high) {
+            const Tensor below = compare("lt", x, low);
+            return where(*high ? logical_and(below, compare("lt", low, high)) : below, g, zero());
+        },
+        [](const Tensor& g, In<0> x, In<1> low, In<2> high) {
+            const Tensor above = compare("gt", x, high);
+            return where(*low ? logical_or(above, compare("lt", high, low)) : above, g, zero());
+        },
+    };
+};
+
+struct ClampNumbers {
+    struct Attrs {
+        std::optional<Scalar> min, max;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::min, &Attrs::max};
+    static constexpr OpText text{.schema = "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
+                                 .node = "ClampBackward1",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .domain = "distinct, min=-0.75, max=0.75; distinct, max=0.75",
+                                 .doc = "self limited to [min, max]; None means no limit."};
+    static void clamp(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const bool floating = is_floating(x.dtype());
+        const Scalar low = floating ? Scalar::of(-kInfinity) : lowest(x.dtype());
+        const Scalar high = floating ? Scalar::of(kInfinity) : highest(x.dtype());
+        parametric("clamp", kernels::parametric().clamp, {attrs.min.value_or(low), attrs.max.value_or(high)},
+                   Tensors(&x, 1), out);
+    }
+    // Then nothing is between the limits.
+    static bool is_nan(const Attrs& attrs) {
+        return (attrs.min && std::isnan(attrs.min->real)) || (attrs.max && std::isnan(attrs.max->real));
+    }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        need_a_limit(attrs.min || attrs.max);
+        const Scalar& some = attrs.min ? *attrs.min : *attrs.max;
+        const Tensor wide = converted_beside(x, {some, attrs.max ? *attrs.max : some});
+        clamp(wide, attrs, out);
+        if (is_nan(attrs)) kernels::fill(out.view(), std::numeric_limits<double>::quiet_NaN());
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {
+        if (!attrs.max) return where(compare("ge", x, attrs.min->real), g, zero());
+        if (!attrs.min) return where(compare("le", x, attrs.max->real), g, zero());
+        if (attrs.min->real > attrs.max->real || is_nan(attrs)) return zeros_like(g);
+        // What the limits leave as it is lies between them: one comparison in place of two.
+        Tensor limited;
+        clamp(*x, attrs, limited);
+        return where(compare("eq", x, limited), g, zero());
+    }};
+};
+
+#define CLEW_LIMIT(Name, name, limit, Node, loop, keeps, replaced, what)                                         \
+    struct Name {                                                                                                \
+        static constexpr OpText text{.schema = #name ".Tensor(Tensor self, Tensor " #limit ")",                  \
+                                     .node = Node "1",                                                           \
+                                     .flags = kBoth | kInPlace | kOutArgument,                                   \
+                                     .domain = "self=distinct(a, b), " #limit "=distinct(a, b) - 0.05",          \
+                                     .doc = "self, but " what ", element by element."};                          \
+        static void forward(const Tensor& x, const Tensor& limit, Tensor& out) {                                 \
+            binary(#name, kernels::arithmetic().loop, x, limit, out);                                            \
+        }                                                                                                        \
+        static constexpr auto rules = std::tuple{                                                                \
+            [](const Tensor& g, In<0> x, In<1> limit) { return where(compare(keeps, x, limit), g, zero()); },    \
+            [](const Tensor& g, In<0> x, In<1> limit) { return where(compare(replaced, x, limit), g, zero()); }, \
+        };                                                                                                       \
+    };                                                                                                           \
+    struct Name##Number {                                                                                        \
+        struct Attrs {                                                                                           \
+            Scalar limit;                                                                                        \
+        };                                                                                                       \
+        static constexpr auto fields = std::tuple{&Attrs::limit};                                                \
+        static constexpr OpText text{.schema = #name "(Tensor self, Scalar " #limit ")",                         \
+                                     .node = Node "0",                                                           \
+                                     .flags = kBoth | kInPlace | kOutArgument | kOutAlike,                       \
+                                     .domain = "distinct, " #limit "=0.75",                                      \
+                                     .doc = "self, but " what "."};                                              \
+        static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {                                  \
+            check_fits(#name, attrs.limit, dtype_beside(x, {attrs.limit}));                                      \
+            binary(#name, kernels::arithmetic().loop, x, number(attrs.limit), out);                              \
+        }                                                                                                        \
+        static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {              \
+            return where(compare(keeps, x, attrs.limit.real), g, zero());                                        \
+        }};                                                                                                      \
+    }
+CLEW_LIMIT(ClampMin, clamp_min, min, "ClampMinBackward", maximum, "ge", "lt", "min where it is smaller");
+CLEW_LIMIT(ClampMax, clamp_max, max, "ClampMaxBackward", minimum, "le", "gt", "max where it is larger");
+#undef CLEW_LIMIT
+
+}  // namespace
+
+static const Register<Clamp, ClampNumbers, ClampMin, ClampMinNumber, ClampMax, ClampMaxNumber> clamp_operations;
+
+}  // namespace clew

@@ -1,0 +1,117 @@
+// Copies, casts, and leaving the graph.
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/view.h"
+#include "core/base/error.h"
+#include "core/kernels/memory/copy.h"
+#include "core/ops/apply.h"
+#include "core/ops/functions.h"
+#include "core/tensor/packing.h"
+
+namespace clew {
+namespace {
+
+struct Clone {
+    struct Attrs {
+        std::optional<bool> contiguous;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::contiguous};
+    static constexpr OpText text{
+        .schema = "clone(Tensor self, *, memory_format? memory_format=None)",
+        .node = "CloneBackward0",
+        .domain = "real",
+        .doc = "A copy with memory of its own; its axes lie as those of self, unless memory_format says otherwise."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = empty(attrs.contiguous.value_or(false) ? Layout::make(x.sizes()) : like_layout(x), x.dtype());
+        kernels::copy(out.view(), x.view());
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};
+};
+
+struct Contiguous {
+    static constexpr OpText text{
+        .schema = "_contiguous(Tensor self)", .node = "CloneBackward0", .flags = kHidden, .domain = "real"};
+    static void forward(const Tensor& x, Tensor& out) {
+        out = empty(Layout::make(x.sizes()), x.dtype());
+        kernels::copy(out.view(), x.view());
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};
+};
+
+struct Cast {
+    struct Attrs {
+        DType dtype;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dtype};
+    static constexpr OpText text{.schema = "_cast(Tensor self, dtype dtype)",
+                                 .node = "ToCopyBackward0",
+                                 .flags = kHidden,
+                                 .domain = "real, dtype=float64"};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = empty(like_layout(x), attrs.dtype);
+        kernels::copy(out.view(), x.view());
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};  // the engine casts back
+};
+
+struct Copy {
+    static constexpr OpText text{.schema = "copy_(Tensor self, Operand src)",
+                                 .node = "torch::autograd::CopyBackwards",
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "real",
+                                 .doc = "Writes src into self, with broadcasting and a cast to self's dtype."};
+    static void forward(const Tensor& self, const Tensor& source, Tensor& out) {
+        out = self;
+        if (!can_expand(source.sizes(), self.sizes()))
+            fail(ErrorKind::Runtime, "copy_: expected a source that broadcasts to %s, got shape %s; reshape it",
+                 shape_text(self.sizes()).c_str(), shape_text(source.sizes()).c_str());
+        std::int64_t strides[kMaxDims];
+        const int lead = self.ndim() - source.ndim();
+        for (int i = 0; i < self.ndim(); ++i)
+            strides[i] = i < lead || source.size(i - lead) == 1 ? 0 : source.stride(i - lead);
+        kernels::copy(self.view(), {source.data(), source.dtype(), self.ndim(), self.sizes().data(), strides});
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return g; }};
+};
+
+}  // namespace
+
+Tensor clone(const Tensor& x) { return run<Clone>({}, x); }
+Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : run<Contiguous>(x); }
+
+Tensor cast(const Tensor& x, DType dtype) {
+    if (x.dtype() == dtype) return x;
+    Tensor result = run<Cast>({dtype}, x);
+    if (!is_floating(dtype) && x.requires_grad() && !mode(kInBackward | kNoProvenance)) {
+        constexpr const char* causes[] = {"cast to bool", "cast to uint8", "cast to int32", "cast to int64"};
+        result->lost = HistoryBreak::make(causes[static_cast<int>(dtype)]);
+    }
+    return result;
+}
+
+Tensor detach(const Tensor& x) {
+    Tensor result = alias(x, x->layout, x->offset);
+    share_version(result, x);
+    result->set(TensorObject::kInference, x->has(TensorObject::kInference));
+    if (x.requires_grad())
+        result->lost = HistoryBreak::make("detach");
+    else
+        result->lost = x->lost;
+    return result;
+}
+
+void copy_in_place(const Tensor& self, const Tensor& source) {
+    apply_in_place(definition<Copy>(), std::array{self, source}, nullptr);
+}
+
+bool all_finite(const Tensor& x) {
+    // x - x is 0 for finite numbers and NaN for all others.
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    const Tensor zero = sum(sub(x, x));
+    return read_number(zero) == 0;
+}
+
+static const Register<Clone, Contiguous, Cast, Copy> convert_operations;
+
+}  // namespace clew

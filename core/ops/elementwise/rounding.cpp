@@ -1,0 +1,123 @@
+// Absolute value, sign and rounding: piecewise linear, so their derivatives are constants.
+#include <cmath>
+
+#include "core/autograd/mode.h"
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+#include "core/tensor/packing.h"
+
+namespace clew {
+namespace {
+
+// Rounding leaves integers as they are.
+void round_with(const char* op, Table loops, const Tensor& x, Tensor& out) {
+    if (is_floating(x.dtype())) return unary(op, loops, x, out);
+    if (x.dtype() == DType::Bool)
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
+    if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
+    kernels::copy(out.view(), x.view());
+}
+
+struct Abs {
+    static constexpr OpText text{.schema = "abs(Tensor self)",
+                                 .node = "AbsBackward0",
+                                 .operators = "__abs__",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kElementwise,
+                                 .domain = "nonzero",
+                                 .doc = "The absolute value; its derivative at 0 is 0."};
+    static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out); }
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), sign(x)); }};
+};
+
+constexpr OpText sign_text(const char* schema, const char* node) {
+    return {.schema = schema,
+            .node = node,
+            .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+            .domain = "nonzero",
+            .doc = "-1, 0 or 1."};
+}
+
+struct Sign {
+    static constexpr OpText text = sign_text("sign(Tensor self)", "SignBackward0");
+    static void forward(const Tensor& x, Tensor& out) { unary("sign", kernels::unary().sign, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Sgn : Sign {
+    static constexpr OpText text = sign_text("sgn(Tensor self)", "SgnBackward0");
+};
+
+struct Floor {
+    static constexpr OpText text{.schema = "floor(Tensor self)",
+                                 .node = "FloorBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .domain = "nonzero",
+                                 .doc = "The largest whole number that is not above self."};
+    static void forward(const Tensor& x, Tensor& out) { round_with("floor", kernels::unary().floor, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Ceil {
+    static constexpr OpText text{.schema = "ceil(Tensor self)",
+                                 .node = "CeilBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .domain = "nonzero",
+                                 .doc = "The smallest whole number that is not below self."};
+    static void forward(const Tensor& x, Tensor& out) { round_with("ceil", kernels::unary().ceil, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Round {
+    static constexpr OpText text{.schema = "round(Tensor self)",
+                                 .node = "RoundBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .domain = "nonzero",
+                                 .doc = "The nearest whole number; halves go to the even one."};
+    static void forward(const Tensor& x, Tensor& out) { round_with("round", kernels::unary().round, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct RoundDecimals {
+    struct Attrs {
+        std::int64_t decimals;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::decimals};
+    static constexpr OpText text{
+        .schema = "round.decimals(Tensor self, *, int decimals)",
+        .node = "RoundBackward1",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain = "nonzero, decimals=1; nonzero, decimals=-1",
+        .doc = "The nearest number with so many decimals; negative ones are zeros before the point."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const ModeGuard guard(kNoGrad | kInBackward, true);
+        const auto &times = kernels::arithmetic().mul, &over = kernels::arithmetic().div;
+        const bool behind = attrs.decimals >= 0;
+        const Tensor power = number(std::pow(10.0, std::abs(static_cast<double>(attrs.decimals))), DType::Float64);
+        Tensor scaled, rounded;
+        binary("round", behind ? times : over, x, power, scaled);
+        unary("round", kernels::unary().round, scaled, rounded);
+        binary("round", behind ? over : times, rounded, power, out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+struct Trunc {
+    static constexpr OpText text{.schema = "trunc(Tensor self)",
+                                 .node = "TruncBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .domain = "nonzero",
+                                 .doc = "The whole part: rounded toward 0."};
+    static void forward(const Tensor& x, Tensor& out) { round_with("trunc", kernels::unary().trunc, x, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
+}  // namespace
+
+Tensor abs(const Tensor& x) { return run<Abs>(x); }
+Tensor sign(const Tensor& x) { return run<Sign>(x); }
+
+static const Register<Abs, Sign, Sgn, Floor, Ceil, Round, RoundDecimals, Trunc> rounding_operations;
+
+}  // namespace clew

@@ -1,0 +1,100 @@
+#include "core/ops/elementwise/scalar.h"
+
+#include <cfloat>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/kernels/memory/copy.h"
+#include "core/ops/elementwise/elementwise.h"
+
+namespace clew {
+
+Tensor number(const Scalar& value) {
+    const DType dtype = value.kind == Scalar::Float ? DType::Float64
+                        : value.kind == Scalar::Int ? DType::Int64
+                                                    : DType::Bool;
+    Tensor result = value.kind == Scalar::Float ? scalar(value.real, dtype) : scalar_int(value.integer, dtype);
+    result->set(TensorObject::kWrappedNumber, true);
+    return result;
+}
+
+Scalar number_in(const Tensor& x) {
+    if (is_floating(x.dtype())) return Scalar::of(read_number(x));
+    Scalar value = Scalar::of(read_integer(x));
+    if (x.dtype() == DType::Bool) value.kind = Scalar::Bool;
+    return value;
+}
+
+namespace {
+struct Range {
+    std::int64_t low, high;
+};
+Range range_of(DType dtype) {
+    if (dtype == DType::UInt8) return {0, UINT8_MAX};
+    if (dtype == DType::Int32) return {INT32_MIN, INT32_MAX};
+    return {INT64_MIN, INT64_MAX};
+}
+}  // namespace
+
+Scalar lowest(DType integer) { return Scalar::of(range_of(integer).low); }
+Scalar highest(DType integer) { return Scalar::of(range_of(integer).high); }
+
+bool fits(const Scalar& value, DType dtype) {
+    if (dtype == DType::Bool || dtype == DType::Float64) return true;
+    if (dtype == DType::Float32) return !(std::abs(value.real) > FLT_MAX) || std::isinf(value.real);
+    const Range range = range_of(dtype);
+    if (value.kind != Scalar::Float) return value.integer >= range.low && value.integer <= range.high;
+    if (dtype == DType::Int64) return value.real >= -0x1p63 && value.real < 0x1p63;
+    return value.real >= static_cast<double>(range.low) && value.real <= static_cast<double>(range.high);
+}
+
+void check_fits(const char* op, const Scalar& value, DType dtype) {
+    if (fits(value, dtype)) return;
+    const std::string got =
+        value.kind == Scalar::Float ? format("%g", value.real) : format("%lld", static_cast<long long>(value.integer));
+    if (dtype == DType::Float32)
+        fail(ErrorKind::Runtime,
+             "%s: value cannot be converted to type float without overflow: got %s; make it smaller, or use float64",
+             op, got.c_str());
+    const Range range = range_of(dtype);
+    fail(ErrorKind::Runtime,
+         "%s: value cannot be converted to type %s without overflow: got %s, expected %lld to %lld; use another dtype",
+         op,
+         dtype == DType::UInt8   ? "uint8_t"
+         : dtype == DType::Int32 ? "int"
+                                 : "int64_t",
+         got.c_str(), static_cast<long long>(range.low), static_cast<long long>(range.high));
+}
+
+void check_operand_fits(const char* op, const Tensor& operand, DType dtype) {
+    if (operand->has(TensorObject::kWrappedNumber)) check_fits(op, number_in(operand), dtype);
+}
+
+Tensor element(const char* op, const Scalar& value, DType dtype) {
+    check_fits(op, value, dtype);
+    return value.kind == Scalar::Float ? scalar(value.real, dtype) : scalar_int(value.integer, dtype);
+}
+
+void fill_with(const char* op, const Tensor& x, const Scalar& value) {
+    check_fits(op, value, x.dtype());
+    if (value.kind == Scalar::Float)
+        kernels::fill(x.view(), value.real);
+    else
+        kernels::fill(x.view(), value.integer);
+}
+
+DType dtype_beside(const Tensor& x, std::initializer_list<Scalar> numbers) {
+    // A number changes the dtype only where its category is larger than that of the tensor.
+    DType dtype = x.dtype();
+    for (const Scalar& value : numbers) {
+        if (value.kind == Scalar::Float && !is_floating(dtype)) dtype = DType::Float32;
+        if (value.kind == Scalar::Int && dtype == DType::Bool) dtype = DType::Int64;
+    }
+    return dtype;
+}
+
+Tensor converted_beside(const Tensor& x, std::initializer_list<Scalar> numbers) {
+    return converted(x, dtype_beside(x, numbers));
+}
+
+}  // namespace clew

@@ -1,0 +1,180 @@
+// The error function and the gamma family.
+#include <cmath>
+#include <numbers>
+
+#include "core/autograd/mode.h"
+#include "core/base/error.h"
+#include "core/kernels/elementwise/gamma_family.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+namespace {
+
+// The derivative of erf: a bell curve.
+Tensor bell(const Tensor& g, const Tensor& x) {
+    constexpr double height = 2 * std::numbers::inv_sqrtpi;
+    return mul(mul(exp(neg(mul(x, x))), height), g);
+}
+
+struct Erf {
+    static constexpr OpText text{.schema = "erf(Tensor self)",
+                                 .node = "ErfBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "real",
+                                 .doc = "The error function."};
+    static void forward(const Tensor& x, Tensor& out) { unary("erf", kernels::special().erf, x, out, Result::Float); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return bell(g, x); }};
+};
+
+struct Erfc {
+    static constexpr OpText text{.schema = "erfc(Tensor self)",
+                                 .node = "ErfcBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "real",
+                                 .doc = "1 - erf(self), exact where that is small."};
+    static void forward(const Tensor& x, Tensor& out) { unary("erfc", kernels::special().erfc, x, out, Result::Float); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return neg(bell(g, x)); }};
+};
+
+Tensor erfinv(const Tensor& x);
+
+struct Erfinv {
+    static constexpr OpText text{.schema = "erfinv(Tensor self)",
+                                 .node = "ErfinvBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "unit",
+                                 .doc = "The inverse of erf, on (-1, 1)."};
+    static void forward(const Tensor& x, Tensor& out) {
+        unary("erfinv", kernels::special().erfinv, x, out, Result::Float);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) {
+        const Tensor y = erfinv(x);
+        constexpr double half_root = 0.5 / std::numbers::inv_sqrtpi;
+        return mul(mul(exp(mul(y, y)), half_root), g);
+    }};
+};
+
+struct Lgamma {
+    static constexpr OpText text{.schema = "lgamma(Tensor self)",
+                                 .node = "LgammaBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "positive",
+                                 .doc = "The logarithm of the absolute value of the gamma function."};
+    static void forward(const Tensor& x, Tensor& out) {
+        unary("lgamma", kernels::special().lgamma, x, out, Result::Float);
+    }
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), digamma(x)); }};
+};
+
+struct Digamma {
+    static constexpr OpText text{.schema = "digamma(Tensor self)",
+                                 .node = "DigammaBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "positive",
+                                 .doc = "The derivative of lgamma."};
+    static void forward(const Tensor& x, Tensor& out) {
+        unary("digamma", kernels::special().digamma, x, out, Result::Float);
+    }
+    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), polygamma(1, x)); }};
+};
+
+struct Polygamma {
+    struct Attrs {
+        std::int64_t n;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::n};
+    static constexpr OpText text{
+        .schema = "polygamma(int n, Tensor self)",
+        .node = "PolygammaBackward0",
+        .flags = kFunction | kOutArgument,
+        .domain = "n=1, self=positive(a, b); n=0, self=positive(a, b); n=3, self=positive(a, b)",
+        .doc = "The n-th derivative of digamma."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (attrs.n < 0)
+            fail(ErrorKind::Runtime, "polygamma(n, x) does not support negative n, got n=%lld",
+                 static_cast<long long>(attrs.n));
+        if (attrs.n == 0) return unary("digamma", kernels::special().digamma, x, out, Result::Float);
+        const ModeGuard guard(kNoGrad | kInBackward, true);
+        const double n = static_cast<double>(attrs.n);
+        binary("polygamma", kernels::gamma_family().zeta, number(n + 1, DType::Float64), x, out, Result::Float);
+        mul_in_place(out, number((attrs.n % 2 != 0 ? 1 : -1) * std::tgamma(n + 1), DType::Float64));
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return mul(g, polygamma(attrs.n + 1, x)); }};
+};
+
+// d/dx of P(a, x): the gamma distribution's density.
+Tensor gamma_density(const Tensor& g, const Tensor& a, const Tensor& x) {
+    return mul(g, exp(sub(sub(mul(sub(a, number(1, DType::Float64)), log(x)), x), lgamma(a))));
+}
+Tensor no_derivative(const char* op) {
+    fail(ErrorKind::NotImplemented, "%s: the derivative with respect to its first argument is not implemented", op);
+}
+
+struct Igamma {
+    static constexpr OpText text{.schema = "igamma(Tensor self, Tensor other)",
+                                 .node = "IgammaBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "self=constant(positive(a, b)), other=positive(a, b)",
+                                 .doc = "The regularised lower incomplete gamma function P(self, other)."};
+    static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
+        binary("igamma", kernels::gamma_family().lower, a, x, out, Result::Float);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor&) { return no_derivative("igamma"); },
+        [](const Tensor& g, In<0> a, In<1> x) { return gamma_density(g, a, x); },
+    };
+};
+struct Igammac {
+    static constexpr OpText text{.schema = "igammac(Tensor self, Tensor other)",
+                                 .node = "IgammacBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "self=constant(positive(a, b)), other=positive(a, b)",
+                                 .doc = "The regularised upper incomplete gamma function, 1 - igamma."};
+    static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
+        binary("igammac", kernels::gamma_family().upper, a, x, out, Result::Float);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor&) { return no_derivative("igammac"); },
+        [](const Tensor& g, In<0> a, In<1> x) { return neg(gamma_density(g, a, x)); },
+    };
+};
+
+// self * log(other) with 0 * log(0) = 0: what entropies and divergences are made of.
+struct Xlogy {
+    static constexpr OpText text{.schema = "xlogy(Operand self, Operand other)",
+                                 .node = "XlogyBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "positive",
+                                 .doc = "self * log(other), and 0 where self is 0 (unless other is NaN)."};
+    static void forward(const Tensor& x, const Tensor& y, Tensor& out) {
+        const ModeGuard guard(kNoGrad | kInBackward, true);
+        const Tensor nothing = logical_and(compare("eq", x, 0), compare("eq", y, y));
+        const Tensor both[] = {x, y};
+        const Tensor product = mul(x, log(is_floating(result_dtype(both)) ? converted(y, result_dtype(both)) : y));
+        ternary("xlogy", kernels::ternary().where, std::array{nothing, number(0, DType::Float64), product}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<0> x, In<1> y) {
+            const Tensor& other = y;
+            const Tensor beyond = logical_and(compare("eq", x, 0), compare("le", other, 0));
+            return where(beyond, number(0, DType::Float64), xlogy(g, conj(other)));
+        },
+        [](const Tensor& g, In<0> x, In<1> y) { return mul(g, conj(div(x, y))); },
+    };
+};
+
+Tensor erfinv(const Tensor& x) { return run<Erfinv>(x); }
+
+}  // namespace
+
+Tensor xlogy(const Tensor& x, const Tensor& y) { return run<Xlogy>(x, y); }
+Tensor lgamma(const Tensor& x) { return run<Lgamma>(x); }
+Tensor digamma(const Tensor& x) { return run<Digamma>(x); }
+Tensor polygamma(std::int64_t n, const Tensor& x) { return run<Polygamma>(Polygamma::Attrs{n}, x); }
+
+static const Register<Erf, Erfc, Erfinv, Lgamma, Digamma, Polygamma, Igamma, Igammac, Xlogy> special_operations;
+
+}  // namespace clew

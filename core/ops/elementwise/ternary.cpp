@@ -1,0 +1,188 @@
+// Operations on three tensors: selection, interpolation, and products and quotients that are added.
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/elementwise/scalar.h"
+#include "core/ops/functions.h"
+#include "core/tensor/packing.h"
+
+namespace clew {
+namespace {
+
+Tensor zero() { return number(0, DType::Float64); }
+
+struct Where {
+    static constexpr OpText text{
+        .schema = "where(Tensor condition, Operand self, Operand other)",
+        .node = "WhereBackward0",
+        .flags = kFunction | kOutArgument | kOutAlike,
+        .domain = "condition=mask(a, b), self=real(a, b), other=real(a, b)",
+        .doc = "self where the condition holds, else other. The gradient goes only to what was chosen."};
+    static void forward(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& out) {
+        // uint8 was the type of truth once.
+        const Tensor chooses = condition.dtype() == DType::UInt8 ? converted(condition, DType::Bool) : condition;
+        if (chooses.dtype() != DType::Bool)
+            fail(ErrorKind::Runtime,
+                 "where: expected condition to be a boolean tensor, but got a tensor with dtype %s; compare it, or "
+                 "call .bool()",
+                 dtype_name(condition.dtype()));
+        const std::array inputs{chooses, a, b};
+        for (const Tensor* each : {&a, &b})
+            if ((*each)->has(TensorObject::kWrappedNumber))
+                check_operand_fits("where", *each, result_dtype(Tensors(inputs).subspan(1)));
+        ternary("where", kernels::ternary().where, inputs, out);
+    }
+    static constexpr auto rules = std::tuple{
+        nullptr,
+        [](const Tensor& g, In<0> condition) { return where(condition, g, zero()); },
+        [](const Tensor& g, In<0> condition) { return where(condition, zero(), g); },
+    };
+};
+
+// Interpolation wants one dtype, as in PyTorch: a weight says nothing of which of two precisions is meant.
+void need_same_dtype(const Tensor& a, const Tensor& other, const char* which) {
+    if (a.dtype() != other.dtype())
+        fail(ErrorKind::Runtime, "lerp: expected dtype %s for `%s` but got dtype %s; cast one of them",
+             dtype_name(a.dtype()), which, dtype_name(other.dtype()));
+}
+
+struct Lerp {
+    static constexpr OpText text{.schema = "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
+                                 .node = "LerpBackward1",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .domain = "real",
+                                 .doc = "self + weight * (end - self), with a weight for each element."};
+    static void forward(const Tensor& a, const Tensor& b, const Tensor& weight, Tensor& out) {
+        need_same_dtype(a, b, "end");
+        need_same_dtype(a, weight, "weight");
+        ternary("lerp", kernels::ternary().lerp, std::array{a, b, weight}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](Tensor&& g, In<2> weight) { return mul(std::move(g), conj(add(neg(weight), 1))); },
+        [](Tensor&& g, In<2> weight) { return mul(std::move(g), conj(weight)); },
+        [](Tensor&& g, In<0> a, In<1> b) { return mul(std::move(g), conj(sub(b, a))); },
+    };
+};
+
+struct LerpNumber {
+    struct Attrs {
+        double weight;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::weight};
+    static constexpr OpText text{.schema = "lerp.Scalar(Tensor self, Tensor end, float weight)",
+                                 .node = "LerpBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "real, weight=0.3",
+                                 .doc = "self + weight * (end - self)."};
+    static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        need_same_dtype(a, b, "end");
+        parametric("lerp", kernels::parametric().lerp, {attrs.weight}, std::array{a, b}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](Tensor&& g, const Attrs& attrs) { return mul(std::move(g), 1 - attrs.weight); },
+        [](Tensor&& g, const Attrs& attrs) { return mul(std::move(g), attrs.weight); },
+    };
+};
+
+struct ValueAttrs {
+    Scalar value;
+};
+
+Tensor scaled(const Tensor& x, const Scalar& value) { return value.real == 1 ? x : mul(x, value.real); }
+
+struct Addcmul {
+    using Attrs = ValueAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::value};
+    static constexpr OpText text{.schema = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+                                 .node = "AddcmulBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "real",
+                                 .doc = "self + value * tensor1 * tensor2, in one pass."};
+    static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        const Tensor inputs[] = {x, a, b};
+        const DType dtype = result_dtype(inputs);
+        if (is_floating(dtype)) return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
+        Tensor product;
+        binary("addcmul", kernels::arithmetic().mul, converted(a, dtype), converted(b, dtype), product);
+        parametric("addcmul", kernels::parametric().add_scaled, {attrs.value}, std::array{x, product}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g) { return g; },
+        [](Tensor&& g, In<2> b, const Attrs& attrs) { return mul(std::move(g), conj(scaled(b, attrs.value))); },
+        [](Tensor&& g, In<1> a, const Attrs& attrs) { return mul(std::move(g), conj(scaled(a, attrs.value))); },
+    };
+};
+
+struct Addcdiv {
+    using Attrs = ValueAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::value};
+    static constexpr OpText text{.schema = "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+                                 .node = "AddcdivBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .domain = "nonzero",
+                                 .doc = "self + value * tensor1 / tensor2, in one pass."};
+    static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        if (!is_floating(a.dtype()) && !is_floating(b.dtype()))
+            fail(ErrorKind::Runtime,
+                 "addcdiv: Integer division with addcdiv is no longer supported; expected a floating tensor1 or "
+                 "tensor2, got "
+                 "%s and %s: cast one of them",
+                 dtype_name(a.dtype()), dtype_name(b.dtype()));
+        parametric("addcdiv", kernels::parametric().addcdiv, {attrs.value}, std::array{x, a, b}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g) { return g; },
+        [](const Tensor& g, In<2> b, const Attrs& attrs) { return div(scaled(g, attrs.value), conj(b)); },
+        [](const Tensor& g, In<1> a, In<2> b, const Attrs& attrs) {
+            return neg(mul(scaled(g, attrs.value), conj(div(div(a, b), b))));
+        },
+    };
+};
+
+struct NanToNum {
+    struct Attrs {
+        std::optional<double> nan, posinf, neginf;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::nan, &Attrs::posinf, &Attrs::neginf};
+    static constexpr OpText text{
+        .schema = "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
+        .node = "NanToNumBackward0",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .domain = "real",
+        .doc = "NaN replaced by 0 and infinities by the largest finite numbers, or by what is given."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (!is_floating(x.dtype())) {
+            if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
+            return kernels::copy(out.view(), x.view());
+        }
+        const double largest =
+            x.dtype() == DType::Float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+        Tensor is_nan;
+        unary("nan_to_num", kernels::compare().isnan, x, is_nan, Result::Bool);
+        const auto replaced = [](const Tensor& from, double what, double by) {
+            Tensor found, result;
+            binary("nan_to_num", kernels::compare().eq, from, number(what, DType::Float64), found, Result::Bool);
+            ternary("nan_to_num", kernels::ternary().where, std::array{found, number(by, DType::Float64), from},
+                    result);
+            return result;
+        };
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        const Tensor bounded =
+            replaced(replaced(x, infinity, attrs.posinf.value_or(largest)), -infinity, attrs.neginf.value_or(-largest));
+        if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
+        // Last: what stands for NaN may be infinite.
+        ternary("nan_to_num", kernels::ternary().where,
+                std::array{is_nan, number(attrs.nan.value_or(0), DType::Float64), bounded}, out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return where(is_finite(x), g, zero()); }};
+};
+
+}  // namespace
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return run<Where>(condition, a, b); }
+
+static const Register<Where, Lerp, LerpNumber, Addcmul, Addcdiv, NanToNum> ternary_operations;
+
+}  // namespace clew

@@ -1,0 +1,57 @@
+#include "core/ops/indexing/index_support.h"
+
+#include "core/kernels/memory/copy.h"
+#include "core/tensor/packing.h"
+
+namespace clew {
+
+Tensor checked_index(const Tensor& index, const char* op) {
+    if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
+        fail(ErrorKind::Runtime, "%s(): Expected dtype int32/int64 for index, got %s; cast it", op,
+             dtype_name(index.dtype()));
+    return converted(index, DType::Int64);
+}
+
+Tensor checked_places(const Tensor& index, const char* op) {
+    return index.numel() == 0 ? converted(index, DType::Int64) : checked_index(index, op);
+}
+
+void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative, ErrorKind kind) {
+    if (index.numel() == 0) return;
+    fail_out_of_bounds(index, kernels::check_bounds(index.view(), size, negative == kFromEnd), size, axis, op, kind);
+}
+
+void fail_out_of_bounds(const Tensor& index, std::int64_t position, std::int64_t size, int axis, const char* op,
+                        ErrorKind kind) {
+    if (position < 0) return;
+    std::int64_t rest = position;
+    const auto* place = index.data_as<const std::int64_t>();
+    for (int i = index.ndim() - 1; i >= 0; --i) {
+        place += rest % index.size(i) * index.stride(i);
+        rest /= index.size(i);
+    }
+    fail(kind, "%s%sindex %lld is out of bounds for dimension %d with size %lld", op, *op ? ": " : "",
+         static_cast<long long>(*place), axis, static_cast<long long>(size));
+}
+
+void start_from(const Tensor& self, Tensor& out, Lies how) {
+    if (out) return;
+    out = empty(how == Lies::AsSelf ? like_layout(self) : Layout::make(self.sizes()), self.dtype());
+    kernels::copy(out.view(), self.view());
+}
+
+Tensor apart_from(const Tensor& out, const Tensor& source) {
+    if (source->storage != out->storage) return source;
+    Tensor copy;
+    start_from(source, copy);
+    return copy;
+}
+
+void check_mask(const Tensor& mask, const char* op) {
+    if (mask.dtype() != DType::Bool)
+        fail(ErrorKind::Runtime,
+             "%s only supports boolean masks, but got mask with dtype %s; compare it with a number first", op,
+             dtype_name(mask.dtype()));
+}
+
+}  // namespace clew

@@ -1,0 +1,53 @@
+// The larger and the smaller of two.
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+namespace {
+
+// The gradient of the one that is `mine`: all where it won, half where both are equal, none where it `lost` ("lt" or
+// "gt").
+Tensor share(const Tensor& g, const Tensor& mine, const Tensor& other, const char* lost) {
+    const Tensor unless_equal = where(compare(lost, mine, other), number(0, DType::Float64), g);
+    return where(compare("eq", mine, other), mul(g, 0.5), unless_equal);
+}
+
+struct Maximum {
+    static constexpr OpText text{.schema = "maximum(Tensor self, Tensor other)",
+                                 .node = "MaximumBackward0",
+                                 .flags = kBoth | kOutArgument,
+                                 .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
+                                 .doc = "The larger of two, element by element; NaN wins. Equals share the gradient."};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        binary("maximum", kernels::arithmetic().maximum, a, b, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<0> a, In<1> b) { return share(g, a, b, "lt"); },
+        [](const Tensor& g, In<0> a, In<1> b) { return share(g, b, a, "lt"); },
+    };
+};
+
+struct Minimum {
+    static constexpr OpText text{.schema = "minimum(Tensor self, Tensor other)",
+                                 .node = "MinimumBackward0",
+                                 .flags = kBoth | kOutArgument,
+                                 .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
+                                 .doc = "The smaller of two, element by element; NaN wins. Equals share the gradient."};
+    static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
+        binary("minimum", kernels::arithmetic().minimum, a, b, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<0> a, In<1> b) { return share(g, a, b, "gt"); },
+        [](const Tensor& g, In<0> a, In<1> b) { return share(g, b, a, "gt"); },
+    };
+};
+
+}  // namespace
+
+Tensor maximum(const Tensor& a, const Tensor& b) { return run<Maximum>(a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return run<Minimum>(a, b); }
+
+static const Register<Maximum, Minimum> extremum_operations;
+
+}  // namespace clew

@@ -1,0 +1,218 @@
+// Norms of vectors, and the logarithm of a sum of exponentials.
+#include <cmath>
+
+#include "core/autograd/mode.h"
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+#include "core/ops/reduction/reduction.h"
+
+namespace clew {
+namespace {
+
+using kernels::ReduceKind;
+
+struct NormAttrs {
+    Scalar ord;
+    std::optional<Dims> dim;
+    bool keepdim;
+    std::optional<DType> dtype;
+};
+
+Tensor absolute(const Tensor& x) {
+    Tensor out;
+    unary("linalg.vector_norm", kernels::unary().abs, x, out);
+    return out;
+}
+
+// x ** exponent for x >= 0, without history.
+Tensor raised(const Tensor& x, double exponent) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    return pow(x, exponent);
+}
+
+Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) {
+    // Of one number: |x|, also where its power would overflow.
+    if (order != 0 && x.numel() != 0 && reduced_count(x.sizes(), mask) == 1)
+        return reduce_axes(ReduceKind::SumAbs, x, mask, keepdim);
+    if (order == 0) return reduce_axes(ReduceKind::Sum, converted(not_zero(x), x.dtype()), mask, keepdim);
+    if (order == 1) return reduce_axes(ReduceKind::SumAbs, x, mask, keepdim);
+    if (order == 2) {
+        const Tensor result = reduce_axes(ReduceKind::SumSquares, x, mask, keepdim);
+        kernels::elementwise(kernels::unary().sqrt[static_cast<int>(result.dtype())], result.view(), {result.view()});
+        return result;
+    }
+    if ((std::isinf(order) || order < 0) && x.numel() == 0 && reduced_count(x.sizes(), mask) == 0)
+        fail(ErrorKind::Runtime,
+             "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an "
+             "identity",
+             order);
+    if (std::isinf(order))
+        return reduce_axes(order > 0 ? ReduceKind::Max : ReduceKind::Min, absolute(x), mask, keepdim);
+    return raised(reduce_axes(ReduceKind::Sum, raised(absolute(x), order), mask, keepdim), 1 / order);
+}
+
+// The derivative of a norm of an order other than 0, 1 and infinity: g sign(x) |x|^(p - 1) norm^(1 - p), where g and
+// the norm have size 1 along the axes. At the origin, and for p < 1 where an element is 0, it is 0 by convention. It is
+// an operation so that its own derivative is the true one: NaN or infinite at the origin, and for p < 2 at 0.
+struct NormBackward {
+    struct Attrs {
+        Scalar ord;
+        Dims dim;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::ord, &Attrs::dim};
+    static constexpr OpText text{
+        .schema = "_linalg_vector_norm_backward(Tensor grad_output, Tensor self, Tensor result, Scalar ord, int[] dim)",
+        .node = "LinalgVectorNormBackwardBackward0",
+        .flags = kHidden,
+        .domain = "unsampled, 'result must be the norm of self'"};
+    static void forward(const Tensor& g, const Tensor& x, const Tensor& norm, const Attrs& attrs, Tensor& out) {
+        const ModeGuard guard(kNoGrad | kInBackward, true);
+        const double order = attrs.ord.real;
+        const Tensor divisor = order > 1 ? masked_fill(norm, compare("eq", norm, 0.0), 1.0) : norm;
+        if (order == 2) {
+            out = mul(x, div(g, divisor));
+            return;
+        }
+        const Tensor is_zero = compare("eq", x, 0.0), size = masked_fill(abs(x), is_zero, 1.0);
+        const Tensor slope = masked_fill(mul(sign(x), pow(size, order - 1)), is_zero, 0.0);
+        out = mul(slope, order > 1 ? div(g, pow(divisor, order - 1)) : mul(g, pow(divisor, 1 - order)));
+    }
+    // By the elements: g (p - 1) norm^(1 - p) (|x|^(p - 2) v - s sum(s v) / norm^p) for s = sign(x) |x|^(p - 1) and an
+    // incoming v. That is whole: the norm is no variable of its own. Elements that nobody asks for (v is 0) and norms
+    // that nobody reads (g is 0) count for nothing, also where their derivatives are infinite.
+    static Tensor by_elements(const Tensor& v, const Tensor& g, const Tensor& x, const Tensor& norm, double order,
+                              const Dims& axes) {
+        const Tensor size = abs(x), unasked = compare("eq", v, 0.0);
+        const Tensor slope = order == 2 ? Tensor(x) : mul(sign(x), pow(size, order - 1));
+        const Tensor bend = order == 2 ? Tensor(v) : masked_fill(mul(v, pow(size, order - 2)), unasked, 0.0);
+        const Tensor along = sum(masked_fill(mul(slope, v), unasked, 0.0), axes, true);
+        const Tensor rest =
+            sub(bend, masked_fill(mul(slope, div(along, pow(norm, order))), compare("eq", along, 0.0), 0.0));
+        const Tensor scale = mul(mul(g, order - 1), pow(norm, 1 - order));
+        return masked_fill(mul(rest, scale), compare("eq", g, 0.0), 0.0);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& v, In<0> g, In<1> x, In<2> norm, const Attrs& attrs) {
+            return sum(mul(v, run<NormBackward>(attrs, ones_like(g), x, norm)), attrs.dim, true);
+        },
+        [](const Tensor& v, In<0> g, In<1> x, In<2> norm, const Attrs& attrs) {
+            return by_elements(v, g, x, norm, attrs.ord.real, attrs.dim);
+        },
+        nullptr,
+    };
+};
+
+// `g` and `norm` have size 1 along the axes of the norm.
+Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& norm, Scalar order, std::uint32_t mask) {
+    if (order.real == 0) return zeros_like(x);
+    if (order.real == 1) return mul(g, sign(x));
+    if (!std::isinf(order.real)) return run<NormBackward>({order, axes_of(mask)}, g, x, norm);
+    const Tensor size = abs(x), both_nan = logical_and(compare("ne", size, size), compare("ne", norm, norm));
+    const Tensor hit = cast(logical_or(compare("eq", size, norm), both_nan), g.dtype());
+    return mul(mul(sign(x), hit), div(g, sum(hit, axes_of(mask), true)));
+}
+
+struct VectorNorm {
+    using Attrs = NormAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::ord, &Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
+    static constexpr OpText text{
+        .schema =
+            "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+        .node = "LinalgVectorNormBackward0",
+        .flags = kHidden | kOutArgument | kOutAlike,
+        .domain = "nonzero; nonzero, ord=3, dim=(1,), keepdim=True; nonzero, ord=1",
+        .doc =
+            "The ord-th root of the sum of |self| ** ord over the given axes; inf and -inf give the largest and the "
+            "smallest |self|."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (!is_floating(x.dtype()))
+            fail(ErrorKind::Runtime,
+                 "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s; cast it first",
+                 dtype_name(x.dtype()));
+        if (attrs.dtype && !is_floating(*attrs.dtype))
+            fail(ErrorKind::Runtime, "linalg.vector_norm: dtype should be floating point, got %s",
+                 dtype_name(*attrs.dtype));
+        if (attrs.dtype && promote(x.dtype(), *attrs.dtype) != *attrs.dtype)
+            fail(ErrorKind::Runtime,
+                 "linalg.vector_norm: expected a dtype to which %s converts without loss, got %s; cast the input first",
+                 dtype_name(x.dtype()), dtype_name(*attrs.dtype));
+        const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "linalg.vector_norm");
+        out = norm_of(converted(x, attrs.dtype.value_or(x.dtype())), attrs.ord.real, mask, attrs.keepdim);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
+        const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), "linalg.vector_norm");
+        return norm_gradient(restore_axes(g, mask, x->ndim(), attrs.keepdim), cast(x, g.dtype()),
+                             restore_axes(result, mask, x->ndim(), attrs.keepdim), attrs.ord, mask);
+    }};
+};
+
+// torch.norm: p is a number or a name, and None means 2.
+struct Norm {
+    struct Attrs {
+        std::optional<Scalar> p;
+        std::optional<Dims> dim;
+        bool keepdim;
+        std::optional<DType> dtype;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
+    static constexpr OpText text{
+        .schema = "norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
+        .flags = kBoth | kComposite | kOutArgument | kOutAlike,
+        .domain = "real; nonzero, p=3, dim=(1,), keepdim=True",
+        .doc = "The p-norm over the given axes, of all elements by default; its gradient at 0 is 0."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = run<VectorNorm>({attrs.p.value_or(Scalar::of(2.0)), attrs.dim, attrs.keepdim, attrs.dtype}, x);
+    }
+};
+
+struct NamedNorm {
+    struct Attrs {
+        Text p;
+        std::optional<Dims> dim;
+        bool keepdim;
+        std::optional<DType> dtype;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
+    static constexpr OpText text{
+        .schema = "norm.name(Tensor self, str p, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
+        .flags = kBoth | kComposite | kOutArgument | kOutAlike,
+        .domain = "real, p='fro'; real, p='fro', dim=(0, 1)",
+        .doc = "The norm of this name: 'fro' is the root of the sum of squares."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (attrs.p == "nuc")
+            fail(ErrorKind::NotImplemented,
+                 "norm: the nuclear norm (p='nuc') is not supported here; use linalg.matrix_norm(x, 'nuc')");
+        if (!(attrs.p == "fro")) fail(ErrorKind::Runtime, "linalg.matrix_norm: Order %s not supported.", attrs.p.data);
+        out = run<VectorNorm>({Scalar::of(2.0), attrs.dim, attrs.keepdim, attrs.dtype}, x);
+    }
+};
+
+struct LogSumExp {
+    struct Attrs {
+        Dims dim;
+        bool keepdim;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
+    static constexpr OpText text{.schema = "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
+                                 .node = "LogsumexpBackward0",
+                                 .flags = kBoth | kOutArgument,
+                                 .domain = "real, dim=(1,); real, dim=(0, 1), keepdim=True",
+                                 .doc = "log(sum(exp(self))) over the given axes, also where exp would overflow."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const Tensor in = converted(x, is_floating(x.dtype()) ? x.dtype() : DType::Float32);
+        out = reduce_axes(ReduceKind::LogSumExp, in, axes_mask(attrs.dim, x.ndim(), "logsumexp"), attrs.keepdim);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
+        const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), "logsumexp");
+        return mul(restore_axes(g, mask, x->ndim(), attrs.keepdim),
+                   exp(sub(x, restore_axes(result, mask, x->ndim(), attrs.keepdim))));
+    }};
+};
+
+}  // namespace
+
+static const Register<VectorNorm, Norm, NamedNorm, LogSumExp> norm_operations;
+
+}  // namespace clew

@@ -1,0 +1,70 @@
+// Is any element true, are all of them?
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+#include "core/ops/reduction/reduction.h"
+
+namespace clew {
+namespace {
+
+using kernels::ReduceKind;
+
+// bool, except that uint8 stays uint8 (it was the type of truth once).
+void reduce_truth(ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim, Tensor& out) {
+    out = converted(reduce_axes(kind, x, mask, keepdim), x.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool);
+}
+
+template <ReduceKind kind>
+struct TruthAll {
+    static constexpr bool any = kind == ReduceKind::Any;
+    static constexpr OpText text{.schema = any ? "any(Tensor self)" : "all(Tensor self)",
+                                 .flags = kBoth | kNonDifferentiable | kOutArgument | kOutTruth,
+                                 .domain = "real",
+                                 .doc = any ? "Whether any element is not zero." : "Whether no element is zero."};
+    static void forward(const Tensor& x, Tensor& out) { reduce_truth(kind, x, all_axes(x), false, out); }
+};
+
+template <ReduceKind kind>
+struct TruthAxes {
+    static constexpr bool any = kind == ReduceKind::Any;
+    struct Attrs {
+        std::optional<Dims> dim;
+        bool keepdim;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
+    static constexpr OpText text{
+        .schema = any ? "any.dims(Tensor self, int[]? dim=None, bool keepdim=False)"
+                      : "all.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
+        .flags = kBoth | kNonDifferentiable | kOutArgument | kOutTruth,
+        .domain = "mask, dim=(1,); real, dim=(0, 1), keepdim=True",
+        .doc = any ? "Whether any element along the axes is not zero." : "Whether no element along the axes is zero."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        // Unlike for sums, an empty list of axes means none of them.
+        const std::uint32_t mask =
+            attrs.dim && attrs.dim->empty() ? 0 : axes_mask(attrs.dim, x.ndim(), any ? "any" : "all");
+        reduce_truth(kind, x, mask, attrs.keepdim, out);
+    }
+};
+
+struct CountNonzero {
+    struct Attrs {
+        std::optional<Dims> dim;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "count_nonzero(Tensor self, int[]? dim=None)",
+                                 .flags = kBoth | kNonDifferentiable,
+                                 .domain = "real; real, dim=(1,)",
+                                 .doc = "How many elements are not zero, in all or along the given axes."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = reduce_axes(ReduceKind::Sum, not_zero(x), axes_mask(attrs.dim, x.ndim(), "count_nonzero"), false);
+    }
+};
+
+}  // namespace
+
+static const Register<TruthAll<ReduceKind::Any>, TruthAxes<ReduceKind::Any>, TruthAll<ReduceKind::All>,
+                      TruthAxes<ReduceKind::All>, CountNonzero>
+    logical_reductions;
+
+}  // namespace clew

@@ -1,0 +1,92 @@
+#include "core/ops/reduction/reduction.h"
+
+#include "core/autograd/mode.h"
+#include "core/base/error.h"
+#include "core/kernels/elementwise/arithmetic.h"
+#include "core/kernels/elementwise/elementwise.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+
+namespace clew {
+
+std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* op) {
+    if (!axes || axes->empty()) return (1u << ndim) - 1;
+    std::uint32_t mask = 0;
+    for (const std::int64_t given : *axes) {
+        const int axis = wrap_axis(given, ndim, op);
+        if (mask >> axis & 1)
+            fail(ErrorKind::Runtime, "%s: dim %d appears multiple times in the list of dims", op, axis);
+        mask |= 1u << axis;
+    }
+    return ndim == 0 ? 0 : mask;
+}
+
+Dims axes_of(std::uint32_t mask) {
+    Dims axes;
+    for (; mask; mask &= mask - 1) axes.push_back(__builtin_ctz(mask));
+    return axes;
+}
+
+std::int64_t reduced_count(Sizes sizes, std::uint32_t mask) {
+    std::int64_t count = 1;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (mask >> i & 1) count *= sizes[i];
+    return count;
+}
+
+Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim) {
+    Dims result;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (!(mask >> i & 1))
+            result.push_back(sizes[i]);
+        else if (keepdim)
+            result.push_back(1);
+    }
+    return result;
+}
+
+Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim) {
+    Tensor out = empty(Layout::make(reduced_sizes(x.sizes(), mask, false)), kernels::reduced_dtype(kind, x.dtype()));
+    kernels::reduce(kind, out.view(), x.view(), mask);
+    if (keepdim) out->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
+    return out;
+}
+
+void check_history_fits(const Tensor& x, const std::optional<DType>& dtype, const char* op) {
+    if (dtype && !is_floating(*dtype) && grad_enabled() && x.requires_grad())
+        fail(ErrorKind::Runtime, "%s: autograd does not support dtype %s; detach() the input first, or cast it", op,
+             dtype_name(*dtype));
+}
+
+Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim) {
+    if (keepdim || x.ndim() == ndim) return x;
+    Dims sizes;
+    for (int i = 0, kept = 0; i < ndim; ++i) sizes.push_back(mask >> i & 1 ? 1 : x.size(kept++));
+    return reshape(x, sizes);
+}
+
+Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
+    const bool is_nan = has_zero(compare("eq", chosen, chosen));
+    const Tensor equal = is_nan ? compare("ne", x, x) : compare("eq", x, chosen);
+    return where(equal, div(g, sum(cast(equal, g.dtype()))), number(0, DType::Float64));
+}
+
+Tensor not_zero(const Tensor& x) {
+    Tensor out;
+    binary("ne", kernels::compare().ne, x, number(0.0, DType::Float64), out, Result::Bool);
+    return out;
+}
+
+bool has_zero(const Tensor& x) {
+    const Tensor none = reduce_axes(kernels::ReduceKind::All, not_zero(x), all_axes(x), false);
+    return !*none.data_as<bool>();
+}
+
+void scale_in_place(const Tensor& x, double divisor) {
+    const Tensor number = scalar(divisor, x.dtype());
+    const std::int64_t zeros[kMaxDims] = {};
+    const kernels::View same{number.data(), x.dtype(), x.ndim(), x.sizes().data(), zeros};
+    kernels::elementwise(kernels::arithmetic().div[static_cast<int>(x.dtype())], x.view(), {x.view(), same});
+}
+
+}  // namespace clew

@@ -1,0 +1,136 @@
+// Softmax and its logarithm, with fused derivatives.
+#include "core/kernels/layers/softmax.h"
+
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+#include "core/ops/indexing/index_support.h"
+
+namespace clew {
+namespace {
+
+struct AxisAttrs {
+    std::int64_t dim;
+};
+
+using Kernel = void (*)(const kernels::View& out, const kernels::View& in, int axis);
+using BackwardKernel = void (*)(const kernels::View& out, const kernels::View& grad, const kernels::View& result,
+                                int axis);
+
+void forward_by(const char* op, Kernel kernel, const Tensor& x, const AxisAttrs& attrs, Tensor& out) {
+    if (!is_floating(x.dtype()))
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast it first, or give dtype=", op,
+             dtype_name(x.dtype()));
+    const int axis = wrap_axis(attrs.dim, x.ndim(), op);
+    out = empty(x.sizes(), x.dtype());
+    kernel(*AtLeast1(out), *AtLeast1(x), axis);
+}
+
+void backward_by(const char* op, BackwardKernel kernel, const Tensor& g, const Tensor& result, const AxisAttrs& attrs,
+                 Tensor& out) {
+    out = empty(result.sizes(), result.dtype());
+    const Tensor grad = converted(g, result.dtype());
+    kernel(*AtLeast1(out), *AtLeast1(grad), *AtLeast1(result), wrap_axis(attrs.dim, result.ndim(), op));
+}
+
+Tensor total(const Tensor& x, const AxisAttrs& attrs) { return sum(x, Dims{attrs.dim}, true); }
+
+// y (g - sum(g y)): linear and symmetric in g.
+struct SoftmaxBackward {
+    using Attrs = AxisAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "_softmax_backward_data(Tensor grad_output, Tensor output, int dim)",
+                                 .node = "SoftmaxBackwardDataBackward0",
+                                 .flags = kHidden,
+                                 .domain = "grad_output=real(a, b), output=real(a, b), dim=1"};
+    static void forward(const Tensor& g, const Tensor& y, const Attrs& attrs, Tensor& out) {
+        backward_by("softmax", kernels::softmax_backward, g, y, attrs, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& gg, In<1> y, const Attrs& attrs) { return run<SoftmaxBackward>(attrs, gg, y); },
+        [](const Tensor& gg, In<0> g, In<1> y, const Attrs& attrs) {
+            const Tensor by_factor = mul(gg, sub(g, total(mul(g, y), attrs)));
+            return sub(by_factor, mul(g, total(mul(gg, y), attrs)));
+        },
+    };
+};
+
+struct Softmax {
+    using Attrs = AxisAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "softmax(Tensor self, int dim)",
+                                 .node = "SoftmaxBackward0",
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "real, dim=1",
+                                 .doc = "exp(self) divided by its sum along an axis, also where exp would overflow."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        forward_by("softmax", kernels::softmax, x, attrs, out);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Out<> y, const Attrs& attrs) { return run<SoftmaxBackward>(attrs, g, y); }};
+};
+
+// g - exp(y) sum(g)
+struct LogSoftmaxBackward {
+    using Attrs = AxisAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim)",
+                                 .node = "LogSoftmaxBackwardDataBackward0",
+                                 .flags = kHidden,
+                                 .domain = "grad_output=real(a, b), output=real(a, b), dim=1"};
+    static void forward(const Tensor& g, const Tensor& y, const Attrs& attrs, Tensor& out) {
+        backward_by("log_softmax", kernels::log_softmax_backward, g, y, attrs, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& gg, In<1> y, const Attrs& attrs) { return sub(gg, total(mul(gg, exp(y)), attrs)); },
+        [](const Tensor& gg, In<0> g, In<1> y, const Attrs& attrs) {
+            return neg(mul(mul(gg, exp(y)), total(g, attrs)));
+        },
+    };
+};
+
+struct LogSoftmax {
+    using Attrs = AxisAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "log_softmax(Tensor self, int dim)",
+                                 .node = "LogSoftmaxBackward0",
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "real, dim=1",
+                                 .doc = "log(softmax(self)) along an axis, exact where softmax would be 0."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        forward_by("log_softmax", kernels::log_softmax, x, attrs, out);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, Out<> y, const Attrs& attrs) { return run<LogSoftmaxBackward>(attrs, g, y); }};
+};
+
+// With a dtype: a cast first, which is a node of its own.
+template <class Op>
+struct WithDType {
+    struct Attrs {
+        std::int64_t dim;
+        std::optional<DType> dtype;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::dtype};
+    static constexpr bool logarithm = std::is_same_v<Op, LogSoftmax>;
+    static constexpr OpText text{.schema = logarithm ? "log_softmax.int(Tensor self, int dim, dtype? dtype=None)"
+                                                     : "softmax.int(Tensor self, int dim, dtype? dtype=None)",
+                                 .flags = kBoth | kComposite | kOutArgument | kOutAlike,
+                                 .domain = "real, dim=0, dtype=float64",
+                                 .doc = "The same, of self in another dtype."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = run<Op>({attrs.dim}, cast(x, attrs.dtype.value_or(x.dtype())));
+    }
+};
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, int axis) { return run<Softmax>({axis}, x); }
+Tensor log_softmax(const Tensor& x, int axis) { return run<LogSoftmax>({axis}, x); }
+
+static const Register<SoftmaxBackward, Softmax, WithDType<Softmax>, LogSoftmaxBackward, LogSoftmax,
+                      WithDType<LogSoftmax>>
+    softmax_operations;
+
+}  // namespace clew

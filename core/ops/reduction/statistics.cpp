@@ -1,0 +1,226 @@
+// Variance and standard deviation, alone and with the mean.
+#include <algorithm>
+#include <limits>
+
+#include "core/autograd/mode.h"
+#include "core/base/error.h"
+#include "core/ops/apply.h"
+#include "core/ops/elementwise/elementwise.h"
+#include "core/ops/functions.h"
+#include "core/ops/reduction/reduction.h"
+
+namespace clew {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// The three ways to call each: (unbiased), (dim, unbiased, keepdim), (dim, *, correction, keepdim). The last says it
+// all; the others are the schemas `ways` of its struct.
+struct UnbiasedAttrs {
+    bool unbiased;
+    static constexpr int way = 0;
+    static constexpr const char* domain = "real";
+    static constexpr auto fields = std::tuple{&UnbiasedAttrs::unbiased};
+};
+struct DimAttrs {
+    std::optional<Dims> dim;
+    bool unbiased, keepdim;
+    static constexpr int way = 1;
+    static constexpr const char* domain = "real, dim=(1,); real, dim=(0,), unbiased=False, keepdim=True";
+    static constexpr auto fields = std::tuple{&DimAttrs::dim, &DimAttrs::unbiased, &DimAttrs::keepdim};
+};
+struct CorrectionAttrs {
+    std::optional<Dims> dim;
+    std::optional<Scalar> correction;
+    bool keepdim;
+    static constexpr auto fields =
+        std::tuple{&CorrectionAttrs::dim, &CorrectionAttrs::correction, &CorrectionAttrs::keepdim};
+};
+#define CLEW_WAYS(name)                                                                   \
+    static constexpr const char* ways[] = {name "(Tensor self, bool unbiased=True)", name \
+                                           ".dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"}
+
+CorrectionAttrs in_full(const UnbiasedAttrs& attrs) {
+    return {std::nullopt, Scalar::of(std::int64_t{attrs.unbiased}), false};
+}
+CorrectionAttrs in_full(const DimAttrs& attrs) {
+    return {attrs.dim, Scalar::of(std::int64_t{attrs.unbiased}), attrs.keepdim};
+}
+
+double degrees_of_freedom(Sizes sizes, std::uint32_t mask, const CorrectionAttrs& attrs) {
+    const double correction = attrs.correction ? attrs.correction->real : 1.0;
+    return static_cast<double>(reduced_count(sizes, mask)) - correction;
+}
+
+void variance(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& squares, Tensor& mean_of_x) {
+    if (!is_floating(x.dtype()))
+        fail(ErrorKind::Runtime,
+             "%s: std and var only support floating point and complex dtypes, got %s; cast it first", op,
+             dtype_name(x.dtype()));
+    const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), op);
+    const Dims without = reduced_sizes(x.sizes(), mask, false);
+    squares = empty(without, x.dtype());
+    mean_of_x = empty(without, x.dtype());
+    kernels::moments(mean_of_x.view(), squares.view(), x.view(), mask);
+    if (attrs.keepdim) squares->layout = mean_of_x->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
+    if (reduced_count(x.sizes(), mask) == 0) return kernels::fill(squares.view(), kNaN);
+    // Never by a negative number: with too few elements the result is NaN or infinite.
+    scale_in_place(squares, std::max(0.0, degrees_of_freedom(x.sizes(), mask, attrs)));
+}
+
+// The variance of float32 may be out of range where its root is not.
+void deviation(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& out, Tensor& mean_of_x) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    variance(op, x, attrs, out, mean_of_x);
+    if (x.dtype() == DType::Float32 && !all_finite(out))
+        variance(op, converted(x, DType::Float64), attrs, out, mean_of_x);
+    kernels::elementwise(kernels::unary().sqrt[static_cast<int>(out.dtype())], out.view(), {out.view()});
+    out = converted(out, x.dtype());
+    mean_of_x = converted(mean_of_x, x.dtype());
+}
+
+Tensor variance_gradient(const Tensor& g, const Tensor& x, const CorrectionAttrs& attrs) {
+    const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "var");
+    const double degrees = degrees_of_freedom(x.sizes(), mask, attrs);
+    const Tensor g_of_all = restore_axes(g, mask, x.ndim(), attrs.keepdim), mean_of_x = mean(x, axes_of(mask), true);
+    // Where nothing is left to divide by there is no derivative. PyTorch's convention: infinity or NaN if all axes are
+    // reduced, and the formula's number else.
+    if (degrees <= 0 && (x.ndim() == 0 || !attrs.dim))
+        return mul(g_of_all, where(compare("eq", x, mean_of_x), number(kNaN, DType::Float64),
+                                   full(Sizes(), kInfinity, x.dtype())));
+    return mul(sub(x, mean_of_x), mul(g_of_all, 2 / degrees));
+}
+// Where all elements are equal the deviation has a corner; its gradient there is 0.
+Tensor deviation_gradient(const Tensor& g, const Tensor& x, const Tensor& deviation, const CorrectionAttrs& attrs) {
+    const Tensor flat = compare("eq", deviation, 0.0);
+    const Tensor divisor = mul(masked_fill(deviation, flat, 1.0), 2.0);
+    return variance_gradient(masked_fill(div(g, divisor), flat, 0.0), x, attrs);
+}
+Tensor mean_gradient(const Tensor& g, Sizes sizes, const CorrectionAttrs& attrs) {
+    const int ndim = static_cast<int>(sizes.size());
+    const std::uint32_t mask = axes_mask(attrs.dim, ndim, "mean");
+    return expand(div(restore_axes(g, mask, ndim, attrs.keepdim), static_cast<double>(reduced_count(sizes, mask))),
+                  sizes);
+}
+
+struct Var {
+    CLEW_WAYS("var");
+    using Attrs = CorrectionAttrs;
+    static constexpr auto fields = Attrs::fields;
+    static constexpr OpText text{
+        .schema = "var.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = "VarBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real; real, dim=(1,), correction=0, keepdim=True",
+        .doc = "The mean square deviation from the mean, divided by n - correction (by default 1)."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        Tensor mean_of_x;
+        variance("var", x, attrs, out, mean_of_x);
+    }
+    static constexpr auto rules =
+        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return variance_gradient(g, x, attrs); }};
+};
+
+struct Std {
+    CLEW_WAYS("std");
+    using Attrs = CorrectionAttrs;
+    static constexpr auto fields = Attrs::fields;
+    static constexpr OpText text{
+        .schema = "std.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = "StdBackward0",
+        .flags = kBoth | kOutArgument,
+        .domain = "real; real, dim=(1,), correction=0, keepdim=True",
+        .doc = "The root of the variance; its gradient is 0 where all elements are equal."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        Tensor mean_of_x;
+        deviation("std", x, attrs, out, mean_of_x);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
+        return deviation_gradient(g, x, result, attrs);
+    }};
+};
+
+struct VarMean {
+    CLEW_WAYS("var_mean");
+    using Attrs = CorrectionAttrs;
+    static constexpr auto fields = Attrs::fields;
+    static constexpr OpText text{
+        .schema = "var_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = "VarMeanBackward0",
+        .flags = kFunction,
+        .outputs = "result0 result1",
+        .domain = "real; real, dim=(1,), correction=0, keepdim=True",
+        .doc = "The variance and the mean."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& var, Tensor& mean_of_x) {
+        variance("var_mean", x, attrs, var, mean_of_x);
+    }
+    static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 1}; }
+    static void backward(BackwardCall& call) {
+        const Attrs& attrs = attributes_of<Attrs>(call);
+        const Tensor x = saved_input(call, 0);  // raises after the first backward, whichever result it began at
+        if (call.incoming[0]) call.results[0] = variance_gradient(call.incoming[0], x, attrs);
+        if (!call.incoming[1]) return;
+        const Tensor rest = mean_gradient(call.incoming[1], input_layout(call, 0).shape(), attrs);
+        call.results[0] = call.results[0] ? add(call.results[0], rest) : rest;
+    }
+};
+
+struct StdMean {
+    CLEW_WAYS("std_mean");
+    using Attrs = CorrectionAttrs;
+    static constexpr auto fields = Attrs::fields;
+    static constexpr OpText text{
+        .schema = "std_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = "StdMeanBackward0",
+        .flags = kFunction,
+        .outputs = "result0 result1",
+        .domain = "real; real, dim=(1,), correction=0, keepdim=True",
+        .doc = "The standard deviation and the mean."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& width, Tensor& mean_of_x) {
+        deviation("std_mean", x, attrs, width, mean_of_x);
+    }
+    static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 1, .outputs = 1}; }
+    static void backward(BackwardCall& call) {
+        const Attrs& attrs = attributes_of<Attrs>(call);
+        const Tensor x = saved_input(call, 0);  // raises after the first backward, whichever result it began at
+        if (call.incoming[0]) call.results[0] = deviation_gradient(call.incoming[0], x, saved_output(call, 0), attrs);
+        if (!call.incoming[1]) return;
+        const Tensor rest = mean_gradient(call.incoming[1], input_layout(call, 0).shape(), attrs);
+        call.results[0] = call.results[0] ? add(call.results[0], rest) : rest;
+    }
+};
+
+template <class Op, class Given>
+struct One {
+    using Attrs = Given;
+    static constexpr auto fields = Attrs::fields;
+    static constexpr OpText text{.schema = Op::ways[Attrs::way],
+                                 .flags = kBoth | kComposite | kOutArgument,
+                                 .domain = Attrs::domain,
+                                 .doc = Op::text.doc};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = run<Op>(in_full(attrs), x); }
+};
+
+template <class Op, class Given>
+struct Two {
+    using Attrs = Given;
+    static constexpr auto fields = Attrs::fields;
+    static constexpr OpText text{.schema = Op::ways[Attrs::way],
+                                 .flags = kFunction | kComposite,
+                                 .outputs = Op::text.outputs,
+                                 .domain = Attrs::domain,
+                                 .doc = Op::text.doc};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& first, Tensor& second) {
+        std::tie(first, second) = std::tuple_cat(run_many<Op, 2>(in_full(attrs), x));
+    }
+};
+
+}  // namespace
+
+static const Register<One<Var, UnbiasedAttrs>, One<Var, DimAttrs>, Var, One<Std, UnbiasedAttrs>, One<Std, DimAttrs>,
+                      Std, Two<VarMean, UnbiasedAttrs>, Two<VarMean, DimAttrs>, VarMean, Two<StdMean, UnbiasedAttrs>,
+                      Two<StdMean, DimAttrs>, StdMean>
+    statistics_operations;
+
+}  // namespace clew

@@ -1,0 +1,348 @@
+// Views: other geometry on the same memory. Their gradients put values back where they came from.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/kernels/memory/copy.h"
+#include "core/ops/apply.h"
+#include "core/ops/functions.h"
+#include "core/ops/views/geometry.h"
+
+namespace clew {
+namespace {
+
+struct View {
+    struct Attrs {
+        Dims size;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::size};
+    static constexpr OpText text{.schema = "view(Tensor self, int[] size)",
+                                 .node = "ViewBackward0",
+                                 .flags = kMethod | kView,
+                                 .domain = "real, size=(b, a); real, size=(-1,)",
+                                 .doc = "The same elements in another shape, without a copy; one size may be -1."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const Dims sizes = infer_sizes(x, attrs.size, "view");
+        LayoutRef layout = view_layout(x.layout(), sizes);
+        if (!layout)
+            fail(ErrorKind::Runtime,
+                 "view: size %s is not compatible with input tensor's size %s and stride %s (at least one dimension "
+                 "spans across two "
+                 "contiguous subspaces). Use .reshape(...) instead.",
+                 shape_text(sizes).c_str(), shape_text(x.sizes()).c_str(), shape_text(x.strides()).c_str());
+        out = alias(x, std::move(layout), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+// The view that reshape gives of memory that is not contiguous.
+struct ReshapeAlias {
+    using Attrs = View::Attrs;
+    static constexpr auto fields = std::tuple{&Attrs::size};
+    static constexpr OpText text{.schema = "_reshape_alias(Tensor self, int[] size)",
+                                 .node = "ReshapeAliasBackward0",
+                                 .flags = kHidden | kView,
+                                 .domain = "real, size=(b, a)"};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { View::forward(x, attrs, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+// Other sizes for a fresh result (a copy of reshape's, a product), which nobody else sees: not a view.
+struct UnsafeView {
+    using Attrs = View::Attrs;
+    static constexpr auto fields = std::tuple{&Attrs::size};
+    static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)",
+                                 .node = "UnsafeViewBackward0",
+                                 .flags = kHidden,
+                                 .domain = "self=real(a, b), size=(b, a)"};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (x.contiguous())
+            out = alias(x, Layout::make(attrs.size), x->offset);
+        else
+            View::forward(x, attrs, out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct Reshape {
+    struct Attrs {
+        Dims shape;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::shape};
+    static constexpr OpText text{.schema = "reshape(Tensor self, int[] shape)",
+                                 .flags = kBoth | kComposite,
+                                 .domain = "real, shape=(b, a); real, shape=(-1,)",
+                                 .doc = "The same elements in another shape: a view where possible, else a copy."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const Dims sizes = infer_sizes(x, attrs.shape, "reshape");
+        out = reshape_anew(x, sizes);
+    }
+};
+
+struct Expand {
+    struct Attrs {
+        Dims size;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::size};
+    static constexpr OpText text{.schema = "expand(Tensor self, int[] size)",
+                                 .node = "ExpandBackward0",
+                                 .flags = kMethod | kView,
+                                 .domain = "self=real(a, e), size=(c, a, b); real, size=(-1, -1)",
+                                 .doc = "A view with axes of size 1 repeated; -1 keeps a size."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = alias(x, expanded_layout(x, attrs.size), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return sum_to(g, x); }};
+};
+
+struct AxisPair {
+    std::int64_t dim0, dim1;
+};
+
+struct Transpose {
+    using Attrs = AxisPair;
+    static constexpr auto fields = std::tuple{&Attrs::dim0, &Attrs::dim1};
+    static constexpr OpText text{.schema = "transpose(Tensor self, int dim0, int dim1)",
+                                 .node = "TransposeBackward0",
+                                 .flags = kBoth | kView,
+                                 .domain = "self=real(a, b, c), dim0=0, dim1=2",
+                                 .doc = "A view with two axes exchanged."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const int a = wrap_axis(attrs.dim0, x.ndim(), "transpose"), b = wrap_axis(attrs.dim1, x.ndim(), "transpose");
+        out = alias(x, swapped_layout(x, a, b), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
+        return transpose(g, static_cast<int>(attrs.dim0), static_cast<int>(attrs.dim1));
+    }};
+};
+
+struct T {
+    static constexpr OpText text{.schema = "t(Tensor self)",
+                                 .node = "TBackward0",
+                                 .flags = kBoth | kView,
+                                 .domain = "real",
+                                 .doc = "A matrix with its axes exchanged."};
+    static void forward(const Tensor& x, Tensor& out) {
+        if (x.ndim() > 2)
+            fail(ErrorKind::Runtime, "t: expects a tensor with <= 2 dimensions, but self is %dD; use transpose or mT",
+                 x.ndim());
+        out = alias(x, x.ndim() == 2 ? swapped_layout(x, 0, 1) : x->layout, x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return t(g); }};
+};
+
+struct Permute {
+    struct Attrs {
+        Dims dims;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dims};
+    static constexpr OpText text{.schema = "permute(Tensor self, int[] dims)",
+                                 .node = "PermuteBackward0",
+                                 .flags = kBoth | kView,
+                                 .domain = "self=real(a, b, c), dims=(2, 0, 1)",
+                                 .doc = "A view with its axes in another order."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const int ndim = x.ndim();
+        if (attrs.dims.size() != ndim)
+            fail(ErrorKind::Runtime,
+                 "permute: number of dimensions in the tensor input does not match the length of the desired ordering "
+                 "of dimensions i.e. %d is not equal to %d",
+                 ndim, attrs.dims.size());
+        LayoutRef layout = Layout::permuted(x.layout(), attrs.dims);
+        if (!layout)
+            fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s", shape_text(attrs.dims).c_str());
+        out = alias(x, std::move(layout), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
+        Dims inverse;
+        inverse.count = g.ndim();
+        for (int i = 0; i < g.ndim(); ++i) inverse[wrap_axis(attrs.dims[i], g.ndim(), "permute")] = i;
+        return permute(g, inverse);
+    }};
+};
+
+struct Reversed {
+    static constexpr OpText text{.schema = "T(Tensor self)",
+                                 .flags = kProperty | kComposite,
+                                 .domain = "real",
+                                 .doc = "A view with the axes in reverse order: the transpose of a matrix."};
+    static void forward(const Tensor& x, Tensor& out) {
+        static const Permute::Attrs kOfMatrix{.dims = {1, 0}};
+        if (x.ndim() == 2) return permute(x, kOfMatrix, out);
+        Permute::Attrs order;
+        for (int axis = x.ndim() - 1; axis >= 0; --axis) order.dims.push_back(axis);
+        permute(x, order, out);
+    }
+    static void permute(const Tensor& x, const Permute::Attrs& order, Tensor& out) {
+        apply(definition<Permute>(), Tensors(&x, 1), &order, std::span<Tensor>(&out, 1));
+    }
+};
+
+struct Axis {
+    std::int64_t dim;
+};
+
+struct Unsqueeze {
+    using Attrs = Axis;
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "unsqueeze(Tensor self, int dim)",
+                                 .node = "UnsqueezeBackward0",
+                                 .flags = kBoth | kView,
+                                 .domain = "real, dim=1",
+                                 .doc = "A view with a new axis of size 1."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const int axis = wrap_axis(attrs.dim, x.ndim() + 1, "unsqueeze");
+        Dims sizes(x.sizes()), strides(x.strides());
+        const std::int64_t stride = axis < x.ndim() ? clipped_product(x.size(axis), x.stride(axis)) : 1;
+        sizes.insert(axis, 1);
+        strides.insert(axis, stride);
+        out = alias(x, Layout::make(sizes, strides), x->offset);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+void squeeze_axes(const Tensor& x, std::uint32_t mask, Tensor& out) {
+    Dims sizes, strides;
+    for (int i = 0; i < x.ndim(); ++i) {
+        if ((mask >> i & 1) && x.size(i) == 1) continue;
+        sizes.push_back(x.size(i));
+        strides.push_back(x.stride(i));
+    }
+    out = alias(x, Layout::make(sizes, strides), x->offset);
+}
+
+struct Squeeze {
+    static constexpr OpText text{.schema = "squeeze(Tensor self)",
+                                 .node = "SqueezeBackward0",
+                                 .flags = kBoth | kView,
+                                 .domain = "self=real(a, e, b)",
+                                 .doc = "A view without the axes of size 1."};
+    static void forward(const Tensor& x, Tensor& out) { squeeze_axes(x, ~0u, out); }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct SqueezeAxis {
+    using Attrs = Axis;
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "squeeze.dim(Tensor self, int dim)",
+                                 .node = "SqueezeBackward1",
+                                 .flags = kBoth | kView,
+                                 .domain = "self=real(a, e, b), dim=1",
+                                 .doc = "A view without this axis if it has size 1."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        squeeze_axes(x, 1u << wrap_axis(attrs.dim, x.ndim(), "squeeze"), out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct SqueezeAxes {
+    struct Attrs {
+        Dims dim;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "squeeze.dims(Tensor self, int[] dim)",
+                                 .node = "SqueezeBackward2",
+                                 .flags = kBoth | kView,
+                                 .domain = "self=real(a, e, b, e), dim=(1, 3)",
+                                 .doc = "A view without these axes where they have size 1."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        std::uint32_t mask = 0;
+        for (const auto axis : attrs.dim) mask |= 1u << wrap_axis(axis, x.ndim(), "squeeze");
+        squeeze_axes(x, mask, out);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct Select {
+    struct Attrs {
+        std::int64_t dim, index;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::index};
+    static constexpr OpText text{.schema = "select(Tensor self, int dim, int index)",
+                                 .node = "SelectBackward0",
+                                 .flags = kBoth | kView,
+                                 .domain = "real, dim=1, index=2",
+                                 .doc = "A view of one position along an axis, without that axis."};
+    static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
+        const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "select");
+        if (sizes.empty()) fail(ErrorKind::Index, "select(): cannot be applied to a 0-dim tensor; use item()");
+        const std::int64_t size = sizes[static_cast<std::size_t>(axis)];
+        if (attrs.index < -size || attrs.index >= size)
+            fail(ErrorKind::Index, "select(): index %lld out of range for tensor of size %s at dimension %d",
+                 static_cast<long long>(attrs.index), shape_text(sizes).c_str(), axis);
+        Part result{Dims(sizes), Dims(strides), 0};
+        result.offset = (attrs.index < 0 ? attrs.index + size : attrs.index) * strides[static_cast<std::size_t>(axis)];
+        result.sizes.erase(axis);
+        result.strides.erase(axis);
+        return result;
+    }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = view_part(x, part(x.sizes(), x.strides(), attrs));
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
+        return embed(g, x, part(x, contiguous_strides(x), attrs));
+    }};
+};
+
+struct Slice {
+    struct Attrs {
+        std::int64_t dim;
+        std::optional<std::int64_t> start, end;
+        std::int64_t step;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::start, &Attrs::end, &Attrs::step};
+    static constexpr OpText text{.schema = "_slice(Tensor self, int dim=0, int? start=None, int? end=None, int step=1)",
+                                 .node = "SliceBackward0",
+                                 .flags = kHidden | kView,
+                                 .domain = "real, dim=1, start=1"};
+    static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
+        const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "slice");
+        if (sizes.empty()) fail(ErrorKind::Index, "slice() cannot be applied to a 0-dim tensor.");
+        if (attrs.step <= 0)
+            fail(ErrorKind::Value, "slice: step must be greater than zero, got %lld; use flip",
+                 static_cast<long long>(attrs.step));
+        const std::int64_t size = sizes[static_cast<std::size_t>(axis)];
+        const auto clip = [size](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + size : i, 0, size); };
+        const std::int64_t start = clip(attrs.start.value_or(0)), end = std::max(start, clip(attrs.end.value_or(size)));
+        Part result{Dims(sizes), Dims(strides), start * strides[static_cast<std::size_t>(axis)]};
+        result.sizes[axis] = divided_up(end - start, attrs.step);
+        result.strides[axis] = stepped_stride(result.strides[axis], attrs.step);
+        return result;
+    }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = view_part(x, part(x.sizes(), x.strides(), attrs));
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
+        return embed(g, x, part(x, contiguous_strides(x), attrs));
+    }};
+};
+
+}  // namespace
+
+Tensor reshape_anew(const Tensor& x, Sizes sizes) {
+    if (x.contiguous()) return run<View>({Dims(sizes)}, x);
+    if (view_layout(x.layout(), sizes)) return run<ReshapeAlias>({Dims(sizes)}, x);
+    return unsafe_view(contiguous(x), sizes);
+}
+Tensor reshape(const Tensor& x, Sizes sizes) { return same_sizes(x.sizes(), sizes) ? x : reshape_anew(x, sizes); }
+Tensor unsafe_view(const Tensor& x, Sizes sizes) { return run<UnsafeView>({Dims(sizes)}, x); }
+Tensor view(const Tensor& x, Sizes sizes) { return run<View>({Dims(sizes)}, x); }
+Tensor expand(const Tensor& x, Sizes sizes) { return same_sizes(x.sizes(), sizes) ? x : run<Expand>({Dims(sizes)}, x); }
+Tensor expand_view(const Tensor& x, const Dims& sizes) { return run<Expand>({sizes}, x); }
+Tensor transpose(const Tensor& x, int a, int b) { return run<Transpose>({a, b}, x); }
+Tensor permute(const Tensor& x, const Dims& axes) { return run<Permute>({axes}, x); }
+Tensor t(const Tensor& x) { return run<T>(x); }
+Tensor unsqueeze(const Tensor& x, int axis) { return run<Unsqueeze>({axis}, x); }
+Tensor squeeze(const Tensor& x, int axis) { return run<SqueezeAxis>({axis}, x); }
+Tensor select(const Tensor& x, int axis, std::int64_t index) { return run<Select>({axis, index}, x); }
+Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end, std::int64_t step) {
+    return run<Slice>({axis, start, end, step}, x);
+}
+Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length) {
+    return slice(x, axis, start, start + length, 1);
+}
+
+static const Register<View, ReshapeAlias, UnsafeView, Reshape, Expand, Transpose, T, Permute, Reversed, Unsqueeze,
+                      Squeeze, SqueezeAxis, SqueezeAxes, Select, Slice>
+    shape_operations;
+
+}  // namespace clew

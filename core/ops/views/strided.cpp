@@ -1,0 +1,150 @@
+// Arbitrary geometry: as_strided, its scatter, and embed, the inverse of taking a part.
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/kernels/memory/copy.h"
+#include "core/ops/apply.h"
+#include "core/ops/functions.h"
+#include "core/ops/views/geometry.h"
+
+namespace clew {
+namespace {
+
+void check_inside(const Tensor& x, const Part& part, const char* op) {
+    if (part.sizes.size() != part.strides.size())
+        fail(ErrorKind::Runtime, "%s: mismatch in length of strides and shape", op);
+    for (int i = 0; i < part.sizes.size(); ++i)
+        if (part.strides[i] < 0 || part.sizes[i] < 0)
+            fail(ErrorKind::Runtime, "%s: negative sizes and strides are not supported, got sizes %s and strides %s",
+                 op, shape_text(part.sizes).c_str(), shape_text(part.strides).c_str());
+    check_inside_storage(op, *Layout::make(part.sizes, part.strides), clipped_sum(x->offset, part.offset), x.dtype(),
+                         *x->storage);
+}
+
+bool overlaps_itself(const Part& part) {
+    // Sorted by stride, each axis must step over all that the smaller ones reach. Conservative for odd interleavings.
+    std::vector<std::pair<std::int64_t, std::int64_t>> axes;
+    for (int i = 0; i < part.sizes.size(); ++i)
+        if (part.sizes[i] > 1) axes.emplace_back(part.strides[i], part.sizes[i]);
+    std::sort(axes.begin(), axes.end());
+    std::int64_t reach = 0;
+    for (const auto& [stride, size] : axes) {
+        if (stride <= reach) return true;
+        reach += stride * (size - 1);
+    }
+    return false;
+}
+
+template <class Number>
+void add_into(Number* out, const Part& part, const Number* values, int axis, std::int64_t& next) {
+    if (axis == part.sizes.size()) {
+        *out += values[next++];
+        return;
+    }
+    for (std::int64_t i = 0; i < part.sizes[axis]; ++i)
+        add_into(out + i * part.strides[axis], part, values, axis + 1, next);
+}
+
+struct PartAttrs {
+    Dims size, stride;
+    std::int64_t offset;
+    Part part() const { return {size, stride, offset}; }
+};
+
+struct AsStrided {
+    using Attrs = PartAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::offset};
+    static constexpr OpText text{.schema = "_as_strided(Tensor self, int[] size, int[] stride, int offset)",
+                                 .node = "AsStridedBackward0",
+                                 .flags = kHidden | kView,
+                                 .domain = "self=real(a, b), size=(b, a), stride=(1, b), offset=0"};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        check_inside(x, attrs.part(), "as_strided");
+        out = view_part(x, attrs.part());
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
+        // The gradient is laid out as x's memory was, then seen through x's own geometry.
+        const Extent reach = extent(x.layout);
+        const LayoutRef part = Layout::make(attrs.size, attrs.stride);
+        const std::int64_t low = std::min(reach.low, attrs.offset),
+                           high = std::max(reach.high, attrs.offset + extent(*part).high);
+        Part place = attrs.part();
+        place.offset -= low;
+        const Tensor flat = embed(g, Dims{high - low + 1}, place);
+        return as_strided(flat, x.layout.shape(), x.layout.strides(), -low);
+    }};
+};
+
+struct Embed {
+    struct Attrs {
+        Dims sizes, part_sizes, part_strides;
+        std::int64_t offset;
+        Part part() const { return {part_sizes, part_strides, offset}; }
+    };
+    static constexpr auto fields = std::tuple{&Attrs::sizes, &Attrs::part_sizes, &Attrs::part_strides, &Attrs::offset};
+    static constexpr OpText text{
+        .schema = "_embed(Tensor self, int[] sizes, int[] part_sizes, int[] part_strides, int offset)",
+        .node = "EmbedBackward0",
+        .flags = kHidden,
+        .domain = "self=real(b), sizes=(a, b), part_sizes=(b,), part_strides=(1,), offset=b"};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        out = zeros(attrs.sizes, x.dtype());
+        const Part part = attrs.part();
+        if (!overlaps_itself(part)) {
+            const Tensor target = view_part(out, part);
+            kernels::copy(target.view(), x.view());
+            return;
+        }
+        Tensor dense = empty(Layout::make(x.sizes()), x.dtype());
+        kernels::copy(dense.view(), x.view());
+        std::int64_t next = 0;
+        if (x.dtype() == DType::Float32)
+            add_into(out.data_as<float>() + part.offset, part, dense.data_as<const float>(), 0, next);
+        else
+            add_into(out.data_as<double>() + part.offset, part, dense.data_as<const double>(), 0, next);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
+        return as_strided(contiguous(g), attrs.part_sizes, attrs.part_strides, attrs.offset);
+    }};
+};
+
+struct AsStridedScatter {
+    using Attrs = PartAttrs;
+    static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::offset};
+    static constexpr OpText text{
+        .schema = "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset)",
+        .node = "AsStridedScatterBackward0",
+        .flags = kHidden,
+        .domain = "self=real(a, b), src=real(b, a), size=(b, a), stride=(1, b), offset=0"};
+    static void forward(const Tensor& base, const Tensor& value, const Attrs& attrs, Tensor& out) {
+        out = empty(Layout::make(base.sizes()), base.dtype());
+        kernels::copy(out.view(), base.view());
+        const Tensor target = view_part(out, attrs.part());
+        kernels::copy(target.view(), value.view());
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, const Attrs& attrs) {
+            return as_strided_scatter(g, zeros(attrs.size, g.dtype()), attrs.size, attrs.stride, attrs.offset);
+        },
+        [](const Tensor& g, const Attrs& attrs) {
+            return as_strided(contiguous(g), attrs.size, attrs.stride, attrs.offset);
+        },
+    };
+};
+
+}  // namespace
+
+Tensor embed(const Tensor& x, Sizes sizes, const Part& part) {
+    return run<Embed>({Dims(sizes), part.sizes, part.strides, part.offset}, x);
+}
+Tensor as_strided(const Tensor& x, Sizes sizes, Sizes strides, std::int64_t offset) {
+    return run<AsStrided>({Dims(sizes), Dims(strides), offset}, x);
+}
+Tensor as_strided_scatter(const Tensor& base, const Tensor& value, Sizes sizes, Sizes strides, std::int64_t offset) {
+    return run<AsStridedScatter>({Dims(sizes), Dims(strides), offset}, base, value);
+}
+
+static const Register<AsStrided, Embed, AsStridedScatter> strided_operations;
+
+}  // namespace clew
