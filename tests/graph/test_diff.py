@@ -71,9 +71,7 @@ def test_operations_of_one_line_are_told_apart_and_its_calls_put_together(x: Any
         "TanhBackward0": 1,
     }
     lines = {
-        kind.made_at.line
-        for kind in clew.graph.snapshot(y).kinds
-        if kind.made_at and kind.name != "AccumulateGrad"
+        kind.made_at.line for kind in clew.graph.snapshot(y).kinds if kind.made_at and kind.name != "AccumulateGrad"
     }
     assert lines == {made}
 

@@ -96,9 +96,7 @@ def test_layer_outside_the_loop_is_named_as_the_culprit(torch):
     torch.sum(x_out).backward()
     with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
         torch.sum(x_out).backward()
-    assert (
-        caught.value.made_at.line == test_layer_outside_the_loop_is_named_as_the_culprit.__code__.co_firstlineno + 4
-    )
+    assert caught.value.made_at.line == test_layer_outside_the_loop_is_named_as_the_culprit.__code__.co_firstlineno + 4
 
 
 def test_layer_inside_the_loop_passes(torch):
