@@ -17,6 +17,24 @@ STATES = [
     *("detach()", "detach_()", "data", "clone()", "requires_grad_()", "requires_grad_(False)", "retain_grad()", "grad"),
     *("grad = None", "data = ", "view", "detach().requires_grad_()", "contiguous()", "grad.zero_()"),
 ]
+# Forward and backward of an autograd.Function of one tensor.
+FUNCTIONS = [
+    ("lambda ctx, x: x", "lambda ctx, g: g * 2"),
+    ("lambda ctx, x: (ctx.save_for_backward(x), x * x)[1]", "lambda ctx, g: 2 * g * ctx.saved_tensors[0]"),
+    ("lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1]", "lambda ctx, g: 2 * g"),
+    (
+        "lambda ctx, x: (ctx.mark_dirty(x), ctx.save_for_backward(x.exp_()), x)[2]",
+        "lambda ctx, g: g * ctx.saved_tensors[0]",
+    ),
+    ("lambda ctx, x: (ctx.save_for_backward(y := x.exp()), y)[1]", "lambda ctx, g: g * ctx.saved_tensors[0]"),
+    ("lambda ctx, x: (ctx.mark_non_differentiable(y := x > 0), (x * 2, y))[1]", "lambda ctx, g, h: g * 2"),
+    (
+        "lambda ctx, x: (ctx.set_materialize_grads(False), (x * 2, x * 3))[1]",
+        "lambda ctx, g, h: (0 if g is None else g * 2) + (0 if h is None else h * 3)",
+    ),
+    ("lambda ctx, x: x.reshape(-1)", "lambda ctx, g: None"),
+    ("lambda ctx, x: (x.detach(), x[...])", "lambda ctx, g, h: g + h"),
+]
 TRIES = 6
 
 
@@ -129,6 +147,7 @@ class Program:
             (7, self.backward),
             (4, self.grad),
             (3, self.another),
+            (3, self.function),
         )
         for _ in range(4):
             chosen = self.random.choices([one for _, one in steps], [weight for weight, _ in steps])[0]
@@ -317,6 +336,11 @@ class Program:
             raise Refused from error
         other = self.operand(fuzz_catalogue.Parameter("other", "operand", False, False, False), part, None)
         self.step(f"{a}[{key}] = {other}")
+
+    def function(self) -> None:
+        forward, backward = self.values.choice(FUNCTIONS)
+        body = f"{{'forward': staticmethod({forward}), 'backward': staticmethod({backward})}}"
+        self.assign(f"type('F', (torch.autograd.Function,), {body}).apply({self.floating()})")
 
     def out(self) -> None:
         choices = [call for _ in range(20) for call in self.values.choice(fuzz_catalogue.catalogue()) if call.takes_out]

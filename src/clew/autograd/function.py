@@ -137,7 +137,7 @@ class Function:
 
 def _make_context_class(cls: type[Function]) -> type[FunctionCtx]:
     name = cls.__name__ + "Backward"
-    fields = {"_function": cls, "_kind": _core.function_kind(name), "__module__": cls.__module__}
+    fields = {"_function": cls, "_kind": _core.function_kind(name), "__module__": getattr(cls, "__module__", None)}
     cls._backward_cls = made = type(name, (FunctionCtx,), fields)
     return made
 
