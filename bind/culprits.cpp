@@ -78,7 +78,7 @@ void tell_what_to_do(const std::vector<Tensor>& roots, bool keep_graph) {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
     PyErr_NormalizeException(&type, &error, &traceback);
-    PyObject* module = PyImport_ImportModule("clew.graph.culprits");
+    PyObject* module = PyImport_ImportModule("clew.graph.explanations.culprits");
     PyObject* nodes = module ? root_nodes(roots) : nullptr;
     PyObject* told =
         nodes ? PyObject_CallMethod(module, "tell_what_to_do", "OOO", error, nodes, keep_graph ? Py_True : Py_False)

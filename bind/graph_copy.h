@@ -39,7 +39,7 @@ public:
     bool is_taken() const { return !roots_.empty(); }
     bool has_unknown_leaves() const { return has_unknown_leaves_; }
     // {"nodes": rows in topological order, "roots": names of classes, "totals", "groups"}; see
-    // src/clew/graph/copied.py.
+    // src/clew/graph/explanations/copied.py.
     PyObject* tell() const;
 
 private:

@@ -71,7 +71,7 @@ const char* state_name(SlotState state) {
 
 // Kept from the first use: a ledger asks for many.
 PyObject* record_type(const char* name) {
-    static PyObject* const module = checked(PyImport_ImportModule("clew.graph.records"));
+    static PyObject* const module = checked(PyImport_ImportModule("clew.graph.model.records"));
     static PyObject* const slot = checked(PyObject_GetAttrString(module, "SavedSlot"));
     static PyObject* const release = checked(PyObject_GetAttrString(module, "Release"));
     return std::strcmp(name, "SavedSlot") == 0 ? slot : release;

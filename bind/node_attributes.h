@@ -16,7 +16,7 @@ PyObject* node_display_name(Node* node);  // "MulBackward0": its class
 // The inputs that next_functions and hooks tell of, as PyTorch's do: not those that can have no derivative (indices,
 // masks).
 std::vector<int> shown_inputs(Node& node);
-PyObject* release_object(const Release* record);  // a clew.graph.records.Release
+PyObject* release_object(const Release* record);  // a clew.graph.model.records.Release
 
 // What can change about a slot: all of it as numbers, so that it can be noted and told later.
 struct SlotFacts {
@@ -29,7 +29,7 @@ struct SlotFacts {
     std::uint64_t identity = 0;  // 0: nobody else was known to have the storage
 };
 SlotFacts facts_of(const SavedSlot& slot);
-// A clew.graph.records.SavedSlot.
+// A clew.graph.model.records.SavedSlot.
 PyObject* slot_record(const char* name, const Layout& layout, DType dtype, const SlotFacts& slot);
 
 }  // namespace clew::bind

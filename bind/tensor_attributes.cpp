@@ -154,7 +154,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* record_of(const char* type, const char* text, PyObject* site, unsigned long long serial) {
-    PyObject* module = checked(PyImport_ImportModule("clew.graph.records"));
+    PyObject* module = checked(PyImport_ImportModule("clew.graph.model.records"));
     PyObject* made = std::strcmp(type, "HistoryBreak") == 0
                          ? PyObject_CallMethod(module, type, "sN", text, site)
                          : PyObject_CallMethod(module, type, "sNK", text, site, serial);

@@ -30,6 +30,12 @@ PYTHON: dict[str, tuple[str, ...]] = {
     "clew/nn": ("clew.optim", "clew.cli"),
     "clew/optim": ("clew.cli",),
 }
+# The packages of clew.graph in their order: each may import those before it. A picture imports its page when asked to.
+GRAPH = ("program", "model", "explanations", "pictures", "page", "memory", "iterations", "gradients")
+PYTHON |= {
+    f"clew/graph/{one}": tuple(f"clew.graph.{later}" for later in GRAPH[position + 1 :])
+    for position, one in enumerate(GRAPH)
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -78,7 +84,10 @@ def check_python() -> list[str]:
             for target in imports_of(path, module_name(path)):
                 if any(target == one or target.startswith(one + ".") for one in forbidden):
                     wrong.append(f"{path.relative_to(ROOT)}: {folder} may not import {target}")
-    return wrong
+    unplaced = {path.parent.name for path in (SOURCE / "clew/graph").glob("*/__init__.py")} - set(GRAPH)
+    return wrong + [
+        f"src/clew/graph/{name}: has no place among the packages of clew.graph" for name in sorted(unplaced)
+    ]
 
 
 def circles() -> list[str]:

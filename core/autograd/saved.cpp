@@ -418,7 +418,7 @@ void throw_freed(Node& node) {
         "(created at %s) still "
         "holds what it saved. ",
         node.kind->node_name, at(node.code, node.instruction).c_str());
-    // What to do is told by bind/, which sees the whole backward (src/clew/graph/culprits.py).
+    // What to do is told by bind/, which sees the whole backward (src/clew/graph/explanations/culprits.py).
     text += node.released ? format("Got: freed by the %s at %s.", node.released->kind,
                                    at(node.released->site.code, node.released->site.instruction).c_str())
                           : std::string("Got: freed.");

@@ -80,7 +80,7 @@ from clew._as_torch import as_torch as as_torch
 from clew.amp.autocast_mode import autocast as autocast
 from clew.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from clew.compiler import compile as compile
-from clew.graph.explain import explain as explain
+from clew.graph.explanations.explain import explain as explain
 from clew.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from clew.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from clew.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
@@ -93,7 +93,7 @@ from clew.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_ca
 from clew.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from clew.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from clew._tensor_str import set_printoptions as set_printoptions
-from clew.graph.why_alive import why_alive as why_alive
+from clew.graph.memory.why_alive import why_alive as why_alive
 from ._functions import abs as abs
 from ._functions import abs_ as abs_
 from ._functions import absolute as absolute

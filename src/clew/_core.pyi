@@ -16,10 +16,10 @@ from clew._device import memory_format
 from clew._size import Size
 from clew._storage import UntypedStorage
 from clew.autograd.handles import HookHandle
-from clew.graph.records import HistoryBreak
-from clew.graph.records import Release
-from clew.graph.records import SavedSlot
-from clew.graph.records import Write
+from clew.graph.model.records import HistoryBreak
+from clew.graph.model.records import Release
+from clew.graph.model.records import SavedSlot
+from clew.graph.model.records import Write
 from clew.random import Generator
 from clew._functions import cummax_result
 from clew._functions import cummin_result

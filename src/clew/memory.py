@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import _core
 
 if TYPE_CHECKING:
-    from .graph.timeline import Timeline
+    from .graph.memory.timeline import Timeline
 
 
 class Stats(NamedTuple):
@@ -77,6 +77,6 @@ def timeline() -> Timeline:
     >>> sorted({share.phase for share in t.at_peak()})
     ['backward', 'forward']
     """
-    from .graph.timeline import Timeline
+    from .graph.memory.timeline import Timeline
 
     return Timeline()

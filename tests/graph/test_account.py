@@ -12,7 +12,7 @@ from random_programs import Program
 
 import clew
 from clew import _core, nn
-from clew.graph import account
+from clew.graph.model import account
 
 
 def counters() -> dict[str, int]:

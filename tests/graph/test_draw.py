@@ -15,7 +15,12 @@ pytestmark = pytest.mark.beyond
 
 
 @pytest.mark.parametrize(
-    "name", ["columns", "dot", "draw", "film", "module_guess", "page.charts", "page.page", "repeats"]
+    "name",
+    [
+        *(f"pictures.{name}" for name in ("columns", "dot", "draw", "film", "module_guess", "repeats")),
+        "page.charts",
+        "page.page",
+    ],
 )
 def test_examples_run(name):
     result = doctest.testmod(importlib.import_module(f"clew.graph.{name}"))

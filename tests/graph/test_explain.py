@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 import clew
-from clew.graph.text import as_ascii, bytes_text, counted
+from clew.graph.model.wording import as_ascii, bytes_text, counted
 
 
 def line() -> int:

@@ -7,9 +7,9 @@ import pytest
 
 import clew
 from clew.graph import draw
-from clew.graph.columns import Table
-from clew.graph.folding import KINDS, MOST_CHILDREN, first_unfolded, fold
-from clew.graph.repeats import find_repeats
+from clew.graph.pictures.columns import Table
+from clew.graph.pictures.folding import KINDS, MOST_CHILDREN, first_unfolded, fold
+from clew.graph.pictures.repeats import find_repeats
 
 pytestmark = pytest.mark.beyond
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.graph.loops import Loop, assigned_at, loops_around
+from clew.graph.program.loops import Loop, assigned_at, loops_around
 
 SOURCE = """\
 x = 1

@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 import clew
-from clew.graph.names import find_tensors
+from clew.graph.program.names import find_tensors
 
 
 def paths(**scope: Any) -> list[str]:

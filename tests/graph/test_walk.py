@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import clew
-from clew.graph.layout import lay_out
-from clew.graph.walk import nearest, walk
+from clew.graph.explanations.layout import lay_out
+from clew.graph.model.walk import nearest, walk
 
 
 @dataclass(eq=False)

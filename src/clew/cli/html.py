@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from ..graph.explain import explain
+from ..graph.explanations.explain import explain
+from ..graph.model.wording import counted
 from ..graph.page import Page, table
-from ..graph.text import counted
 from . import report as text
 
 if TYPE_CHECKING:

@@ -11,19 +11,20 @@ from types import FrameType
 from typing import Any
 
 from .. import _core
-from ..graph import events
-from ..graph.copied import explain_copy
-from ..graph.draw import draw
-from ..graph.explain import explain_nodes
-from ..graph.explanation import Explanation, Place
-from ..graph.frames import scopes_of, user_frames
-from ..graph.modules import ModuleDiary, record_modules
-from ..graph.names import find_tensors
-from ..graph.picture import Picture
-from ..graph.protocol import Node
-from ..graph.records import Release
-from ..graph.timeline import Timeline
-from ..graph.walk import walk
+from ..graph.explanations.copied import explain_copy
+from ..graph.explanations.explain import explain_nodes
+from ..graph.explanations.explanation import Explanation
+from ..graph.memory.timeline import Timeline
+from ..graph.model import events
+from ..graph.model.places import Place
+from ..graph.model.protocol import Node
+from ..graph.model.records import Release
+from ..graph.model.walk import walk
+from ..graph.pictures.draw import draw
+from ..graph.pictures.picture import Picture
+from ..graph.program.frames import scopes_of, user_frames
+from ..graph.program.modules import ModuleDiary, record_modules
+from ..graph.program.names import find_tensors
 
 _MOST_NAME_SEARCHES = 5
 

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..graph.text import as_ascii, bytes_text, counted, freed_text, render
+from ..graph.explanations.text import render
+from ..graph.model.wording import as_ascii, bytes_text, counted, freed_text
 from .recorder import Backward, Step
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 
 from .._as_torch import as_torch
-from ..graph.frames import is_ours
+from ..graph.program.frames import is_ours
 
 
 class NotAScript(Exception):

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from ..graph import events
-from ..graph.frames import user_frames
-from ..graph.protocol import Node
-from ..graph.records import Release
-from ..graph.step import Step
+from ..graph.gradients.step import Step
+from ..graph.model import events
+from ..graph.model.protocol import Node
+from ..graph.model.records import Release
+from ..graph.program.frames import user_frames
 
 _HELP = "Enter: next node   p: print the gradients   c: run on   q: end the script"
 

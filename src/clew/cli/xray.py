@@ -11,16 +11,16 @@ from types import TracebackType
 from typing import Any
 
 from .. import _core, memory
-from ..graph.explain import LIMIT
-from ..graph.explanation import Place
-from ..graph.frames import is_ours, variables
-from ..graph.growth import GrowthWarning
-from ..graph.names import find_tensors
-from ..graph.picture import Picture
-from ..graph.protocol import Node
-from ..graph.timeline import Timeline
-from ..graph.walk import walk
-from ..graph.watch import Watch
+from ..graph.explanations.explain import LIMIT
+from ..graph.iterations.growth import GrowthWarning
+from ..graph.iterations.watch import Watch
+from ..graph.memory.timeline import Timeline
+from ..graph.model.places import Place
+from ..graph.model.protocol import Node
+from ..graph.model.walk import walk
+from ..graph.pictures.picture import Picture
+from ..graph.program.frames import is_ours, variables
+from ..graph.program.names import find_tensors
 from . import report, script
 from .recorder import Backward, Recorder
 from .stepping import Stepper

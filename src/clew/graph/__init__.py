@@ -4,33 +4,24 @@ Nothing here changes a graph or costs anything until it is called: the engine re
 the node saved and which call freed it, and these functions read that.
 """
 
-from .diff import Change, Diff, Snapshot, diff, snapshot
-from .draw import draw
-from .explain import explain
-from .explanation import (
-    Explanation,
-    GroupRecord,
-    LeafRecord,
-    NodeRecord,
-    Note,
-    Place,
-    ReleaseRecord,
-    SavedRecord,
-    Totals,
-)
-from .film import Film, film
-from .gradient_flow import GradientFlow, LayerFlow, gradient_flow
-from .growth import GrowthWarning
-from .ledger import ledger
-from .ledger_records import Ledger, LedgerRecord, LedgerTotals
-from .modules import ModuleDiary, module_of, record_modules
-from .picture import Picture
-from .predict import predict_peak
-from .step import Step, step
-from .timeline import Series, Share, Timeline
-from .walk import nearest, walk
-from .watch import Watch, watch
-from .why_alive import Holder, Holders, why_alive
+from .explanations.explain import explain
+from .explanations.explanation import Explanation, GroupRecord, LeafRecord, NodeRecord, Note, SavedRecord, Totals
+from .gradients.gradient_flow import GradientFlow, LayerFlow, gradient_flow
+from .gradients.step import Step, step
+from .iterations.diff import Change, Diff, Snapshot, diff, snapshot
+from .iterations.growth import GrowthWarning
+from .iterations.watch import Watch, watch
+from .memory.ledger import ledger
+from .memory.ledger_records import Ledger, LedgerRecord, LedgerTotals
+from .memory.predict import predict_peak
+from .memory.timeline import Series, Share, Timeline
+from .memory.why_alive import Holder, Holders, why_alive
+from .model.places import Place, ReleaseRecord
+from .model.walk import nearest, walk
+from .pictures.draw import draw
+from .pictures.film import Film, film
+from .pictures.picture import Picture
+from .program.modules import ModuleDiary, module_of, record_modules
 
 __all__ = [
     "Change",

@@ -11,7 +11,7 @@ import correct_training  # noqa: F401
 import pytest
 from small_training import CORRECT
 
-from clew.graph.watch import Watch
+from clew.graph.iterations.watch import Watch
 
 RUN_ONE_GRAPH = ("one_graph_run_many_times", "rows_of_a_jacobian")  # they make nothing, so that no iteration ends
 

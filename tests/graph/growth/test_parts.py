@@ -12,7 +12,7 @@ import pytest
 
 import clew
 from clew._core import Iterations, LookSchedule
-from clew.graph.holder import find_holder
+from clew.graph.iterations.holder import find_holder
 
 pytestmark = pytest.mark.beyond
 

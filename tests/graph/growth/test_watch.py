@@ -19,7 +19,7 @@ from small_training import batch, mse, step, trainer
 import clew
 from clew import _core
 from clew.graph import GrowthWarning
-from clew.graph.watch import Watch
+from clew.graph.iterations.watch import Watch
 
 pytestmark = [pytest.mark.beyond, pytest.mark.usefixtures("no_leak")]
 
@@ -272,7 +272,7 @@ def test_a_failure_of_its_own_stops_only_the_watch(monkeypatch: pytest.MonkeyPat
     def broken(*arguments: Any) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(sys.modules["clew.graph.watch"], "Look", broken)
+    monkeypatch.setattr(sys.modules["clew.graph.iterations.watch"], "Look", broken)
     with clew.graph.watch() as watch:
         train(25)
         assert not watch._is_on

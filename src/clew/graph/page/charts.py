@@ -6,7 +6,7 @@ import html
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..text import bytes_text
+from ..model.wording import bytes_text
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, and grey for what is left.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#b8a900", "#7a6ff0", "#a05a2c")

@@ -51,7 +51,7 @@ function readMoment(model, snapshot, column, number) {
       const state = STATES[gone[node] ? 2 : slotState[slot]];
       sums[state][node + 1]++;
       if (gone[node]) sums.goneSlots[node + 1]++;
-      // A storage counts once, at the first slot that has it: see src/clew/graph/account.py.
+      // A storage counts once, at the first slot that has it: see src/clew/graph/model/account.py.
       if (slotFate[slot] && !(model.slot_flags[slot] & 1)) sums[FATES[slotFate[slot]] + "Bytes"][node + 1] += model.slot_bytes[slot];
     }
   }

@@ -11,12 +11,12 @@ from array import array
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ..folding import first_unfolded
-from ..text import counted
+from ..model.wording import counted
+from ..pictures.folding import first_unfolded
 from .charts import as_script, table
 
 if TYPE_CHECKING:
-    from ..picture import Picture
+    from ..pictures.picture import Picture
 
 ROW_COLUMNS = ("kind", "title", "place", "shape", "nbytes", "edge_from", "edge_to", "slot_end")
 SLOT_COLUMNS = ("slot_name", "slot_shape", "slot_bytes", "slot_view_bytes", "slot_flags")

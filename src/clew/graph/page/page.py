@@ -14,7 +14,7 @@ from .charts import bars
 from .graph import graph_section
 
 if TYPE_CHECKING:
-    from ..picture import Picture
+    from ..pictures.picture import Picture
 
 SCRIPTS = ("data.js", "fold.js", "layout.js", "view.js", "panel.js", "graph.js", "page.js")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...graph.modules import modules_are_here
+from ...graph.program.modules import modules_are_here
 from .hooks import register_module_forward_hook, register_module_forward_pre_hook
 
 

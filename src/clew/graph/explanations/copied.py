@@ -1,0 +1,33 @@
+"""Nodes of a graph that may be gone: what the core copied of them at a backward, in the form that is described."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..model.wording import dtype_name
+from .describe import CopiedNode, LeafFacts, describe, groups_of, totals_of
+from .explanation import Explanation
+
+_NONE, _HIDDEN = -1, -2  # in place of a row's number: an input that needs no gradient; a node that was not copied
+
+
+def explain_copy(copy: dict[str, Any], names: Mapping[int, str]) -> Explanation:
+    """The explanation of a graph that ``_core.BackwardLog`` copied; ``names`` are those of leaves, by number."""
+    totals, _ = totals_of(copy["totals"])
+    subject = f"graph of {', '.join(copy['roots'])}"
+    return Explanation(subject, "", describe(_nodes(copy["nodes"]), names), totals, groups=groups_of(copy["groups"]))
+
+
+def _nodes(rows: Sequence[tuple[Any, ...]]) -> list[CopiedNode]:
+    hidden = CopiedNode("", "", None, (), (), (), None, 0, None)
+    nodes = []
+    for title, op, site, outputs, saved, _, released, nbytes, leaf in rows:
+        number, storage, identity, shape, dtype = leaf or (0, 0, 0, (), "")
+        facts = None if leaf is None else LeafFacts(number, storage, identity, shape, dtype_name(dtype))
+        nodes.append(CopiedNode(title, op, site, tuple(outputs), tuple(saved), (), released, nbytes, facts))
+    for node, (*_, edges, _, _, _) in zip(nodes, rows, strict=True):
+        node.next_functions = tuple(
+            (None if row == _NONE else hidden if row == _HIDDEN else nodes[row], output) for row, output in edges
+        )
+    return nodes

@@ -1,0 +1,155 @@
+"""What to do about a backward through a freed graph: the value that two passes share, and the smallest repair.
+
+The engine knows the node that was freed and the call that freed it. Only the whole graph of the backward that failed
+shows where it enters the freed part, and only the frames that are running know what the user calls the value there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from types import FrameType
+
+from ..._core import Node, Site
+from ...autograd.errors import GraphFreedError
+from ..program.frames import scopes_of, user_frames
+from ..program.loops import Loop, assigned_at, loops_around
+from ..program.names import find_tensors
+
+_MOST_OBJECTS = 20_000  # a search for a name that takes longer is not worth it
+
+
+def tell_what_to_do(error: BaseException, roots: tuple[Node, ...], keeps_graph: bool) -> None:
+    """Fill in `shared_at`, `shared_name`, `used_at` and `advice` of an error about a freed graph.
+
+    Args:
+        error: any exception; others than `GraphFreedError` are left alone, and so is one that an inner backward told.
+        roots: the nodes that the backward started from.
+        keeps_graph: whether it was to retain the graph.
+    """
+    if not isinstance(error, GraphFreedError) or error.node is None or "advice" in vars(error):
+        return
+    path = _path_to(error.node, roots)
+    if not path or error.freed_at is None:
+        return
+    retain = f"retain the graph: retain_graph=True at {_line(error.freed_at)}"
+    if keeps_graph:
+        retain += " (here it comes too late: it is the earlier call that frees)"
+    frames = user_frames(sys._getframe())
+    if path[0]._sequence_nr() == error._youngest:
+        name = _names_of(path[:1], frames).get(path[0])
+        error.advice = (
+            f"{_called(name, 'the value')} was run backward before: compute it again before each backward, or {retain}"
+        )
+        return
+    user, shared, name = _entrance(path, error, frames)
+    error.shared_at, error.shared_name = shared.made_at, name
+    error.used_at = user.made_at if user else None
+    error.advice = f"{_repair(error, frames)}, or {retain}"
+
+
+def _path_to(target: Node, roots: tuple[Node, ...]) -> list[Node]:
+    """A shortest way down from a root to the node, both included; empty if there is none."""
+    above: dict[Node, Node | None] = dict.fromkeys(roots)
+    queue = deque(roots)
+    while queue:
+        node: Node | None = queue.popleft()
+        if node == target:
+            path = []
+            while node is not None:
+                path.append(node)
+                node = above[node]
+            return path[::-1]
+        assert node is not None
+        for below, _ in node.next_functions:
+            if below is not None and below not in above:
+                above[below] = node
+                queue.append(below)
+    return []
+
+
+def _entrance(
+    path: list[Node], error: GraphFreedError, frames: list[FrameType]
+) -> tuple[Node | None, Node, str | None]:
+    """Where the path enters the part that was run before: the last new node, the first old one, and its name.
+
+    A node is new if it is younger than all that the earlier backward ran, or if it saved something that not this
+    backward has freed. One that saved nothing may be either; of those, the one that the user has a name for is what the
+    user has to change.
+    """
+    serial = path[-1].released.serial if path[-1].released else 0
+    old = [node.released is not None and node.released.serial == serial for node in path]
+    new = [
+        position
+        for position, node in enumerate(path)
+        if not old[position] and (node._sequence_nr() > error._youngest or node.saved)
+    ]
+    first = min(new[-1] + 1 if new else 0, len(path) - 1)
+    last = next((position for position in range(first, len(path)) if old[position]), len(path) - 1)
+    names = _names_of(path[first : last + 1], frames)
+    position = next((position for position in range(first, last + 1) if path[position] in names), first)
+    name = names.get(path[position])
+    if name is None:
+        made = path[position].made_at
+        name = assigned_at(made.file, made.line) if made else None  # the name has another value by now
+    return (path[position - 1] if position else None), path[position], name
+
+
+def _names_of(nodes: list[Node], frames: list[FrameType]) -> dict[Node, str]:
+    """What the running code calls the tensors that these nodes made; names of inner functions come first."""
+    wanted = set(nodes)
+    found: dict[Node, str] = {}
+    for path, tensor in find_tensors(scopes_of(frames), most_objects=_MOST_OBJECTS):
+        if tensor._held_node in wanted:
+            found.setdefault(tensor._held_node, path)
+    return found
+
+
+def _called(name: str | None, otherwise: str) -> str:
+    return f"`{name}`" if name else otherwise
+
+
+def _line(site: Site | None) -> str:
+    return f"{os.path.basename(site.file)}:{site.line}" if site else "an unknown line"
+
+
+def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
+    """What is shared, where it was made and used, and what to change."""
+    made, used, name = error.shared_at, error.used_at, error.shared_name
+    what = f"{_called(name, 'a value')} was created at {_line(made)}"
+    again = f"used again at {_line(used)}" if used else "used again"
+    detach = f"detach it (`{name}.detach()`)" if name else "detach() it"
+    if made is None:
+        return f"{what} and {again}: make it again, or {detach}"
+    outside = _loop_without(made, error.freed_at, frames)
+    if outside is not None:
+        return f"{what}, outside the loop at line {outside.head}, and {again}: make it inside the loop, or {detach}"
+    if used is not None and (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
+        around = loops_around(made.file, made.line)
+        earlier = (
+            f"an earlier iteration of the loop at line {around[-1].head}"
+            if around
+            else f"an earlier call of {made.function}"
+        )
+        keep = f" (`{name} = {name}.detach()`)" if name else ""
+        return f"{what} in {earlier} and carried over to {_line(used)}: detach it in between{keep}"
+    return (
+        f"{what}, belongs to the graph that was freed, and is {again}: add the losses up and call backward once, make "
+        f"it again, or {detach}"
+    )
+
+
+def _loop_without(made: Site, freed: Site | None, frames: list[FrameType]) -> Loop | None:
+    """The innermost loop, in the function that made the value, that runs now and did not run when it was made."""
+    here = [freed] if freed is not None and (freed.file, freed.function) == (made.file, made.function) else []
+    lines = [site.line for site in here] + [
+        frame.f_lineno
+        for frame in frames
+        if (frame.f_code.co_filename, frame.f_code.co_name) == (made.file, made.function)
+    ]
+    for line in lines:
+        for loop in reversed(loops_around(made.file, line)):
+            if not loop.contains(made.line):
+                return loop
+    return None

@@ -1,0 +1,164 @@
+"""What :func:`clew.explain` found, as data. ``str`` of an :class:`Explanation` gives the text (see ``text.py``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..model.places import Place, ReleaseRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRecord:
+    """One tensor that a node saved."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int  # of the whole storage; 0: not known any more
+    view_nbytes: int  # of the part that was saved
+    state: str  # "held", "packed" or "freed"
+    storage: int  # equal numbers share memory; 0: not known
+    shared_with: str | None  # "other of #3", "leaf #4": who was listed first with the same memory
+    is_foreign: bool
+    version: int
+    current_version: int
+    fate: str = ""  # of what was freed: "released" to the allocator; "dropped": others had it; "elsewhere": graphs
+    still_held_by: str | None = None  # of what was dropped: what the user calls a tensor that has it still
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the tensor was modified in place after it was saved."""
+        return self.state == "held" and self.version != self.current_version
+
+
+@dataclass(frozen=True, slots=True)
+class LeafRecord:
+    """The leaf whose gradient an ``AccumulateGrad`` node fills; ``is_gone`` when no one holds it any more."""
+
+    name: str | None
+    shape: tuple[int, ...]
+    dtype: str
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """One node. Records refer to each other by their index in :attr:`Explanation.nodes`."""
+
+    name: str
+    op: str
+    made_at: Place | None
+    outputs: tuple[tuple[tuple[int, ...], str], ...]
+    saved: tuple[SavedRecord, ...]
+    inputs: tuple[int | None, ...]  # None: an input that needs no gradient; nodes that are not described are left out
+    hidden_inputs: int  # how many were left out
+    parent: int | None  # the node under which this one is printed
+    released: ReleaseRecord | None
+    nbytes: int
+    leaf: LeafRecord | None
+
+
+@dataclass(slots=True)
+class Totals:
+    """Sums over the whole graph, described or not. Bytes count a storage once, however many slots share it."""
+
+    nodes: int = 0
+    leaves: int = 0
+    node_bytes: int = 0
+    held: int = 0
+    packed: int = 0
+    freed: int = 0
+    held_bytes: int = 0
+    foreign_bytes: int = 0
+    freed_bytes: int = 0  # of storages that a backward made the nodes let go
+    released_bytes: int = 0  # of freed_bytes, what went back to the allocator with it; the rest was dropped only
+    elsewhere_bytes: int = 0  # of freed_bytes, what other graphs held
+    graph_only_bytes: int = 0  # of held_bytes, what no living tensor has: with the last reference to the graph it goes
+    staying_bytes: int = 0  # of that, what other living tensors' graphs hold too
+    shared_bytes: int = 0  # the rest of held_bytes: living tensors have it too
+    goes_with: tuple[str, ...] = ()  # what the user calls the tensors that were asked about
+    shared_with: tuple[str, ...] = ()  # what the user calls those that have the shared bytes
+    still_held_by: tuple[str, ...] = ()  # what the user calls those that have what was dropped
+    releases: list[ReleaseRecord] = field(default_factory=list)
+
+    @property
+    def slots(self) -> int:
+        """How many tensors the graph saved."""
+        return self.held + self.packed + self.freed
+
+    @property
+    def dropped_bytes(self) -> int:
+        """Of ``freed_bytes``, what no graph holds any more but something else does."""
+        return self.freed_bytes - self.released_bytes - self.elsewhere_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line about an exception: ``freed at train.py:5 in main``."""
+
+    label: str
+    text: str
+    place: Place | None
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.place or self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """Nodes that look alike, of a graph that has too many to show: same operation, same line, same shape."""
+
+    name: str
+    made_at: Place | None
+    shape: tuple[int, ...] | None
+    dtype: str
+    nodes: int
+    slots: int
+    nbytes: int  # of what they saved, held or freed: each storage once, at the first group that has it
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """A graph or the reason why there is none: the answer of :func:`clew.explain`.
+
+    ``subject`` says what was asked about, ``remark`` what else there is to say of it. ``nodes`` is in the order in
+    which the text prints them, so that ``#3`` in the text is ``nodes[2]``. ``groups`` sums up a graph of which not all
+    nodes are described. It holds neither tensors nor nodes of the graph.
+    """
+
+    subject: str
+    remark: str
+    nodes: tuple[NodeRecord, ...]
+    totals: Totals
+    lost_at: Place | None = None
+    lost_by: str | None = None
+    notes: tuple[Note, ...] = ()
+    groups: tuple[GroupRecord, ...] = ()
+
+    @property
+    def hidden(self) -> int:
+        """How many nodes the graph has that ``nodes`` leaves out."""
+        return self.totals.nodes + self.totals.leaves - len(self.nodes)
+
+    def __str__(self) -> str:
+        from .text import render
+
+        return render(self)
+
+    __repr__ = __str__
+
+    def show(self) -> None:
+        """Print it: with colour if stdout is a terminal and ``rich`` is installed."""
+        from .rich_text import show
+
+        show(self)
+
+    def __rich__(self) -> object:
+        from .rich_text import renderable
+
+        return renderable(self)
+
+    def _repr_html_(self) -> str:
+        from .notebook import as_html
+
+        return as_html(self)

@@ -1,0 +1,40 @@
+"""What ``clew.graph.watch`` says when graphs pile up."""
+
+from __future__ import annotations
+
+from ..model.places import Place
+from ..model.wording import bytes_text
+
+
+class GrowthWarning(UserWarning):
+    """One line's tensors hold the graphs of more and more iterations.
+
+    Attributes:
+        made_at: the line that made what is held.
+        path: the variable that holds it, as the user can type it (``losses``, ``meter.total``, ``w.grad``); None when
+            no name leads there.
+        iterations: of how many earlier iterations graphs are held.
+        nodes: how many nodes of earlier iterations are held.
+        nbytes: what these nodes take in bytes, with what they have saved and still hold.
+    """
+
+    def __init__(self, made_at: Place, path: str | None, iterations: int, nodes: int, nbytes: int) -> None:
+        super().__init__(made_at, path, iterations, nodes, nbytes)
+        self.made_at = made_at
+        self.path = path
+        self.iterations = iterations
+        self.nodes = nodes
+        self.nbytes = nbytes
+
+    def __str__(self) -> str:
+        holder = "something that no name leads to" if self.path is None else f"`{self.path}`"
+        return (
+            f"watch: expected an iteration's graph to go when the iteration ends, but {holder} holds the graphs of "
+            f"{self.iterations} iterations ({self.nodes} nodes, {bytes_text(self.nbytes)}), and more with each. "
+            f"They end in what {self.made_at} made. {self._advice()}"
+        )
+
+    def _advice(self) -> str:
+        if self.path is not None and self.path.endswith(".grad"):
+            return "Drop gradients that carry a graph with zero_grad(set_to_none=True), or detach them."
+        return "Keep the value without its history: .item() for a number, .detach() for a tensor."

@@ -1,0 +1,242 @@
+"""``clew.graph.watch``: a warning when one line of a training loop holds graphs of more and more iterations."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from types import TracebackType
+from typing import Any
+
+from ... import _core
+from ..model.places import Place
+from ..model.protocol import Node
+from ..model.records import Release
+from ..program.frames import user_frames
+from .growth import GrowthWarning
+from .holder import find_holder
+from .look import LEAF, Line, Look
+
+MOST_SURE = 18
+"""So many earlier iterations a line may hold; more than any window or unrolling that one is likely to want."""
+MOST_WAITING = 200
+"""The same for graphs that a later backward may be meant for: see Note [Held for good or waiting]."""
+
+
+class Watch:
+    """What :func:`watch` gives: a context manager, or an object to ``start()`` and ``stop()``.
+
+    Attributes:
+        warnings: all that it has said so far, as :class:`GrowthWarning` objects.
+        failure: what went wrong in the watch itself, if that made it stop; it does not stop the program.
+
+    With ``warn=False`` it only collects what it finds. ``clock`` gives the time in seconds, of which looks get a small
+    share (by default it is the machine's); with ``always`` it looks after each iteration, whatever that takes.
+    """
+
+    def __init__(self, *, warn: bool = True, clock: Callable[[], float] | None = None, always: bool = False) -> None:
+        self._warn = bool(warn)
+        self._clock = clock
+        self._always = bool(always)
+        self.warnings: list[GrowthWarning] = []
+        self.failure: str | None = None
+        self._is_on = False
+        self._lock = threading.Lock()
+        self._reset()
+
+    def _reset(self) -> None:
+        self._listener = _core.GrowthListener(None if self._clock is None else self._seconds, self._always)
+        self._iterations = self._listener.iterations
+        self._schedule = self._listener.schedule
+        self._before: dict[Place, tuple[int, int]] = {}  # what each line held at the last look
+        self._limits: dict[Place, int] = {}  # for lines that have been told, or whose graphs were only garbage
+
+    @property
+    def looks(self) -> int:
+        """How often it has looked at the living graphs."""
+        return self._schedule.looks
+
+    def start(self) -> Watch:
+        """Begin to watch; iterations are counted from here. Returns itself. No effect if it watches already."""
+        if not self._is_on:
+            self._reset()
+            self._is_on = True
+            self._listener.start(self._look_now, self._records)
+        return self
+
+    def stop(self) -> None:
+        """Stop watching: from now on it costs nothing. No effect if it does not watch."""
+        if self._is_on:
+            self._is_on = False
+            self._listener.stop()
+
+    def __enter__(self) -> Watch:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _look_now(self, roots: tuple[Node, ...], release: Release | None) -> None:
+        """Called by the listener at the end of an iteration after which a look is due."""
+        try:
+            told = self._look_once(roots, release)
+        except Exception as error:  # what watches must not break what is watched
+            self._fail(error)
+            return
+        for warning in told if self._warn else ():
+            warnings.warn_explicit(warning, None, warning.made_at.file, warning.made_at.line)
+
+    def _records(self, newest_root: int, file: str, line: int) -> bool:
+        """Asked by the listener about a line that called a backward which kept its graph."""
+        try:
+            return _has_recorded(newest_root, file, line)
+        except Exception as error:
+            self._fail(error)
+            return False
+
+    def _seconds(self) -> float:
+        try:
+            return float(self._clock()) if self._clock else 0.0
+        except Exception as error:
+            self._fail(error)
+            return 0.0
+
+    def _fail(self, error: Exception) -> None:
+        self.stop()
+        self.failure = repr(error)
+
+    def _look_once(self, roots: tuple[Node, ...], release: Release | None) -> list[GrowthWarning]:
+        if not self._lock.acquire(blocking=False):
+            return []  # another thread is looking
+        collects = gc.isenabled()
+        gc.disable()  # the many small objects of a look would set it off again and again
+        try:
+            return self._look(roots, release)
+        finally:
+            if collects:
+                gc.enable()
+            self._lock.release()
+
+    def _look(self, roots: tuple[Node, ...], release: Release | None) -> list[GrowthWarning]:
+        started = perf_counter()
+        look = Look(self._iterations, roots, release)
+        ready = self._ready(look)
+        told: list[GrowthWarning] = []
+        if ready:
+            # What only waits for the garbage collector is no leak. Nothing may be held while it runs.
+            limits = {line.place: 2 * line.iterations for line in ready}
+            del look, ready
+            gc.collect()
+            look = Look(self._iterations, roots, release)
+            told = self._tell(look, self._ready(look))
+            self._limits = limits | self._limits
+            started = perf_counter()  # this was for once, and is not held against later looks
+        wait = self._wait(look)
+        self._before = {place: (line.sure, line.iterations) for place, line in look.lines.items()}
+        self._schedule.looked(perf_counter() - started, wait)
+        return told
+
+    def _ready(self, look: Look) -> list[Line]:
+        """The lines that hold too much, now and more than at the last look; first the earliest."""
+        ready = []
+        for place, line in look.lines.items():
+            sure, iterations = self._before.get(place, (0, 0))
+            limit = self._limits.get(place, 0)
+            if (line.sure >= max(MOST_SURE, limit) and line.sure > sure > 0) or (
+                line.iterations >= max(MOST_WAITING, limit) and line.iterations > iterations > 0
+            ):
+                ready.append(line)
+        return sorted(ready, key=lambda line: line.first)
+
+    def _wait(self, look: Look) -> int | None:
+        """In how many iterations the first of the lines that grow may hold too many."""
+        waits = []
+        for place, line in look.lines.items():
+            if place not in self._limits:
+                sure, iterations = self._before.get(place, (0, 0))
+                waits.append(self._schedule.wait(line.sure, sure, MOST_SURE))
+                waits.append(self._schedule.wait(line.iterations, iterations, MOST_WAITING))
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    def _tell(self, look: Look, ready: list[Line]) -> list[GrowthWarning]:
+        told: list[GrowthWarning] = []
+        while ready:
+            line = ready.pop(0)
+            self._limits[line.place] = sys.maxsize
+            path = find_holder(line.tensors, look.cover_of, user_frames(sys._getframe(1)))
+            nodes, nbytes = look.size_of(line)
+            told.append(GrowthWarning(line.place, path, line.iterations, nodes, nbytes))
+            # The others may hold as much only because they were computed from this.
+            others = look.without(line)
+            for other in list(ready):
+                if others[other.place] < MOST_SURE // 2:
+                    self._limits[other.place] = sys.maxsize
+                    ready.remove(other)
+        self.warnings += told
+        return told
+
+
+def _has_recorded(newest_root: int, file: str, line: int) -> bool:
+    """Whether a backward that kept its graph was ``autograd.grad`` with ``create_graph``: a step in an iteration.
+
+    The user's line that called it has then made living tensors after its roots, none of which is a ``.grad``.
+    """
+    tensors = _core.live_tensors()
+    for tensor in tensors:
+        node: Any = tensor._held_node
+        if node is not None and newest_root < node._sequence_nr() < LEAF:
+            site = node.made_at
+            if site is not None and site.line == line and site.file == file:
+                break
+    else:
+        return False
+    gradients = (tensor.grad for tensor in tensors if tensor._held_node is None)
+    return not any(
+        gradient is not None and gradient._held_node is not None and gradient._held_node._sequence_nr() > newest_root
+        for gradient in gradients
+    )
+
+
+def watch() -> Watch:
+    """Warn when one line of a training loop holds the graphs of more and more iterations.
+
+    An iteration's graph should go when the iteration ends. It stays when something keeps a tensor that has history:
+    ``running_loss += loss``, ``losses.append(loss)``, a hidden state that is not detached, a moving average of
+    activations, outputs kept by a hook. A :class:`GrowthWarning` then names the line that made what is held and the
+    variable that holds it, once for each line, within 20 iterations; graphs that may still be waiting for a backward
+    of their own (none has gone through them, nor to their parameters) are given 200.
+
+    An iteration ends with each ``backward()`` or ``autograd.grad()`` of the program; ``autograd.grad`` with
+    ``create_graph=True`` is a step within one. Windows and unrollings of up to 17 iterations are no reason to warn,
+    nor are graphs that grow within one iteration. With the filter ``error`` the warning is raised from the call of
+    ``backward``, after it has done its work.
+
+    It takes half a microsecond a backward (``python bench/looking.py`` measures it: 0.3 to 0.6 on a step of ten), and a
+    look at the living graphs now and then: at most 1 % of the time without a reason, 3 % while the number of nodes
+    rises, 6 % while it follows up a suspicion; the first few looks are not counted. Where an iteration takes
+    microseconds, these bounds may make it speak later. Nothing is kept alive. Not seen are graphs that are held through
+    nodes alone (``kept.append(loss.grad_fn)``), and none are told of that wait for Python's garbage collector. Of more
+    than 100,000 living nodes a part is looked at.
+
+    Returns:
+        A :class:`Watch`: a context manager, or use ``start()`` and ``stop()``; ``warnings`` has what was said.
+
+    >>> import warnings
+    >>> import clew
+    >>> w = clew.ones(3, requires_grad=True)
+    >>> total = clew.zeros(())
+    >>> with clew.graph.watch() as watched, warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     for _ in range(20):
+    ...         loss = (w * w).sum()
+    ...         loss.backward()
+    ...         total = total + loss  # keeps every graph: write loss.item() or loss.detach()
+    >>> [(warning.path, warning.iterations) for warning in watched.warnings]
+    [('total', 18)]
+    """
+    return Watch()

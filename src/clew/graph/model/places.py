@@ -1,0 +1,58 @@
+"""Lines of the user's code, and the calls there that freed something, as copies that outlive the graph."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from dataclasses import dataclass
+
+from .records import Release, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of the user's code. ``str`` gives ``train.py:5 in main``."""
+
+    file: str
+    line: int
+    function: str
+
+    @classmethod
+    def of(cls, site: Site | None) -> Place | None:
+        """Copy what the engine tells, so that the record outlives the graph."""
+        return None if site is None else cls(site.file, site.line, site.function)
+
+    @property
+    def source(self) -> str:
+        """The text of the line, without indentation; empty when the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    @property
+    def short(self) -> str:
+        """``train.py:5``."""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+    def __str__(self) -> str:
+        return f"{self.short} in {self.function}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRecord:
+    """The call that freed what a node had saved."""
+
+    kind: str
+    place: Place | None
+    serial: int
+
+    @classmethod
+    def of(cls, release: Release) -> ReleaseRecord:
+        """Copy what the engine tells."""
+        return cls(release.kind, Place.of(release.site), release.serial)
+
+    @property
+    def call(self) -> str:
+        """The call's name as the user writes it."""
+        return "autograd.grad" if self.kind == "grad" else self.kind
+
+    def __str__(self) -> str:
+        return f"{self.call}() at {self.place}" if self.place else f"{self.call}()"

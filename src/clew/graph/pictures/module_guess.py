@@ -1,0 +1,105 @@
+"""Which module made a node, as far as the graph itself tells: by the parameters that it consumes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..model.protocol import Node
+
+ModuleOf = Callable[[Any], "str | None"]
+
+VIEWS = frozenset(
+    (
+        "t",
+        "transpose",
+        "permute",
+        "view",
+        "reshape",
+        "expand",
+        "squeeze",
+        "unsqueeze",
+        "select",
+        "slice",
+        "narrow",
+        "to",
+    )
+)
+
+
+def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> dict[Node, str]:
+    """Which module made a node, as far as parameters tell: what consumes ``layers.3.weight`` belongs to ``layers.3``.
+
+    Consumes means: together with something else. What is computed from parameters alone (a penalty on their size) is
+    in no module; views of them (a transposed weight) are in that of their consumer.
+
+    Args:
+        nodes: inputs first.
+        names: of parameters, by their ``id``.
+    """
+    module: dict[Node, str] = {}
+    views: dict[Node, tuple[str, list[Node]]] = {}  # of parameters: whose, and through which nodes
+    for node in nodes:
+        known: list[str] = []
+        through: list[Node] = []
+        below_nodes = [below for below, _ in node.next_functions]
+        for below in below_nodes:
+            variable = getattr(below, "variable", None)
+            name = None if variable is None else names.get(id(variable))
+            if name is not None:
+                known.append(name.rpartition(".")[0])
+            elif below in views:
+                known.append(views[below][0])
+                through += views[below][1]
+        if known and len(known) == len(below_nodes) == 1 and node.op in VIEWS:
+            views[node] = (known[0], [*through, node])
+        elif known and len(known) < len(below_nodes):
+            module[node] = common_module(known)
+            module.update(dict.fromkeys(through, module[node]))
+    return {node: name for node, name in module.items() if name}
+
+
+def common_module(names: Sequence[str]) -> str:
+    """The innermost module that contains all.
+
+    >>> common_module(["encoder.0.norm", "encoder.0.linear"])
+    'encoder.0'
+    """
+    parts = [name.split(".") for name in names]
+    shared = []
+    for components in zip(*parts, strict=False):
+        if len(set(components)) > 1:
+            break
+        shared.append(components[0])
+    return ".".join(shared)
+
+
+def fill_modules(nodes: Sequence[Node], known: Mapping[Node, str]) -> dict[Node, str]:
+    """Guess the modules of nodes that consume no parameter, such as activations.
+
+    What ran between two nodes of one module, in the same function as both, belongs to that module.
+
+    Args:
+        nodes: in the order in which they ran.
+        known: the modules of some of them.
+    """
+    filled = dict(known)
+    before: Node | None = None
+    between: list[Node] = []
+    for node in nodes:
+        if node not in known:
+            between.append(node)
+            continue
+        if before is not None and between:
+            module = common_module([known[before], known[node]])
+            functions = {function_of(one) for one in (before, *between, node)}
+            if module and len(functions) == 1 and functions.pop()[1] not in ("", "<module>"):
+                filled.update(dict.fromkeys(between, module))
+        before, between = node, []
+    return filled
+
+
+def function_of(node: Node) -> tuple[str, str]:
+    """File and name of the function that made a node; empty where it is not known."""
+    site = node.made_at
+    return ("", "") if site is None else (site.file, site.function)

@@ -1,0 +1,128 @@
+"""Which module made a node: a diary of the modules that ran, kept while somebody asks for it."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ... import _core
+
+_MOST_ENTRIES = 400_000  # of the diary; then the older half goes
+
+
+class ModuleDiary:
+    """When each module was entered and left, by the clock that numbers nodes.
+
+    A node whose number lies between was made in that module. Where modules call each other, the innermost counts.
+    """
+
+    def __init__(self) -> None:
+        self._times: list[int] = []
+        self._paths: list[str | None] = []  # the path that is current from that time on
+        self.undo: Undo | None = None
+        self._stacks = threading.local()
+        # The names below a root are found once; "weak", so that the diary keeps no model alive.
+        self._names: weakref.WeakKeyDictionary[Any, dict[int, str]] = weakref.WeakKeyDictionary()
+
+    def enter(self, module: Any) -> None:
+        """The forward of ``module`` begins."""
+        stack = self._stack()
+        root = stack[0][0]() if stack else module
+        stack.append((weakref.ref(module), self._path(root, module)))
+        self._note(stack[-1][1])
+
+    def leave(self, module: Any) -> None:
+        """It ends; so do those inside it that an exception has ended."""
+        stack = self._stack()
+        while stack:
+            left = stack.pop()[0]()
+            if left is module:
+                break
+        self._note(stack[-1][1] if stack else None)
+
+    def path_at(self, time: int) -> str | None:
+        """The module that ran at that time; None: none did, or the diary does not reach that far back."""
+        position = bisect_right(self._times, time) - 1
+        return self._paths[position] if position >= 0 else None
+
+    def _stack(self) -> list[tuple[weakref.ref[Any], str]]:
+        if not hasattr(self._stacks, "entries"):
+            self._stacks.entries = []
+        entries: list[tuple[weakref.ref[Any], str]] = self._stacks.entries
+        return entries
+
+    def _path(self, root: Any, module: Any) -> str:
+        names = self._names.get(root)
+        if names is None or id(module) not in names:
+            names = {id(one): name for name, one in root.named_modules()}
+            self._names[root] = names
+        name = names.get(id(module), "?")
+        kind = type(root).__name__
+        return f"{kind}.{name}" if name else kind
+
+    def _note(self, path: str | None) -> None:
+        self._times.append(_core.tick())
+        self._paths.append(path)
+        if len(self._times) > _MOST_ENTRIES:
+            del self._times[: _MOST_ENTRIES // 2], self._paths[: _MOST_ENTRIES // 2]
+
+
+_diaries: list[ModuleDiary] = []
+_last: ModuleDiary | None = None
+
+Undo = Callable[[], None]
+HookIntoModules = Callable[[Callable[[Any], None], Callable[[Any], None]], Undo]
+_hook: HookIntoModules | None = None
+
+
+def modules_are_here(hook: HookIntoModules) -> None:
+    """Called by ``clew.nn`` when it is loaded: modules know the graph, the graph does not know modules.
+
+    ``hook(enter, leave)`` has the two called with each module that is entered and left, and returns what undoes that.
+    """
+    global _hook
+    _hook = hook
+    for diary in _diaries:
+        diary.undo = hook(diary.enter, diary.leave)
+
+
+@contextmanager
+def record_modules() -> Iterator[ModuleDiary]:
+    """While it is open, note which module makes which node; :func:`module_of` can tell then and afterwards.
+
+    >>> import clew
+    >>> from clew import nn
+    >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+    >>> with clew.graph.record_modules():
+    ...     y = model(clew.ones(2, 3))
+    >>> clew.graph.module_of(y.grad_fn)
+    'Sequential.1'
+    """
+    global _last
+    diary = ModuleDiary()
+    if _hook is not None:
+        diary.undo = _hook(diary.enter, diary.leave)
+    _diaries.append(diary)
+    try:
+        yield diary
+    finally:
+        _diaries.remove(diary)
+        _last = diary
+        if diary.undo is not None:
+            diary.undo()
+
+
+def module_of(node: Any) -> str | None:
+    """The path of the module that made a node, such as ``"Sequential.0"``; None if no diary was kept then.
+
+    The diaries that are open are asked, then the one that was closed last.
+    """
+    for diary in [*reversed(_diaries), *([_last] if _last else [])]:
+        path = diary.path_at(node._sequence_nr())
+        if path is not None:
+            return path
+    return None
