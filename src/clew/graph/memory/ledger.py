@@ -15,6 +15,7 @@ from ..model.places import Place, ReleaseRecord
 from ..model.protocol import Node, Tensor
 from ..model.records import SavedSlot
 from ..model.subjects import parts
+from ..model.wording import dtype_name
 from ..program.frames import user_frames
 from ..program.names import names_of
 from .ledger_records import Ledger, LedgerRecord, LedgerTotals
@@ -135,7 +136,7 @@ class _Book:
             slot=slot.name,
             kind=kind,
             shape=tuple(slot.shape),
-            dtype=str(slot.dtype).rpartition(".")[2],
+            dtype=dtype_name(slot.dtype),
             view_bytes=slot.view_nbytes,
             storage_bytes=kept.nbytes if kept is not None else slot.nbytes if slot.state == "held" else 0,
             storage=self.numbers.setdefault(storage, len(self.numbers)),

@@ -11,7 +11,7 @@ from typing import Any
 from ... import _core
 from ..model.places import Place
 from ..model.protocol import Node, Tensor, is_node, is_tensor
-from ..model.wording import bytes_text, counted
+from ..model.wording import bytes_text, counted, dtype_name
 from ..program.frames import scopes_of, user_frames
 from ..program.names import own_names, search
 
@@ -155,8 +155,7 @@ def _through_nodes(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, object]]
 
 
 def _of_tensor(x: Any, found: _Search) -> Holders:
-    dtype = str(x.dtype).rpartition(".")[2]
-    subject = f"{dtype} tensor of shape {tuple(x.shape)}, {bytes_text(x._storage_nbytes)}"
+    subject = f"{dtype_name(x.dtype)} tensor of shape {tuple(x.shape)}, {bytes_text(x._storage_nbytes)}"
     size = x._storage_nbytes
     direct = [
         Holder(path, nbytes=size, remark="" if tensor is x else ", which shares its memory")

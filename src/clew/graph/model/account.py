@@ -9,14 +9,17 @@ from collections.abc import Iterable, Sequence
 
 from .records import SavedSlot
 
-NONE, FOREIGN, ELSEWHERE, DROPPED, RELEASED, HELD = "", "foreign", "elsewhere", "dropped", "released", "held"
-"""``released``: to the allocator. ``dropped``: no graph has it, but something else does. ``elsewhere``: other graphs
-have it. ``foreign``: another library's memory, which the allocator does not count. Of what a hook packed nothing is
-known.
+FATES = ("", "foreign", "gone", "elsewhere", "dropped", "released", "held")
+"""What became of a storage; a later word holds against an earlier one where its slots differ.
+
+``released``: to the allocator. ``dropped``: no graph has it, but something else does. ``elsewhere``: other graphs have
+it. ``gone``: with the nodes that held it, and it is not known whether others had it. ``foreign``: another library's
+memory, which the allocator does not count. Of what a hook packed nothing is known.
 """
+NONE, FOREIGN, GONE, ELSEWHERE, DROPPED, RELEASED, HELD = FATES
 
 FREED = (RELEASED, DROPPED, ELSEWHERE)
-_RANK = {fate: rank for rank, fate in enumerate((NONE, FOREIGN, ELSEWHERE, DROPPED, RELEASED, HELD))}
+_RANK = {fate: rank for rank, fate in enumerate(FATES)}
 
 
 def settle(slots: Iterable[SavedSlot]) -> list[tuple[str, int]]:
@@ -26,7 +29,7 @@ def settle(slots: Iterable[SavedSlot]) -> list[tuple[str, int]]:
     """
     slots = list(slots)
     fates: dict[object, str] = {}
-    keys = [_key(number, slot) for number, slot in enumerate(slots)]
+    keys = [storage_key(number, slot) for number, slot in enumerate(slots)]
     for key, slot in zip(keys, slots, strict=True):
         fate = fate_of(slot)
         if _RANK[fate] >= _RANK[fates.get(key, NONE)]:
@@ -41,7 +44,7 @@ def settle(slots: Iterable[SavedSlot]) -> list[tuple[str, int]]:
 
 def sums(settled: Sequence[tuple[str, int]]) -> dict[str, int]:
     """Bytes by what became of them."""
-    found = dict.fromkeys(_RANK, 0)
+    found = dict.fromkeys(FATES, 0)
     for fate, nbytes in settled:
         found[fate] += nbytes
     return found
@@ -56,7 +59,8 @@ def fate_of(slot: SavedSlot) -> str:
     return slot.fate
 
 
-def _key(number: int, slot: SavedSlot) -> object:
+def storage_key(number: int, slot: SavedSlot) -> tuple[str, int]:
+    """Equal for slots that share memory; ``number`` is the slot's own, where nothing is known."""
     if slot.identity:
         return "identity", slot.identity
     if slot.storage:

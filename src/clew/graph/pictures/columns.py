@@ -15,17 +15,14 @@ from typing import Any
 import numpy
 
 from ... import _core
-from ..model.account import fate_of
+from ..model import account
 from ..model.places import Place, ReleaseRecord
 from ..model.protocol import Node
+from ..model.wording import dtype_name
 
 OPERATION, LEAF, RESULT = range(3)
 STATES = ("held", "packed", "freed")
 SHARED, FOREIGN = 1, 2  # flags of a slot
-FATES = ("", "foreign", "gone", "elsewhere", "dropped", "released", "held")
-"""What became of a storage; a later word holds against an earlier one where its slots differ. ``gone``: with the nodes
-that held it, and it is not known whether others had it. Empty: a hook packed what was saved. The rest: account.py.
-"""
 
 
 class Table:
@@ -96,7 +93,7 @@ class Columns:
         site = node.made_at if node is not None and entry.kind == OPERATION else None
         self.kind.append(entry.kind)
         self.title.append(self.text.add(entry.title or (type(node).__name__ if node is not None else "")))
-        self.place.append(-1 if site is None else self.places.add(Place(site.file, site.line, site.function)))
+        self.place.append(-1 if site is None else self.places.add(Place.of(site)))
         self.shape.append(self.text.add(entry.shape if node is None else outputs_text(node)))
         self.nbytes.append(0 if node is None else node.nbytes)
         for below in entry.inputs:
@@ -116,9 +113,8 @@ class Columns:
 
     def _add_slot(self, slot: Any) -> None:
         flags = FOREIGN if slot.is_foreign else 0
-        key = ("identity", slot.identity) if slot.identity else ("storage", slot.storage)
         known = len(self.storages.values)
-        number = self.storages.add(key if key[1] else ("slot", len(self.slot_name)))
+        number = self.storages.add(account.storage_key(len(self.slot_name), slot))
         if number < known:
             flags |= SHARED
         self.slot_storage.append(number)
@@ -139,7 +135,7 @@ class Snapshot:
 
     label: str
     slot_state: bytearray
-    slot_fate: bytearray  # of the slot's storage: a number in FATES
+    slot_fate: bytearray  # of the slot's storage: a number in `account.FATES`
     gone: bytearray
     release: array[int]  # of each row: a number in `releases`, or -1
     releases: list[ReleaseRecord]
@@ -177,7 +173,7 @@ def take_snapshot(columns: Columns, label: str, releases: Table) -> Snapshot:
         if node is None:
             snapshot.gone[row] = 1
             for number in columns.slots_of(row):
-                _settle(fates, columns, number, "gone")
+                _settle(fates, columns, number, account.GONE)
             continue
         if columns.kind[row] == LEAF:
             norm = gradient_norm(node)
@@ -186,7 +182,7 @@ def take_snapshot(columns: Columns, label: str, releases: Table) -> Snapshot:
             continue
         for number, slot in zip(columns.slots_of(row), node.saved, strict=False):
             snapshot.slot_state[number] = STATES.index(slot.state)
-            _settle(fates, columns, number, fate_of(slot))
+            _settle(fates, columns, number, account.fate_of(slot))
         released = node.released
         if released is not None:
             if released.serial not in records:
@@ -198,10 +194,10 @@ def take_snapshot(columns: Columns, label: str, releases: Table) -> Snapshot:
 
 
 def _settle(fates: bytearray, columns: Columns, number: int, fate: str) -> None:
-    if fate == "gone" and columns.slot_flags[number] & FOREIGN:
-        fate = "foreign"
+    if fate == account.GONE and columns.slot_flags[number] & FOREIGN:
+        fate = account.FOREIGN
     storage = columns.slot_storage[number]
-    fates[storage] = max(fates[storage], FATES.index(fate))
+    fates[storage] = max(fates[storage], account.FATES.index(fate))
 
 
 def gradient_norm(node: Any) -> float | None:
@@ -219,7 +215,7 @@ def norm_of(tensor: Any) -> float:
 
 def shape_text(shape: Sequence[int], dtype: object) -> str:
     """``(3, 4) float32``."""
-    return f"{tuple(shape)} {str(dtype).rpartition('.')[2]}"
+    return f"{tuple(shape)} {dtype_name(dtype)}"
 
 
 def outputs_text(node: Node) -> str:

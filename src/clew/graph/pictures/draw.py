@@ -12,15 +12,8 @@ from ..explanations.explain import explain
 from ..model.places import Place
 from ..model.protocol import Node, Tensor, is_node, is_tensor
 from ..model.walk import walk
-from .columns import (
-    LEAF,
-    OPERATION,
-    RESULT,
-    Columns,
-    Entry,
-    ordered,
-    shape_text,
-)
+from ..program import modules
+from .columns import LEAF, OPERATION, RESULT, Columns, Entry, ordered, shape_text
 from .folding import Component, Groups, fold
 from .module_guess import ModuleOf, fill_modules, function_of, modules_by_parameters
 from .picture import Picture
@@ -86,7 +79,7 @@ def draw(
         operations,
         leaves,
         names,
-        module_of or _known_modules(),
+        module_of or modules.module_of,
         attribute_width=max_attr_chars if show_attrs else 0,
     )
     for name, tensor, node in results:
@@ -130,7 +123,7 @@ def _arrange(
     operations: Sequence[Node],
     leaves: Sequence[Node],
     names: Mapping[int, str],
-    module_of: ModuleOf | None,
+    module_of: ModuleOf,
     attribute_width: int,
 ) -> tuple[Groups, Columns]:
     """Fold the nodes into groups, and write them down in the order of the groups."""
@@ -138,7 +131,7 @@ def _arrange(
     number: dict[Node, int] = {node: at for at, node in enumerate((*operations, *leaves))}
     # The function that made both the first and the last node is where all of it happens: to fold it says nothing.
     around = {function_of(node) for node in operations[:1]} & {function_of(node) for node in operations[-1:]}
-    modules = {} if module_of is None else {node: module_of(node) for node in operations}
+    told = {node: module_of(node) for node in operations}
     guessed = fill_modules(operations, modules_by_parameters(operations, names))
     users: list[list[int]] = [[] for _ in leaves]
     signatures, lines, paths = [], [], []
@@ -147,12 +140,11 @@ def _arrange(
             leaf = -1 if below is None else number[below] - len(operations)
             if leaf >= 0:
                 users[leaf].append(at)
-        site = node.made_at
-        place = None if site is None else Place(site.file, site.line, site.function)
+        place = Place.of(node.made_at)
         signatures.append(columns.text.add(f"{type(node).__name__} {place and (place.file, place.line)}"))
         lines.append("" if place is None else place.short)
         function = function_of(node)
-        paths.append(_path(modules.get(node) or guessed.get(node) or "", function, function in around))
+        paths.append(_path(told[node] or guessed.get(node) or "", function, function in around))
     drawn = [users_of_one for users_of_one in users if users_of_one]  # a leaf's node that was drawn itself has none
     columns.text = type(columns.text)()
     groups = fold(signatures, lines, paths, drawn, columns.text)
@@ -212,16 +204,6 @@ def _path(module: str, function: tuple[str, str], is_outermost: bool) -> tuple[C
     if function[1] not in ("", "<module>") and not is_outermost and not is_module_itself:
         components.append(("function", f"{function[1]}()"))
     return tuple(components)
-
-
-def _known_modules() -> ModuleOf | None:
-    """What ``clew.nn`` knows of the modules that made nodes, where that is recorded."""
-    try:
-        from ..program import modules  # type: ignore[attr-defined, unused-ignore]
-    except ImportError:
-        return None
-    found: ModuleOf = modules.module_of
-    return found
 
 
 @functools.cache

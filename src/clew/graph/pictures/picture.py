@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..model.account import FATES
 from ..model.places import Place, ReleaseRecord
-from .columns import FATES, FOREIGN, LEAF, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
+from .columns import FOREIGN, LEAF, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
 from .folding import Groups
 from .summary import Summary
 
