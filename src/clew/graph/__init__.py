@@ -14,7 +14,8 @@ from .iterations.watch import Watch, watch
 from .memory.ledger import ledger
 from .memory.ledger_records import Ledger, LedgerRecord, LedgerTotals
 from .memory.predict import predict_peak
-from .memory.timeline import Series, Share, Timeline
+from .memory.timeline import Timeline
+from .memory.timeline_records import Series, Share
 from .memory.why_alive import Holder, Holders, why_alive
 from .model.places import Place, ReleaseRecord
 from .model.walk import nearest, walk

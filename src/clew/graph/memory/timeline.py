@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
 from typing import Any
@@ -15,64 +14,12 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ..model.places import Place
-from ..model.wording import bytes_text, counted
-from ..page import Page, bars, table
+from ..page import Page
 from ..program.modules import ModuleDiary, record_modules
+from .timeline_records import Numbers, Series, Share
+from .timeline_views import as_section, as_text, as_trace
 
-_Numbers = NDArray[np.int64]
 _MOST_POINTS = 20_000  # of a trace: more cannot be told apart
-_MOST_BARS, _MOST_COLOURS, _MOST_ROWS = 300, 7, 50  # of the page
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What one line has caused of the bytes that were alive at a moment.
-
-    ``place`` is None for bytes from before the timeline (``is_earlier``), or where no line of the user's ran.
-    ``phase`` is ``"forward"`` for what the line itself took, ``"backward"`` for what the backward of its operations
-    took.
-    """
-
-    place: Place | None
-    module: str | None
-    phase: str
-    nbytes: int
-    tensors: int
-    is_earlier: bool = False
-
-    @property
-    def label(self) -> str:
-        """``train.py:5 in main, backward``."""
-        if self.is_earlier:
-            return "from before"
-        where = str(self.place) if self.place else "no line of yours"
-        inside = f" [{self.module}]" if self.module else ""
-        return f"{where}{inside}{', backward' if self.phase == 'backward' else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Bytes alive over time, by line: ``values[i][j]`` is what ``labels[i]`` held at ``seconds[j]``."""
-
-    seconds: NDArray[np.float64]
-    labels: tuple[str, ...]
-    values: _Numbers
-
-    def binned(self, count: int) -> Series:
-        """At most ``count`` moments: of each stretch of time the one with the most bytes."""
-        if len(self.seconds) <= count:
-            return self
-        edges = np.linspace(self.seconds[0], self.seconds[-1], count + 1)[1:-1]
-        bins = np.searchsorted(edges, self.seconds, side="right")
-        order = np.lexsort((self.total, bins))
-        last = np.flatnonzero(np.diff(bins[order], append=-1))
-        chosen = order[last]
-        return Series(self.seconds[chosen], self.labels, self.values[:, chosen])
-
-    @property
-    def total(self) -> _Numbers:
-        """All lines together."""
-        return np.asarray(self.values.sum(axis=0), dtype=np.int64)
 
 
 class Timeline:
@@ -108,13 +55,13 @@ class Timeline:
 
     # What was written down -------------------------------------------------------------------------------------------
 
-    def _column(self, name: str) -> _Numbers:
+    def _column(self, name: str) -> Numbers:
         if not self._columns:
             raise RuntimeError("timeline: expected the `with` block to have ended, got a timeline that still runs")
-        numbers: _Numbers = self._columns[name]
+        numbers: Numbers = self._columns[name]
         return numbers
 
-    def _in_order(self, taken: _Numbers, given: _Numbers, released: _Numbers) -> _Numbers:
+    def _in_order(self, taken: Numbers, given: Numbers, released: Numbers) -> Numbers:
         """What belongs to each block that was taken, given back, or released from before, in the order of events."""
         return np.concatenate([taken, given[self._is_given], released])[self._order]
 
@@ -130,12 +77,12 @@ class Timeline:
         )
 
     @cached_property
-    def _changes(self) -> _Numbers:
+    def _changes(self) -> Numbers:
         size = self._column("bytes")
         return self._in_order(size, -size, -self._column("release_bytes"))
 
     @cached_property
-    def _steps(self) -> tuple[_Numbers, _Numbers]:
+    def _steps(self) -> tuple[Numbers, Numbers]:
         """The numbers of all changes in order, and the live bytes after each."""
         steps = self._in_order(self._column("taken_step"), self._column("given_step"), self._column("release_step"))
         return steps, self._columns["live_at_start"] + np.cumsum(self._changes)
@@ -170,7 +117,7 @@ class Timeline:
         return [Place.of(site) for site in self._columns["sites"]] + [None]  # -1: the last
 
     @cached_property
-    def _groups(self) -> tuple[_Numbers, list[tuple[Place | None, str | None, str]]]:
+    def _groups(self) -> tuple[Numbers, list[tuple[Place | None, str | None, str]]]:
         """For each allocation the number of its (line, module, phase), and what the numbers mean."""
         diary = self._diary
         if diary is None:
@@ -241,26 +188,7 @@ class Timeline:
 
     def chrome_trace(self) -> dict[str, Any]:
         """Bytes over time in the format of Chrome's tracing and of Perfetto: counters, one a line, and the peak."""
-        series = self.series()
-        pid = os.getpid()
-        events: list[dict[str, Any]] = [
-            {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": "clew: bytes of tensors"}},
-            {"ph": "i", "pid": pid, "tid": 0, "s": "p", "ts": self.peak_seconds * 1e6,
-             "name": f"peak: {bytes_text(self.peak)}"},
-        ]  # fmt: skip
-        rows = series.values.T.tolist()
-        for second, row in zip(series.seconds.tolist(), rows, strict=True):
-            events.append(
-                {
-                    "ph": "C",
-                    "pid": pid,
-                    "tid": 0,
-                    "ts": second * 1e6,
-                    "name": "bytes",
-                    "args": dict(zip(series.labels, row, strict=True)),
-                }
-            )
-        return {"traceEvents": events, "displayTimeUnit": "ms"}
+        return as_trace(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Chrome trace (``.json``) or a page (``.html``).
@@ -287,31 +215,13 @@ class Timeline:
 
     def section(self) -> str:
         """The chart and the table of that page, as HTML."""
-        series = self.series(_MOST_COLOURS).binned(_MOST_BARS)
-        named = dict(zip(series.labels, series.values.tolist(), strict=True))
-        shown = {label: values for label, values in reversed(named.items()) if any(values)}
-        times = [f"{second * 1e3:.3g} ms" for second in series.seconds.tolist()]
-        rows = [(share.label, share.tensors, share.nbytes) for share in self.at_peak()[:_MOST_ROWS]]
-        return (
-            f"<h2>Bytes of tensors over time</h2>{bars(times, shown, label='Bytes of tensors over time')}"
-            f"<h2>Alive at the peak: {bytes_text(self.peak)} after {self.peak_seconds * 1e3:.3f} ms</h2>"
-            f"{table(('line of the forward', 'tensors', 'bytes'), rows)}"
-        )
+        return as_section(self)
 
     def __str__(self) -> str:
-        shares = self.at_peak()
-        lines = [
-            f"peak {bytes_text(self.peak)} after {self.peak_seconds * 1e3:.3f} ms; "
-            f"{counted(self.allocations, 'allocation')}. Alive at the peak:"
-        ]
-        lines += [f"  {bytes_text(share.nbytes):>10}  {share.label}" for share in shares[:20]]
-        if len(shares) > 20:
-            rest = sum(share.nbytes for share in shares[20:])
-            lines.append(f"  {bytes_text(rest):>10}  {counted(len(shares) - 20, 'other line')}")
-        return "\n".join(lines)
+        return as_text(self)
 
 
-def _most_of_each(owners: _Numbers, changes: _Numbers, count: int) -> _Numbers:
+def _most_of_each(owners: Numbers, changes: Numbers, count: int) -> Numbers:
     """The most bytes that each owner had at once; changes are in the order in which they happened."""
     most = np.zeros(count, dtype=np.int64)
     order = np.argsort(owners, kind="stable")
