@@ -87,8 +87,8 @@ from clew.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dt
 from clew.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from clew.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from clew.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
-from clew.serialization import load as load
-from clew.serialization import save as save
+from clew.serialization._loading import load as load
+from clew.serialization._saving import save as save
 from clew.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from clew.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from clew.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled

@@ -24,7 +24,7 @@ GLOBALS = (
     "os\nsystem",
     "torch\nTensor",
     "torch\nload",
-    "clew.serialization\n_StoredType",
+    "clew.serialization._archive\nStoredType",
 )
 NUMBERS = (0, 1, 2, 3, 255, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -1, -(2**63), 2**64, 10**30)
 

@@ -1,0 +1,173 @@
+"""Writes objects with tensors in them: the pickle, the storages that it refers to, the file that holds both."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import secrets
+import stat
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any, ClassVar
+
+import numpy
+
+import clew
+from clew import Tensor
+
+from .._storage import STORAGE_NAMES
+from ..nn.parameter import Parameter
+from ._archive import File
+
+
+def save(obj: Any, f: File) -> None:
+    """Write `obj` (a tensor, or any picklable object with tensors in it) to a file.
+
+    A file of that name is replaced when the new one is complete: whatever happens before leaves the old one as it was.
+
+    Args:
+        obj: what to save; a `state_dict()`, as a rule.
+        f: a path, or a file open for writing bytes.
+
+    >>> import clew, io
+    >>> file = io.BytesIO()
+    >>> clew.save({"weight": clew.tensor([1.0, 2.0])}, file)
+    >>> _ = file.seek(0)
+    >>> clew.load(file)
+    {'weight': tensor([1., 2.])}
+    """
+    import zipfile
+
+    storages = _Storages()
+    # The first run only finds out how much of each storage is in use.
+    for _ in range(2):
+        pickled = io.BytesIO()
+        _Pickler(pickled, storages).dump(obj)
+    with _target(f) as target, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("archive/data.pkl", pickled.getvalue())
+        archive.writestr("archive/byteorder", sys.byteorder)
+        for key, flat in storages.flat.items():
+            archive.writestr(f"archive/data/{key}", flat().tobytes())
+        archive.writestr("archive/version", "3\n")
+
+
+@contextmanager
+def _target(f: File) -> Iterator[IO[bytes]]:
+    """Where to write: a file beside the one that is asked for, which takes its place at the end."""
+    if not isinstance(f, str | os.PathLike):
+        yield f
+        return
+    path = os.path.realpath(f)
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):  # a device or a pipe: there is nothing to replace
+        with open(path, "wb") as stream:
+            yield stream
+        return
+    beside = f"{path}.{secrets.token_hex(4)}.part"
+    try:
+        with open(beside, "xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if mode is not None:
+            os.chmod(beside, stat.S_IMODE(mode))
+        os.replace(beside, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+
+
+class _Storages:
+    """The storages that were met while pickling, by address and type."""
+
+    def __init__(self) -> None:
+        self.keys: dict[tuple[int, str], str] = {}
+        self.sizes: dict[str, int] = {}
+        self.flat: dict[str, Callable[[], numpy.ndarray[Any, Any]]] = {}
+
+    def add(self, tensor: Tensor, dtype: str) -> tuple[str, int]:
+        """The key of the tensor's storage, and how many of its elements are known to be in use."""
+        offset, sizes, strides = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
+        address = tensor.data_ptr() - offset * tensor.element_size()
+        key = self.keys.setdefault((address if tensor.numel() else 0, dtype), str(len(self.keys)))
+        used = 0 if 0 in sizes else offset + 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+        if used >= self.sizes.get(key, 0):
+            self.sizes[key] = used
+            self.flat[key] = lambda: tensor.as_strided((used,), (1,), 0).numpy()
+        return key, self.sizes[key]
+
+
+class _Name:
+    """A global of PyTorch's by which the pickle names a function or class of ours."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __call__(self) -> None:
+        raise AssertionError("stands in a pickle only")
+
+
+_REBUILD_TENSOR = _Name("torch._utils", "_rebuild_tensor_v2")
+_REBUILD_PARAMETER = _Name("torch._utils", "_rebuild_parameter")
+_SIZE = _Name("torch", "Size")
+_DEVICE = _Name("torch", "device")
+
+
+class _Storage:
+    """Where a tensor's elements lie; pickled by its key."""
+
+    def __init__(self, dtype: str, key: str, size: int) -> None:
+        self.id = ("storage", _Name("torch", STORAGE_NAMES[dtype]), key, "cpu", size)
+
+
+class _Pickler(pickle._Pickler):
+    """Writes names that exist in PyTorch only; the C pickler would look them up first."""
+
+    dispatch: ClassVar[Any] = dict(pickle._Pickler.dispatch)
+
+    def __init__(self, file: IO[bytes], storages: _Storages) -> None:
+        super().__init__(file, protocol=2)
+        self.storages = storages
+
+    def persistent_id(self, obj: Any) -> Any:
+        return obj.id if isinstance(obj, _Storage) else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How tensors, sizes and devices are written; the rest as it is by default."""
+        if isinstance(obj, Parameter):
+            return _REBUILD_PARAMETER, (obj.detach(), obj.requires_grad, OrderedDict())
+        if isinstance(obj, Tensor):
+            dtype = _dtype_name(obj.dtype)
+            data = obj.detach()
+            storage = _Storage(dtype, *self.storages.add(data, dtype))
+            geometry = data.storage_offset(), tuple(data.shape), tuple(data.stride())
+            return _REBUILD_TENSOR, (storage, *geometry, obj.requires_grad, OrderedDict())
+        if isinstance(obj, clew.Size):
+            return _SIZE, (tuple(obj),)
+        if isinstance(obj, clew.device):
+            return _DEVICE, (str(obj),)
+        return NotImplemented
+
+    def save_name(self, obj: _Name) -> None:
+        """Write a global without looking it up."""
+        writer: Any = self  # the type stubs leave these methods out
+        writer.write(pickle.GLOBAL + f"{obj.module}\n{obj.name}\n".encode())
+        writer.memoize(obj)
+
+    def save_dtype(self, obj: Any) -> None:
+        """Write a dtype as PyTorch's of the same name."""
+        self.save_name(_Name("torch", _dtype_name(obj)))
+
+    dispatch[_Name] = save_name
+    dispatch[clew.dtype] = save_dtype
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype).rpartition(".")[2]
