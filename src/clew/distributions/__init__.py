@@ -13,6 +13,7 @@ which the distribution is, so that `from clew.distributions.poisson import Poiss
 
 import sys as _sys
 
+from . import _kl_formulas as _kl_formulas
 from . import bernoulli as _bernoulli
 from . import categorical as _categorical
 from . import cauchy as cauchy
