@@ -6,20 +6,24 @@ Values come from the LAPACK that NumPy has. There is no complex dtype yet: what 
 from __future__ import annotations
 
 from .._unsupported import missing_from
-from . import _factors, _norms, _products, _spectral, _systems, _triangular
+from . import _lu, _norms, _products, _pseudoinverse, _qr, _spectral, _systems, _triangular
 from ._checks import LinAlgError as LinAlgError
-from ._factors import *  # noqa: F403
+from ._lu import *  # noqa: F403
 from ._norms import *  # noqa: F403
 from ._products import *  # noqa: F403
+from ._pseudoinverse import *  # noqa: F403
+from ._qr import *  # noqa: F403
 from ._spectral import *  # noqa: F403
 from ._systems import *  # noqa: F403
 from ._triangular import *  # noqa: F403
 
 __all__ = [
     "LinAlgError",
-    *_factors.__all__,
+    *_lu.__all__,
     *_norms.__all__,
     *_products.__all__,
+    *_pseudoinverse.__all__,
+    *_qr.__all__,
     *_spectral.__all__,
     *_systems.__all__,
     *_triangular.__all__,

@@ -1,8 +1,10 @@
-"""What the functions of clew.linalg share: checks of their arguments, `out=`, and the error of matrices."""
+"""What the functions of clew.linalg share: checks of their arguments, `out=`, the error of matrices, the identity."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
+
+import numpy
 
 from .. import _core
 from .._core import Tensor
@@ -103,3 +105,8 @@ def _fill(name: str, value: Tensor, place: Tensor) -> None:
         place.copy_(value)
     else:
         place.data = value.to(place.dtype)
+
+
+def identity_like(like: Tensor, rows: int, columns: int) -> Tensor:
+    """Ones on the diagonal, of the dtype of `like`."""
+    return _core.from_numpy(numpy.eye(rows, columns)).to(like.dtype)

@@ -197,7 +197,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         raise RuntimeError(
             f"lu_unpack: LU_pivots is expected to be of torch.int32 dtype, got {LU_pivots.dtype}; cast it"
         )
-    return _linalg("._factors").unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
+    return _linalg("._lu").unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
 
 
 # ------------------------------------------------------------------------------------------------------- factorizations
