@@ -1,4 +1,4 @@
-"""What is in a tensor: positions that are not zero, distinct values. None of it has a derivative."""
+"""What is in a tensor: positions that are not zero, distinct values, members. None of it has a derivative."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._core import Tensor
 from .._domains import domain
 from ._options import axis_of
 
-__all__ = ["nonzero", "unique", "unique_consecutive"]
+__all__ = ["isin", "nonzero", "unique", "unique_consecutive"]
 METHODS = ["nonzero", "unique", "unique_consecutive"]
 
 _ops: Any = _core.ops
@@ -104,3 +104,25 @@ def unique_consecutive(
     values = lanes[first] if dim is None else numpy.moveaxis(lanes[first], 0, dim)
     found = _ops._unique_consecutive(input, _tensor(values, dim or 0))
     return _pick(found, inverse.reshape(array.shape) if dim is None else inverse, counts, return_inverse, return_counts)
+
+
+@domain("elements=index(5, a, b), test_elements=index(5, a); elements=index(5, a, b), test_elements=2, invert=True")
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element is one of `test_elements`.
+
+    Args:
+        elements, test_elements: tensors, or one of them a number.
+        assume_unique: of no importance here.
+        invert: whether it is none of them.
+
+    >>> import clew
+    >>> clew.isin(clew.tensor([1, 2, 3]), clew.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
+    if any(isinstance(one, Tensor) and one.dtype == _core.dtypes["bool"] for one in (elements, test_elements)):
+        raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
+    if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
+        raise TypeError("isin: expected at least one tensor, got two numbers")
+    given, among = (one.detach().numpy() if isinstance(one, Tensor) else one for one in (elements, test_elements))
+    result: Tensor = _core.from_numpy(numpy.asarray(numpy.isin(given, among, invert=invert)))
+    return result

@@ -1,4 +1,4 @@
-"""Statistics that go by the order of elements: extremes so far, quantiles, the most frequent; and what skips NaNs."""
+"""Statistics that go by the order of elements: extremes so far, the most frequent; and sums that skip NaNs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,10 @@ from .._core import Tensor, dtype
 from .._domains import domain
 from .._operation import FUNCTION, HIDDEN, METHOD, OUT, OUT_ALIKE, operation
 from ._options import axis_of
-from .ranges import linspace
 
-__all__ = [
-    "aminmax",
-    "histc",
-    "histogram",
-    "isin",
-    "logcumsumexp",
-    "nanmean",
-    "nanquantile",
-    "nansum",
-    "quantile",
-]
-METHODS = [name for name in __all__ if name != "isin"]
+__all__ = METHODS = ["aminmax", "logcumsumexp", "nanmean", "nansum"]
 
 _ops: Any = _core.ops
-_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _lanes(input: Tensor, axis: int) -> Any:
@@ -130,101 +117,6 @@ def mode(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     return _ops._unsafe_view(values, shape), _ops._unsafe_view(indices, shape)
 
 
-# ------------------------------------------------------------------------------------------------------------ quantiles
-@domain("input=distinct(d), q=0.3; input=distinct(a, d), q=constant(fraction(b)), dim=1, keepdim=True")
-def quantile(
-    input: Tensor,
-    q: float | Tensor,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Tensor:
-    """The value below which a share `q` of the elements lies; NaN where one of them is NaN.
-
-    Args:
-        input: floating.
-        q: from 0 to 1; a vector of several shares, of the same dtype, gives a first axis for them.
-        dim: the axis; all elements without it.
-        interpolation: between two neighbours: "linear", "lower", "higher", "midpoint" or "nearest".
-
-    Raises:
-        RuntimeError: no elements, a share beyond 0 and 1, dtypes that do not fit.
-
-    >>> import clew
-    >>> clew.quantile(clew.tensor([1.0, 2.0, 4.0]), 0.75)
-    tensor(3.)
-    """
-    return _quantile("quantile", input, q, dim, keepdim, interpolation, skips=False)
-
-
-@domain("input=distinct(d), q=0.3; input=distinct(a, d), q=constant(fraction(b)), dim=1, keepdim=True")
-def nanquantile(
-    input: Tensor,
-    q: float | Tensor,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Tensor:
-    """`quantile` of the elements that are not NaN; NaN where there are none."""
-    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skips=True)
-
-
-def _quantile(
-    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, *, skips: bool
-) -> Tensor:
-    shares = _shares(name, input, q, interpolation)
-    axis = 0 if dim is None else axis_of(name, input, dim)
-    x = input.reshape(-1) if dim is None or input.dim() == 0 else input
-    ordered = _ops.sort(x, axis)[0].movedim(axis, -1)  # NaNs come last
-    missing = _ops.isnan(ordered)
-    last = (~missing).sum(-1, keepdim=True) - 1 if skips else _core.tensor(ordered.shape[-1] - 1)
-    rank = shares.reshape(-1) * last
-    below, above = rank.floor(), rank.ceil()
-    if interpolation in ("lower", "higher", "nearest"):
-        chosen = {"lower": below, "higher": above, "nearest": rank.round()}[interpolation]
-        result = _at(ordered, chosen)
-    else:
-        weight = _core.tensor(0.5, dtype=input.dtype) if interpolation == "midpoint" else rank - below
-        result = _ops.lerp(_at(ordered, below), _at(ordered, above), weight)
-    if not skips:
-        result = result.masked_fill(missing.any(-1, keepdim=True), math.nan)
-    result = result.movedim(-1, 0)  # the shares first
-    if keepdim:
-        result = result.unsqueeze(axis + 1) if dim is not None else result.reshape(-1, *[1] * input.dim())
-    return result if shares.dim() else result.squeeze(0)
-
-
-def _shares(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
-    """The shares as a tensor of the input's dtype, checked."""
-    if not isinstance(q, Tensor | float | int):
-        raise TypeError(f"{name}: expected q to be a number or a tensor, got {type(q).__name__}; make a tensor of it")
-    if input.numel() == 0:
-        raise RuntimeError(f"{name}: input tensor must be non-empty")
-    if str(input.dtype) not in ("torch.float32", "torch.float64"):
-        raise RuntimeError(f"{name}: input tensor must be either float or double dtype, got {input.dtype}")
-    shares: Tensor = q if isinstance(q, Tensor) else _core.tensor(float(q), dtype=input.dtype)
-    if shares.dim() > 1:
-        raise RuntimeError(f"{name}: q must be a scalar or 1D tensor, got shape {list(shares.shape)}")
-    if shares.dtype != input.dtype:
-        raise RuntimeError(f"{name}: q tensor must be same dtype as the input tensor, got {shares.dtype}")
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise RuntimeError(f"{name}: q must be in the range [0, 1] but got {q}")
-    if interpolation not in _INTERPOLATIONS:
-        raise RuntimeError(
-            f"{name}: interpolation must be one of {', '.join(_INTERPOLATIONS)}, but got {interpolation}"
-        )
-    return shares
-
-
-def _at(ordered: Tensor, rank: Tensor) -> Tensor:
-    """The elements of these ranks along the last axis."""
-    index = rank.detach().clamp(min=0).long()
-    result: Tensor = _ops.gather(ordered, -1, index.expand(*ordered.shape[:-1], index.shape[-1]))
-    return result
-
-
 # ----------------------------------------------------------------------------------------------------------------- sums
 @domain("real; real, dim=1; real, dim=0, keepdim=True")
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
@@ -287,132 +179,4 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"logcumsumexp: not implemented for {input.dtype}; cast it first")
     result: Tensor = _logcumsumexp(input, axis_of("logcumsumexp", input, dim))
-    return result
-
-
-# --------------------------------------------------------------------------------------------------------------- counts
-def _range(name: str, low: float, high: float, beyond: float) -> tuple[float, float]:
-    """The limits of a histogram, so much further if they are equal."""
-    if low > high:
-        raise RuntimeError(f"{name}: max must be larger than min, got {low} and {high}")
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"{name}: range of [{low:g}, {high:g}] is not finite")
-    return (low - beyond, high + beyond) if low == high else (low, high)
-
-
-def _floats(name: str, input: Tensor) -> Any:
-    if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"{name}: not implemented for {input.dtype}; cast it first")
-    return input.detach().numpy().reshape(-1)
-
-
-@domain("input=constant(real(d)), bins=4; input=constant(real(d)), bins=3, min=-1, max=2")
-def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max]; without limits, from the least to the largest.
-
-    >>> import clew
-    >>> clew.histc(clew.tensor([1.0, 2.0, 2.0, 4.0]), bins=3)
-    tensor([1., 2., 1.])
-    """
-    if bins <= 0:
-        raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
-    array = _floats("histc", input)
-    low, high = float(min), float(max)
-    if low == high and array.size:
-        low, high = float(array.min()), float(array.max())
-    low, high = numpy.array(_range("histc", low, high, 1.0), array.dtype)
-    inside = array[(array >= low) & (array <= high)]
-    with numpy.errstate(all="ignore"):  # no range beside large numbers
-        places = numpy.nan_to_num((inside - low) * bins / (high - low), nan=bins // 2)
-    counts = numpy.bincount(places.clip(0, bins - 1).astype(int), minlength=bins)
-    result: Tensor = _core.from_numpy(counts.astype(array.dtype))
-    return result
-
-
-class _Histogram(NamedTuple):
-    hist: Tensor
-    bin_edges: Tensor
-
-
-def _no_slope(g_hist: Tensor | None, g_bin_edges: Tensor | None) -> Tensor:
-    raise RuntimeError("derivative for aten::histogram is not implemented; detach() the input")
-
-
-@operation(
-    "_histogram(Tensor self, Tensor bins, Tensor? weight=None, *, bool density=False)",
-    outputs="hist bin_edges",
-    node="torch::autograd::NotImplemented",
-    flags=HIDDEN,
-    rules=(_no_slope, _no_slope, _no_slope),
-    domain="self=constant(real(d)), bins=constant(ascending(c))",
-)
-def _histogram(self: Any, bins: Any, weight: Any, density: bool) -> Any:
-    """How many elements lie in each bin, and the edges of the bins. The last one has both of its edges."""
-    count = len(bins) - 1
-    places = numpy.where(self == bins[-1], count - 1, numpy.searchsorted(bins, self, "right") - 1)
-    inside = (self >= bins[0]) & (self <= bins[-1])
-    weights = None if weight is None else weight.reshape(-1)[inside]
-    hist = numpy.bincount(places[inside], weights, count).astype(self.dtype)
-    return hist / hist.sum() / numpy.diff(bins) if density else hist, bins
-
-
-@domain("input=constant(real(d)), bins=4; input=constant(real(d)), bins=constant(ascending(c))")
-def histogram(
-    input: Tensor,
-    bins: int | Tensor,
-    *,
-    range: tuple[float, float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> _Histogram:
-    """How many elements lie in each bin, and the edges of the bins.
-
-    Args:
-        bins: how many equal ones, or an ascending vector of edges.
-        range: the least and the largest edge of equal ones; by default the least and the largest element.
-        weight: for how much each element counts.
-        density: divide so that the integral is 1.
-
-    >>> import clew
-    >>> clew.histogram(clew.tensor([1.0, 2.0, 2.0, 4.0]), 3).hist
-    tensor([1., 2., 1.])
-    """
-    array = _floats("histogram", input)
-    if not isinstance(bins, Tensor):
-        low, high = (0.0, 1.0) if range is None else map(float, range)
-        if range is None and array.size:
-            low, high = float(array.min()), float(array.max())
-        low, high = _range("histogram", low, high, 0.5)
-        bins = linspace(low, high, max(bins, 0) + 1, dtype=input.dtype)
-    if bins.dim() != 1 or bins.shape[0] < 2:
-        raise RuntimeError(f"histogram: expected one bin or more, and edges of one axis, got {list(bins.shape)}")
-    if bins.dtype != input.dtype or (weight is not None and weight.dtype != input.dtype):
-        raise RuntimeError("histogram: input, bins and weight should have the same dtype; cast them")
-    if weight is not None and weight.numel() != input.numel():
-        raise RuntimeError(
-            f"histogram: if weight tensor is provided it should have the same shape as the input, got "
-            f"{list(weight.shape)} and {list(input.shape)}"
-        )
-    return _Histogram(*_histogram(input.reshape(-1), bins, weight, density=density))
-
-
-@domain("elements=index(5, a, b), test_elements=index(5, a); elements=index(5, a, b), test_elements=2, invert=True")
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each element is one of `test_elements`.
-
-    Args:
-        elements, test_elements: tensors, or one of them a number.
-        assume_unique: of no importance here.
-        invert: whether it is none of them.
-
-    >>> import clew
-    >>> clew.isin(clew.tensor([1, 2, 3]), clew.tensor([2, 5]))
-    tensor([False,  True, False])
-    """
-    if any(isinstance(one, Tensor) and one.dtype == _core.dtypes["bool"] for one in (elements, test_elements)):
-        raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
-    if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
-        raise TypeError("isin: expected at least one tensor, got two numbers")
-    given, among = (one.detach().numpy() if isinstance(one, Tensor) else one for one in (elements, test_elements))
-    result: Tensor = _core.from_numpy(numpy.asarray(numpy.isin(given, among, invert=invert)))
     return result

@@ -1,0 +1,121 @@
+"""How many elements lie in each part of a range."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._domains import domain
+from .._operation import HIDDEN, operation
+from .ranges import linspace
+
+__all__ = METHODS = ["histc", "histogram"]
+
+
+def _range(name: str, low: float, high: float, beyond: float) -> tuple[float, float]:
+    """The limits of a histogram, so much further if they are equal."""
+    if low > high:
+        raise RuntimeError(f"{name}: max must be larger than min, got {low} and {high}")
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{name}: range of [{low:g}, {high:g}] is not finite")
+    return (low - beyond, high + beyond) if low == high else (low, high)
+
+
+def _floats(name: str, input: Tensor) -> Any:
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(f"{name}: not implemented for {input.dtype}; cast it first")
+    return input.detach().numpy().reshape(-1)
+
+
+@domain("input=constant(real(d)), bins=4; input=constant(real(d)), bins=3, min=-1, max=2")
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of [min, max]; without limits, from the least to the largest.
+
+    >>> import clew
+    >>> clew.histc(clew.tensor([1.0, 2.0, 2.0, 4.0]), bins=3)
+    tensor([1., 2., 1.])
+    """
+    if bins <= 0:
+        raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
+    array = _floats("histc", input)
+    low, high = float(min), float(max)
+    if low == high and array.size:
+        low, high = float(array.min()), float(array.max())
+    low, high = numpy.array(_range("histc", low, high, 1.0), array.dtype)
+    inside = array[(array >= low) & (array <= high)]
+    with numpy.errstate(all="ignore"):  # no range beside large numbers
+        places = numpy.nan_to_num((inside - low) * bins / (high - low), nan=bins // 2)
+    counts = numpy.bincount(places.clip(0, bins - 1).astype(int), minlength=bins)
+    result: Tensor = _core.from_numpy(counts.astype(array.dtype))
+    return result
+
+
+class _Histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+
+def _no_slope(g_hist: Tensor | None, g_bin_edges: Tensor | None) -> Tensor:
+    raise RuntimeError("derivative for aten::histogram is not implemented; detach() the input")
+
+
+@operation(
+    "_histogram(Tensor self, Tensor bins, Tensor? weight=None, *, bool density=False)",
+    outputs="hist bin_edges",
+    node="torch::autograd::NotImplemented",
+    flags=HIDDEN,
+    rules=(_no_slope, _no_slope, _no_slope),
+    domain="self=constant(real(d)), bins=constant(ascending(c))",
+)
+def _histogram(self: Any, bins: Any, weight: Any, density: bool) -> Any:
+    """How many elements lie in each bin, and the edges of the bins. The last one has both of its edges."""
+    count = len(bins) - 1
+    places = numpy.where(self == bins[-1], count - 1, numpy.searchsorted(bins, self, "right") - 1)
+    inside = (self >= bins[0]) & (self <= bins[-1])
+    weights = None if weight is None else weight.reshape(-1)[inside]
+    hist = numpy.bincount(places[inside], weights, count).astype(self.dtype)
+    return hist / hist.sum() / numpy.diff(bins) if density else hist, bins
+
+
+@domain("input=constant(real(d)), bins=4; input=constant(real(d)), bins=constant(ascending(c))")
+def histogram(
+    input: Tensor,
+    bins: int | Tensor,
+    *,
+    range: tuple[float, float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> _Histogram:
+    """How many elements lie in each bin, and the edges of the bins.
+
+    Args:
+        bins: how many equal ones, or an ascending vector of edges.
+        range: the least and the largest edge of equal ones; by default the least and the largest element.
+        weight: for how much each element counts.
+        density: divide so that the integral is 1.
+
+    >>> import clew
+    >>> clew.histogram(clew.tensor([1.0, 2.0, 2.0, 4.0]), 3).hist
+    tensor([1., 2., 1.])
+    """
+    array = _floats("histogram", input)
+    if not isinstance(bins, Tensor):
+        low, high = (0.0, 1.0) if range is None else map(float, range)
+        if range is None and array.size:
+            low, high = float(array.min()), float(array.max())
+        low, high = _range("histogram", low, high, 0.5)
+        bins = linspace(low, high, max(bins, 0) + 1, dtype=input.dtype)
+    if bins.dim() != 1 or bins.shape[0] < 2:
+        raise RuntimeError(f"histogram: expected one bin or more, and edges of one axis, got {list(bins.shape)}")
+    if bins.dtype != input.dtype or (weight is not None and weight.dtype != input.dtype):
+        raise RuntimeError("histogram: input, bins and weight should have the same dtype; cast them")
+    if weight is not None and weight.numel() != input.numel():
+        raise RuntimeError(
+            f"histogram: if weight tensor is provided it should have the same shape as the input, got "
+            f"{list(weight.shape)} and {list(input.shape)}"
+        )
+    return _Histogram(*_histogram(input.reshape(-1), bins, weight, density=density))

@@ -1,0 +1,84 @@
+"""Windows for spectra."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .. import _core
+from .._core import Tensor
+from .._domains import domain
+from .creation import tensor
+
+__all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
+
+
+def _window(name: str, length: int, periodic: bool, options: dict[str, Any], values: Callable[[Any], Any]) -> Tensor:
+    """`values` of the places from 0 to 1."""
+    if length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
+    kind = options.pop("dtype", None) or _core.get_default_dtype()
+    requires_grad = options.pop("requires_grad", False)
+    if not kind.is_floating_point:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {kind}")
+    unknown = options.keys() - {"layout", "device", "pin_memory"}
+    if unknown:
+        raise TypeError(f"{name}: got unexpected keyword argument(s) {', '.join(sorted(unknown))}")
+    places = numpy.arange(length) / (length if periodic else max(length - 1, 1))
+    array = values(places) if length > 1 else numpy.ones(length)
+    return tensor(array, dtype=kind, requires_grad=requires_grad)
+
+
+@domain("window_length=5; window_length=4, periodic=False")
+def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """0.5 - 0.5 cos(2 pi n / N), for spectra.
+
+    Args:
+        window_length: how many values.
+        periodic: whether the first value would come again after the last, for Fourier transforms.
+        options: `dtype`, `requires_grad` and so on, as of `zeros`.
+
+    >>> import clew
+    >>> clew.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    return hamming_window(window_length, periodic, 0.5, 0.5, **options)
+
+
+@domain("window_length=5; window_length=4, periodic=False")
+def hamming_window(
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any
+) -> Tensor:
+    """alpha - beta cos(2 pi n / N). See `hann_window`."""
+    return _window(
+        "hamming_window", window_length, periodic, options, lambda t: alpha - beta * numpy.cos(2 * math.pi * t)
+    )
+
+
+@domain("window_length=5; window_length=4, periodic=False")
+def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N). See `hann_window`."""
+
+    def values(t: Any) -> Any:
+        return 0.42 - 0.5 * numpy.cos(2 * math.pi * t) + 0.08 * numpy.cos(4 * math.pi * t)
+
+    return _window("blackman_window", window_length, periodic, options, values)
+
+
+@domain("window_length=5; window_length=4, periodic=False")
+def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """A triangle. See `hann_window`."""
+    return _window("bartlett_window", window_length, periodic, options, lambda t: 1 - abs(2 * t - 1))
+
+
+@domain("window_length=5; window_length=4, periodic=False, beta=3.0")
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
+    """i0(beta sqrt(1 - (2 n / N - 1)²)) / i0(beta), with the Bessel function i0. See `hann_window`."""
+
+    def values(t: Any) -> Any:
+        return numpy.i0(beta * numpy.sqrt(numpy.maximum(0, 1 - (2 * t - 1) ** 2))) / numpy.i0(beta)
+
+    return _window("kaiser_window", window_length, periodic, options, values)
