@@ -14,7 +14,7 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/training/optim.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/tensor/packing.h"
 
 namespace clew::bind {

@@ -5,7 +5,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

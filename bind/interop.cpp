@@ -18,7 +18,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 
 namespace clew::bind {
 

@@ -12,7 +12,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/tensor/packing.h"
 
@@ -23,10 +23,6 @@ struct PythonOp : OpDef {
     std::string schema_line, node, outputs, domain, doc;  // what `text` points to
     PyObject *run, *rule;
 };
-
-bool is_tensor(const Argument& argument) {
-    return argument.type == ArgType::Tensor || argument.type == ArgType::Operand;
-}
 
 // The result as the output, or written into it if it is a destination.
 void give(const OpDef& op, const Tensor& result, Tensors inputs, Tensor& output) {
@@ -43,7 +39,7 @@ void give(const OpDef& op, const Tensor& result, Tensors inputs, Tensor& output)
 }
 
 // run(*arguments) -> a tuple of the results; arguments are in the order of the schema.
-void python_forward(ForwardCall& call) {
+void python_forward(OpCall& call) {
     const auto& op = static_cast<const PythonOp&>(call.op);
     const Handle arguments = Handle::steal(checked(PyTuple_New(static_cast<Py_ssize_t>(op.schema.arguments.size()))));
     std::size_t input = 0, field = 0;

@@ -12,7 +12,7 @@
 #include "bind/objects.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {

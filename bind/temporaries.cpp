@@ -3,7 +3,7 @@
 #include "bind/temporaries.h"
 
 #include "bind/objects.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 
 #if CLEW_READS_FRAMES
 #include <opcode.h>

@@ -14,7 +14,7 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {
@@ -131,23 +131,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
             if (given == nullptr)
                 fail(ErrorKind::Type, "data: expected a Tensor, got %s",
                      value ? Py_TYPE(value)->tp_name : "a deletion");
-            const Tensor tensor = tensor_of(self), source(given);
-            if (tensor.dtype() != source.dtype() &&
-                (tensor->grad_fn || (tensor.requires_grad() && !is_floating(source.dtype()))))
-                fail(ErrorKind::Runtime,
-                     "data: incompatible tensor type: expected %s, got %s; a tensor in a graph keeps its dtype",
-                     dtype_name(tensor.dtype()), dtype_name(source.dtype()));
-            const std::uint32_t version = version_of(*tensor.get());
-            if (tensor->storage->owner == tensor.get()) tensor->storage->owner = nullptr;
-            tensor->storage = source->storage;
-            tensor->layout = source->layout;
-            tensor->offset = source->offset;
-            tensor->dtype = source->dtype;
-            own_version(tensor, version);
-            // A graph that was made before still gives the gradient of the forward that ran, in its shape.
-            const NodeRef& end = tensor->extras->accumulator;
-            if (end && (end->references == 1 || end->output_dtypes()[0] != tensor->dtype))
-                set_output_shape(*end, 0, tensor->layout, tensor->dtype);
+            rebind(tensor_of(self), Tensor(given));
             return 0;
         },
         -1);

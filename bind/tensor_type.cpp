@@ -12,7 +12,7 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 
 namespace clew::bind {
 

@@ -100,6 +100,10 @@ Tensor grad_of(const Tensor& tensor) { return tensor->extras ? tensor->extras->g
 
 void set_grad(const Tensor& tensor, Tensor grad) {
     if (!grad && !tensor->extras) return;
+    mode(kInterpreted) ? engine_ops.rebind_grad(tensor, grad) : assign_grad(tensor, std::move(grad));
+}
+
+void assign_grad(const Tensor& tensor, Tensor grad) {
     if (grad && grad->has(TensorObject::kTracked)) mark_tracked(*tensor.get());
     Extras& extras = extras_of(*tensor.get());
     std::swap(extras.grad, grad);  // the old one dies last: that may run Python

@@ -41,7 +41,8 @@ inline Edge edge_to_record(const Tensor& tensor) {
 }
 
 Tensor grad_of(const Tensor& tensor);
-void set_grad(const Tensor& tensor, Tensor grad);
+void set_grad(const Tensor& tensor, Tensor grad);     // through dispatch()
+void assign_grad(const Tensor& tensor, Tensor grad);  // its work
 void set_requires_grad(const Tensor& tensor, bool on);
 void retain_grad(const Tensor& tensor);
 
@@ -69,6 +70,7 @@ struct EngineOps {
     Tensor (*as_strided_scatter)(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset);
     Tensor (*zeros)(Sizes, DType);
     Tensor (*contiguous)(const Tensor&);
+    void (*rebind_grad)(const Tensor& tensor, const Tensor& grad);
     Tensor (*copy_for_leaf)(const Tensor& gradient, const Tensor& leaf);  // a copy that lies as the leaf's .grad is to
 };
 extern EngineOps engine_ops;

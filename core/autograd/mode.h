@@ -1,4 +1,4 @@
-// The mode word: what differs from plain recording, one bit each. apply() tests it once; zero is the hot path.
+// The mode word: what differs from plain recording, one bit each. dispatch() tests it once; zero is the hot path.
 #pragma once
 #include <cstdint>
 
@@ -15,8 +15,10 @@ enum Mode : std::uint32_t {
     kNoTorchFunction = 128,  // DisableTorchFunctionSubclass
     kWatchWrites = 512,      // allow_mutation_on_saved_tensors(): what was saved is copied before it is written
     kInBackward = 256,       // inside the engine: results that lose their history here are nobody's mystery
+    kInterpreted = 1024,     // an Interpreter is on this thread's stack
 };
-inline constexpr std::uint32_t kSlowApply = kTiming | kInferenceMode;
+// With one of these, dispatch() leaves the hot path.
+inline constexpr std::uint32_t kDetour = kInterpreted | kTiming | kInferenceMode;
 
 extern thread_local constinit std::uint32_t mode_word __attribute__((tls_model("initial-exec")));
 
@@ -26,15 +28,15 @@ inline bool grad_enabled() { return (mode_word & kNoGrad) == 0; }
 // Sets bits for a scope.
 class ModeGuard {
 public:
-    ModeGuard(std::uint32_t bits, bool on) : before_(mode_word) {
+    ModeGuard(std::uint32_t bits, bool on) : bits_(bits), before_(mode_word) {
         mode_word = on ? mode_word | bits : mode_word & ~bits;
     }
-    ~ModeGuard() { mode_word = before_; }
+    ~ModeGuard() { mode_word = (mode_word & ~bits_) | (before_ & bits_); }
     ModeGuard(const ModeGuard&) = delete;
     ModeGuard& operator=(const ModeGuard&) = delete;
 
 private:
-    std::uint32_t before_;
+    std::uint32_t bits_, before_;
 };
 
 }  // namespace clew

@@ -3,7 +3,9 @@
 #include "core/autograd/mode.h"
 #include "core/kernels/elementwise/arithmetic.h"
 #include "core/kernels/elementwise/elementwise.h"
+#include "core/kernels/frame.h"
 #include "core/kernels/memory/copy.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/tensor/packing.h"
 
@@ -20,21 +22,37 @@ bool add_flat(kernels::Loop loop, const Tensor& into, const Tensor& value) {
     return true;
 }
 
-void add_in_place(const Tensor& into, const Tensor& value) {
+void add_now(const Tensor& into, const Tensor& value) {
     const kernels::Loop loop = kernels::arithmetic().add[static_cast<int>(into.dtype())];
     if (into.dtype() == value.dtype() && add_flat(loop, into, value)) return;
     const Tensor fitted = expand(cast(value, into.dtype()), into.sizes());
     kernels::elementwise(loop, into.view(), {into.view(), fitted.view()});
 }
 
+void add_in_place(const Tensor& into, const Tensor& value) {
+    if (!mode(kInterpreted)) {
+        [[maybe_unused]] const kernels::Frame frame;
+        return add_now(into, value);
+    }
+    static const OpDef op =
+        unregistered("accumulate", [](OpCall& call) { add_now(call.inputs[0], call.inputs[1]); });
+    const Tensor inputs[] = {into, value};
+    OpCall call{op, inputs, nullptr, {}, Form::Accumulate};
+    dispatch(call);
+}
+
 Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
     if (!is_dense(leaf.layout())) return gradient.contiguous() ? clone(gradient) : contiguous(gradient);
+    if (!grad_enabled()) return copy_laid_as(gradient, leaf);
     const Tensor copy = empty(leaf.layout_ref(), gradient.dtype());
-    if (grad_enabled())
-        copy_in_place(copy, gradient);
-    else
-        kernels::copy(copy.view(), gradient.view());
+    copy_in_place(copy, gradient);
     return copy;
+}
+
+// Of strips, which no interpreter sees: Note [Strips].
+void copy_into(const Tensor& into, const Tensor& value) {
+    [[maybe_unused]] const kernels::Frame frame;
+    kernels::copy(into.view(), value.view());
 }
 
 struct RegisterEngineOps {
@@ -46,7 +64,7 @@ struct RegisterEngineOps {
             .clone = clone,
             .ones_like = ones_like,
             .add_in_place = add_in_place,
-            .copy_into = [](const Tensor& into, const Tensor& value) { kernels::copy(into.view(), value.view()); },
+            .copy_into = copy_into,
             .all_finite = all_finite,
             .as_strided = [](const Tensor& x, const Layout& layout,
                              std::int64_t offset) { return as_strided(x, layout.shape(), layout.strides(), offset); },
@@ -56,6 +74,7 @@ struct RegisterEngineOps {
                 },
             .zeros = zeros,
             .contiguous = contiguous,
+            .rebind_grad = rebind_grad,
             .copy_for_leaf = copy_for_leaf,
         };
     }

@@ -165,9 +165,7 @@ void finish(OpDef& def) {
     def.in_place_name = def.schema.name + (def.is(kWritesInput) ? "" : "_");
     std::size_t tensors = 0, others = 0;
     for (const Argument& argument : def.schema.arguments) {
-        const bool tensor = argument.type == ArgType::Tensor || argument.type == ArgType::Operand ||
-                            argument.type == ArgType::TensorList;
-        (tensor ? tensors : others) += 1;
+        (is_tensor(argument) ? tensors : others) += 1;
         def.variadic = def.variadic || argument.type == ArgType::TensorList;
     }
     if (others != def.fields.size())
@@ -194,6 +192,7 @@ void finish(OpDef& def) {
         const auto& names_of = static_cast<const OpDef&>(kind).output_names;
         return index < static_cast<int>(names_of.size()) ? names_of[static_cast<std::size_t>(index)].c_str() : "result";
     };
+    def.writes = def.schema.writes;
     def.in_place_form = renamed(def, def.text.in_place_node);
     if (OpDef* form = renamed(def, def.text.number_node)) {
         form->constants |= 0b10;
@@ -203,4 +202,12 @@ void finish(OpDef& def) {
 }
 
 }  // namespace opdef_detail
+OpDef unregistered(const char* name, void (*forward)(OpCall&)) {
+    OpDef def;
+    def.name = def.node_name = def.full_name = name;
+    def.in_place_name = name;
+    def.forward = forward;
+    return def;
+}
+
 }  // namespace clew

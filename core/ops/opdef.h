@@ -27,9 +27,8 @@
 // first and second order, and a comparison with PyTorch. So an operation without one fails, unless it says why:
 // "unsampled, 'reason'".
 //
-// forward's parameters are the inputs (`const Tensor&`; `Tensors` takes as many as the list has), `const Attrs&`, and
-// the outputs
-// (`Tensor&`). An output that is not empty on entry is a destination to write into (in-place and out=), with its own
+// forward's parameters are the inputs (`const Tensor&`; `Tensors` takes as many as the list has), `const Attrs&`,
+// `Generator&` if it draws random numbers, and the outputs (`Tensor&`). An output that is not empty on entry is a destination to write into (in-place and out=), with its own
 // dtype. An operation whose number of outputs depends on its arguments (split) takes them all as `std::span<Tensor>`,
 // and has `static std::size_t outputs(Tensors inputs, const Attrs&)`: apply's caller asks it how many to bring.
 #pragma once
@@ -48,13 +47,30 @@ namespace clew {
 
 using Tensors = std::span<const Tensor>;
 
+class Generator;
 struct OpDef;
 
-struct ForwardCall {
+// What a call does with its results.
+enum class Form : std::uint8_t {
+    Functional,  // new tensors
+    InPlace,     // written over input 0; `outputs` is empty
+    Out,         // written into `outputs`, which may get other memory by it: a Functional call, then an InPlace or Rebind
+    Accumulate,  // input 1 is added to input 0, a gradient that the engine sums up: no history, no version
+    Function,    // an autograd.Function, whose forward calls operations
+    Rebind,      // input 0 looks at the memory of input 1 from now on (x.data = y), or owns it as its .grad
+    Read,        // values of input 0 go to Python, or their memory does
+};
+
+// One call on its way through dispatch(). forward() gets it, too.
+struct OpCall {
     const OpDef& op;
     Tensors inputs;
     const void* attributes;
     std::span<Tensor> outputs;
+    Form form = Form::Functional;
+    const char* name = nullptr;      // of the call, where it isn't the operation's: in the write log, in errors, of a read
+    Generator* generator = nullptr;  // of an operation that draws; null: the one that the thread has chosen
+    const Tensor* before = nullptr;  // InPlace: what input 0 was, where the rule reads it; null: not copied yet
 };
 
 struct Saves {
@@ -74,7 +90,7 @@ enum OpFlag : std::uint32_t {
     kWritesInput = 256,   // input 0 is written (copy_, fill_ ...): only the in-place form exists
     kManyViews = 512,     // a view with any number of outputs: split, unbind
     kElementwise = 2048,  // rules too go element by element: Note [Strips]
-    kComposite = 1024,    // forward calls operations that record themselves; apply() only passes it on
+    kComposite = 1024,    // forward calls operations that record themselves; dispatch() only passes it on
     kNamespace = 4096,    // linalg_qr is clew.linalg.qr: no function of clew itself
     kOutAlike = 8192,     // out= must have the result's dtype; without these three, one that the result can be cast to
     kOutTruth = 16384,    // out= must be bool or uint8
@@ -114,7 +130,7 @@ struct Field {
 struct OpDef : NodeKind {
     OpText text{};
     Schema schema;
-    void (*forward)(ForwardCall&) = nullptr;
+    void (*forward)(OpCall&) = nullptr;
     std::uint32_t output_count = 1;
     std::vector<Saves> saved_by_rule;                                                             // rule by rule
     Saves (*joint_saves)(Tensors inputs, std::uint64_t needs, const void* attributes) = nullptr;  // or all at once
@@ -122,6 +138,8 @@ struct OpDef : NodeKind {
                                  const void* attributes) = nullptr;  // where arguments decide; else output_count
     bool differentiable = false;
     bool variadic = false;        // a Tensor[] among the inputs
+    bool draws = false;           // from a generator
+    std::uint64_t writes = 0;     // bit i: input i is written by every call, as the schema says: Tensor(a!)
     std::uint64_t constants = 0;  // bit i: the i-th argument of tensors has no derivative
     // Bit i: output i has a derivative. Rules, one for each input, know of the first; the others are means to it.
     std::uint64_t differentiable_outputs = ~std::uint64_t{0};
@@ -268,10 +286,12 @@ void backward_by_rules(BackwardCall& call, std::index_sequence<I...>) {
 template <class Op>
 constexpr std::size_t rule_count = std::tuple_size_v<std::remove_const_t<decltype(Op::rules)>>;
 
+Generator& generator_of(const OpCall& call);  // its own, or the one that the thread has chosen
+
 // Hands out forward's arguments from left to right.
 template <class Attrs>
 struct Cursor {
-    ForwardCall& call;
+    OpCall& call;
     std::size_t fixed_inputs;
     std::size_t input = 0, output = 0;
 
@@ -287,16 +307,24 @@ struct Cursor {
             return *static_cast<const Attrs*>(call.attributes);
         } else if constexpr (std::is_same_v<P, std::span<Tensor>>) {
             return call.outputs;
+        } else if constexpr (std::is_same_v<P, Generator&>) {
+            return generator_of(call);
         } else {
             static_assert(std::is_same_v<P, Tensor&>,
-                          "forward takes const Tensor&, Tensors, const Attrs& and Tensor& outputs");
+                          "forward takes const Tensor&, Tensors, const Attrs&, Generator& and Tensor& outputs");
             return static_cast<Tensor&>(call.outputs[output++]);
         }
     }
 };
 
+// Does forward take a Generator&?
+template <class... P>
+constexpr bool draws(std::tuple<P...>*) {
+    return (std::is_same_v<P, Generator&> || ...);
+}
+
 template <class Op, class... P>
-void forward_with(ForwardCall& call, std::tuple<P...>*) {
+void forward_with(OpCall& call, std::tuple<P...>*) {
     using Attrs = typename AttrsOf<Op>::type;
     Cursor<Attrs> cursor{call, (std::size_t{std::is_same_v<P, const Tensor&>} + ... + 0)};
     std::apply([](auto&&... arguments) { Op::forward(std::forward<decltype(arguments)>(arguments)...); },
@@ -370,8 +398,9 @@ OpDef& definition() {
             made->fields = make_fields<Op>(
                 std::make_index_sequence<std::tuple_size_v<std::remove_const_t<decltype(Op::fields)>>>{});
         }
-        made->forward = [](ForwardCall& call) { forward_with<Op>(call, static_cast<ForwardArgs*>(nullptr)); };
+        made->forward = [](OpCall& call) { forward_with<Op>(call, static_cast<ForwardArgs*>(nullptr)); };
         made->output_count = count_outputs(static_cast<ForwardArgs*>(nullptr));
+        made->draws = draws(static_cast<ForwardArgs*>(nullptr));
         if constexpr (requires { Op::rules; }) {
             made->differentiable = true;
             if constexpr (rule_count<Op> != 0) made->differentiable_outputs = 1;
@@ -417,6 +446,9 @@ OpDef& definition() {
     }();
     return def;
 }
+
+// What passes dispatch() but is no operation of the registry.
+OpDef unregistered(const char* name, void (*forward)(OpCall&));
 
 // All operations, in the order in which they were registered; and by full name.
 const std::vector<OpDef*>& all_operations();

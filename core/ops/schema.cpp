@@ -83,6 +83,10 @@ Argument parse_argument(std::string_view text, bool keyword_only) {
         argument.optional = true;
         type.remove_suffix(1);
     }
+    if (type.back() == '!') {
+        argument.written = true;
+        type.remove_suffix(1);
+    }
     bool known = false;
     for (const auto& [name, value] : kTypes)
         if (name == type) argument.type = value, known = true;
@@ -107,7 +111,18 @@ std::size_t end_of_argument(std::string_view list) {
     return std::string_view::npos;
 }
 
+void add_argument(Schema& schema, Argument argument) {
+    const auto tensors = std::count_if(schema.arguments.begin(), schema.arguments.end(), is_tensor);
+    if (argument.written) schema.writes |= std::uint64_t{1} << tensors;
+    schema.arguments.push_back(std::move(argument));
+}
+
 }  // namespace
+
+bool is_tensor(const Argument& argument) {
+    return argument.type == ArgType::Tensor || argument.type == ArgType::TensorList ||
+           argument.type == ArgType::Operand;
+}
 
 Schema parse_schema(std::string_view line) {
     Schema schema;
@@ -126,7 +141,7 @@ Schema parse_schema(std::string_view line) {
         if (item == "*")
             keyword_only = true;
         else
-            schema.arguments.push_back(parse_argument(item, keyword_only));
+            add_argument(schema, parse_argument(item, keyword_only));
         list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
     }
     return schema;

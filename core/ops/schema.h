@@ -3,7 +3,8 @@
 //     sum.dim(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)
 //
 // Types: Tensor, Tensor? (may be None), Tensor[] , Operand (a tensor or a number), bool, int, float, Scalar, int[],
-// str, dtype, memory_format; a ? after any of them admits None. An overload's name follows a dot.
+// str, dtype, memory_format; a ? after any of them admits None. Tensor! is written by every call, beside the results
+// that the form of the call writes. An overload's name follows a dot.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -70,14 +71,18 @@ struct Argument {
     bool optional = false;  // None is fine
     bool keyword_only = false;
     bool has_default = false;
+    bool written = false;
     Value default_value;
     std::string default_text;
 };
+
+bool is_tensor(const Argument& argument);  // or several
 
 struct Schema {
     std::string name;      // "sum"
     std::string overload;  // "dim" or ""
     std::vector<Argument> arguments;
+    std::uint64_t writes = 0;  // bit i: tensor i is written by every call
     std::string full_name() const { return overload.empty() ? name : name + "." + overload; }
 };
 

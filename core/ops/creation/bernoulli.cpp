@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/random/distributions.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -19,7 +19,7 @@ void check_probability(const char* op, double p) {
 }
 
 // One probability for each element of self; they are drawn in the order of self's memory.
-void draw_for_each(const Tensor& self, const Tensor& p) {
+void draw_for_each(Generator& generator, const Tensor& self, const Tensor& p) {
     if (!is_floating(p.dtype()))
         fail(ErrorKind::NotImplemented, "bernoulli: not implemented for probabilities of dtype %s; cast them first",
              dtype_name(p.dtype()));
@@ -34,7 +34,7 @@ void draw_for_each(const Tensor& self, const Tensor& p) {
             if (!(probabilities[i] >= 0 && probabilities[i] <= 1))
                 fail(ErrorKind::Runtime, "bernoulli: Expected p_in >= 0 && p_in <= 1 to be true, but got p=%g",
                      static_cast<double>(probabilities[i]));
-        fill_bernoulli(current_generator(), drawn.data(), self.dtype(), self.numel(), probabilities);
+        fill_bernoulli(generator, drawn.data(), self.dtype(), self.numel(), probabilities);
     };
     if (p.dtype() == DType::Float32)
         draw(chances.data_as<float>());
@@ -54,9 +54,9 @@ struct Bernoulli {
         .flags = kBoth | kOutArgument | kOutAny,
         .domain = "fraction",
         .doc = "1 with the probability that self says, else 0, for each element; p= gives one for all."};
-    static void forward(const Tensor& x, Tensor& out) {
+    static void forward(const Tensor& x, Generator& generator, Tensor& out) {
         out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
-        draw_for_each(out, x);
+        draw_for_each(generator, out, x);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
@@ -66,10 +66,10 @@ struct BernoulliChance {
     static constexpr OpText text{.schema = "bernoulli.p(Tensor self, float p)",
                                  .node = "torch::autograd::NotImplemented",
                                  .domain = "real, p=0.5"};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
         check_probability("bernoulli", attrs.p);
         out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
-        draw_bernoulli(out, attrs.p);
+        draw_bernoulli(generator, out, attrs.p);
     }
     static constexpr auto rules = std::tuple{[](const Tensor&) -> Tensor {
         fail(ErrorKind::Runtime, "derivative for aten::bernoulli is not implemented; detach() the result");
@@ -85,10 +85,10 @@ struct BernoulliInPlace {
         .flags = kMethod | kWritesInput,
         .domain = "real",
         .doc = "Fills self with 0 and 1; p is the probability of 1, a number or a tensor with one for each element."};
-    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         check_probability("bernoulli", attrs.p);
-        draw_bernoulli(self, attrs.p);
+        draw_bernoulli(generator, self, attrs.p);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
@@ -97,9 +97,9 @@ struct BernoulliEachInPlace {
                                  .node = "BernoulliBackward1",
                                  .flags = kMethod | kWritesInput,
                                  .domain = "self=real(a, b), p=fraction(a, b)"};
-    static void forward(const Tensor& self, const Tensor& p, Tensor& out) {
+    static void forward(const Tensor& self, const Tensor& p, Generator& generator, Tensor& out) {
         out = self;
-        draw_for_each(self, p);
+        draw_for_each(generator, self, p);
     }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return zeros_like(g); }};
@@ -116,7 +116,7 @@ struct Multinomial {
         .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
         .domain = "fraction, num_samples=2; self=fraction(b), num_samples=5, replacement=True",
         .doc = "num_samples indices for each row of weights (which need not add up to 1), drawn by weight."};
-    static void forward(const Tensor& given, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& given, const Attrs& attrs, Generator& generator, Tensor& out) {
         if (!is_floating(given.dtype()))
             fail(ErrorKind::Runtime, "multinomial only supports floating-point dtypes for input, got: %s",
                  dtype_name(given.dtype()));
@@ -138,7 +138,7 @@ struct Multinomial {
         out = empty(sizes, DType::Int64);
         const auto draw = [&](const auto* data) {
             for (std::int64_t row = 0; row < rows; ++row) check_weights(data + row * categories, categories);
-            fill_multinomial(current_generator(), out.data_as<std::int64_t>(), attrs.num_samples, data, rows,
+            fill_multinomial(generator, out.data_as<std::int64_t>(), attrs.num_samples, data, rows,
                              categories, attrs.replacement);
         };
         if (weights.dtype() == DType::Float32)
@@ -161,6 +161,19 @@ struct Multinomial {
     }
 };
 
+struct DropoutNoise {
+    using Attrs = Chance;
+    static constexpr auto fields = std::tuple{&Attrs::p};
+    static constexpr OpText text{.schema = "_dropout_noise(Tensor like, float p)",
+                                 .flags = kHidden | kNonDifferentiable,
+                                 .domain = "unsampled, 'drawn; dropout has the tests'"};
+    static void forward(const Tensor& like, const Attrs& attrs, Generator& generator, Tensor& out) {
+        out = empty_like(like, like.dtype());
+        draw_bernoulli(generator, out, 1 - attrs.p);
+        scale_in_place(out, 1 - attrs.p);
+    }
+};
+
 // What dropout multiplies by: 0 with probability p, else 1 / (1 - p). Empty where nothing is dropped.
 struct DropoutAttrs {
     double p;
@@ -175,10 +188,8 @@ Tensor dropout_noise(const Tensor& x, const DropoutAttrs& attrs) {
         fail(ErrorKind::Runtime,
              "dropout: result type Float can't be cast to the desired output type %s; cast the input first",
              dtype_name(x.dtype()));
-    const Tensor noise = empty_like(x, x.dtype());
-    draw_bernoulli(noise, 1 - attrs.p);
-    scale_in_place(noise, 1 - attrs.p);
-    return noise;
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    return run<DropoutNoise>({attrs.p}, x);
 }
 
 struct Dropout {
@@ -211,7 +222,7 @@ struct DropoutInPlace {
 
 Tensor dropout(const Tensor& x, double p) { return run<Dropout>({p, true}, x); }
 
-static const Register<Bernoulli, BernoulliChance, BernoulliEachInPlace, BernoulliInPlace, Multinomial, Dropout,
+static const Register<Bernoulli, BernoulliChance, BernoulliEachInPlace, BernoulliInPlace, Multinomial, DropoutNoise, Dropout,
                       DropoutInPlace>
     bernoulli_operations;
 

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/random/distributions.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
@@ -193,9 +193,9 @@ struct Rand {
     static constexpr auto fields = kSizeFields;
     static constexpr OpText text{
         .schema = "_rand(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
-    static void forward(const Attrs& attrs, Tensor& out) {
+    static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty(attrs.size, attrs.dtype);
-        draw_uniform("rand", out, 0, 1);
+        draw_uniform(generator, "rand", out, 0, 1);
     }
 };
 
@@ -204,9 +204,9 @@ struct Randn {
     static constexpr auto fields = kSizeFields;
     static constexpr OpText text{
         .schema = "_randn(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
-    static void forward(const Attrs& attrs, Tensor& out) {
+    static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty(attrs.size, attrs.dtype);
-        draw_normal("randn", out, 0, 1);
+        draw_normal(generator, "randn", out, 0, 1);
     }
 };
 
@@ -220,9 +220,9 @@ struct Randint {
     static constexpr OpText text{.schema = "_randint(int low, int high, int[] size, dtype dtype)",
                                  .flags = kHidden,
                                  .domain = "low=0, high=5, size=(a, b), dtype=int64"};
-    static void forward(const Attrs& attrs, Tensor& out) {
+    static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty(attrs.size, attrs.dtype);
-        draw_integers("randint", out, attrs.low, attrs.high);
+        draw_integers(generator, "randint", out, attrs.low, attrs.high);
     }
 };
 
@@ -236,9 +236,9 @@ struct RandLike {
     static constexpr OpText text{.schema = "_rand_like(Tensor self, dtype dtype)",
                                  .flags = kHidden | kComposite,
                                  .domain = "real, dtype=float64"};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
         EmptyLike::forward(x, {attrs.dtype}, out);
-        draw_uniform("rand_like", out, 0, 1);
+        draw_uniform(generator, "rand_like", out, 0, 1);
     }
 };
 struct RandnLike {
@@ -247,9 +247,9 @@ struct RandnLike {
     static constexpr OpText text{.schema = "_randn_like(Tensor self, dtype dtype)",
                                  .flags = kHidden | kComposite,
                                  .domain = "real, dtype=float64"};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
         EmptyLike::forward(x, {attrs.dtype}, out);
-        draw_normal("randn_like", out, 0, 1);
+        draw_normal(generator, "randn_like", out, 0, 1);
     }
 };
 
@@ -261,7 +261,7 @@ struct Randperm {
     static constexpr auto fields = std::tuple{&Attrs::n, &Attrs::dtype};
     static constexpr OpText text{
         .schema = "_randperm(int n, dtype dtype)", .flags = kHidden, .domain = "n=d, dtype=int64"};
-    static void forward(const Attrs& attrs, Tensor& out) {
+    static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
         constexpr std::int64_t limits[kDTypes] = {
             2, 256, std::int64_t{1} << 31, INT64_MAX, (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 53) + 1};
         if (attrs.n < 0)
@@ -270,7 +270,7 @@ struct Randperm {
             fail(ErrorKind::Runtime, "randperm: n=%lld is too large for dtype %s", static_cast<long long>(attrs.n),
                  dtype_name(attrs.dtype));
         const Tensor order = empty(Dims{attrs.n}, DType::Int64);
-        fill_permutation(current_generator(), order.data_as<std::int64_t>(), attrs.n);
+        fill_permutation(generator, order.data_as<std::int64_t>(), attrs.n);
         out = converted(order, attrs.dtype);
     }
 };

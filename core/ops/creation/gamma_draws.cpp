@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/kernels/elementwise/gamma_family.h"
 #include "core/kernels/random/rejection.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -41,14 +41,14 @@ struct StandardGamma {
         .node = "StandardGammaBackward0",
         .flags = kHidden,
         .domain = "unsampled, 'a draw jumps where another is rejected; tests/distributions have its gradient'"};
-    static void forward(const Tensor& given, Tensor& out) {
+    static void forward(const Tensor& given, Generator& generator, Tensor& out) {
         const Tensor a = as_contiguous(given);
         out = like(a);
         with_floating("_standard_gamma", a, [&]<class T>(const T* from) {
             T* to = out.data_as<T>();
             for (std::int64_t i = 0; i < a.numel(); ++i)
                 to[i] =
-                    std::max(std::numeric_limits<T>::min(), static_cast<T>(draw_gamma(current_generator(), from[i])));
+                    std::max(std::numeric_limits<T>::min(), static_cast<T>(draw_gamma(generator, from[i])));
         });
     }
     static constexpr auto rules =
@@ -76,7 +76,7 @@ struct SampleDirichlet {
         .node = "SampleDirichletBackward0",
         .flags = kHidden,
         .domain = "unsampled, 'a draw jumps where another is rejected; tests/distributions have its gradient'"};
-    static void forward(const Tensor& given, Tensor& out) {
+    static void forward(const Tensor& given, Generator& generator, Tensor& out) {
         if (given.ndim() < 1) fail(ErrorKind::Runtime, "_sample_dirichlet: expected at least one axis, got a scalar");
         const Tensor a = as_contiguous(given);
         out = like(a);
@@ -84,14 +84,14 @@ struct SampleDirichlet {
             const std::int64_t classes = a.size(a.ndim() - 1), rows = classes == 0 ? 0 : a.numel() / classes;
             std::vector<double> drawn(static_cast<std::size_t>(classes));
             for (std::int64_t row = 0; row < rows; ++row, from += classes)
-                draw_row(from, out.data_as<T>() + row * classes, drawn);
+                draw_row(generator, from, out.data_as<T>() + row * classes, drawn);
         });
     }
     // Gamma numbers divided by their sum, kept inside (0, 1).
     template <class T>
-    static void draw_row(const T* from, T* to, std::vector<double>& drawn) {
+    static void draw_row(Generator& generator, const T* from, T* to, std::vector<double>& drawn) {
         double total = 0;
-        for (double& one : drawn) total += one = draw_gamma(current_generator(), static_cast<double>(*from++));
+        for (double& one : drawn) total += one = draw_gamma(generator, static_cast<double>(*from++));
         const T largest = std::nextafter(T(1), T(0));
         for (const double one : drawn)
             *to++ = std::min(std::max(static_cast<T>(one / total), std::numeric_limits<T>::min()), largest);
@@ -109,7 +109,7 @@ struct Poisson {
                                  .flags = kFunction,
                                  .domain = "positive",
                                  .doc = "A number from the Poisson distribution for each rate in self."};
-    static void forward(const Tensor& given, Tensor& out) {
+    static void forward(const Tensor& given, Generator& generator, Tensor& out) {
         const Tensor rates = as_contiguous(given);
         out = like(rates);
         with_floating("poisson", rates, [&]<class T>(const T* from) {
@@ -117,7 +117,7 @@ struct Poisson {
                 if (!(from[i] >= 0))
                     fail(ErrorKind::Runtime, "poisson: invalid Poisson rate, expected rate to be non-negative, got %g",
                          static_cast<double>(from[i]));
-                out.data_as<T>()[i] = static_cast<T>(draw_poisson(current_generator(), static_cast<double>(from[i])));
+                out.data_as<T>()[i] = static_cast<T>(draw_poisson(generator, static_cast<double>(from[i])));
             }
         });
     }
@@ -131,7 +131,7 @@ struct Binomial {
         .flags = kFunction,
         .domain = "count=positive(a, b), prob=fraction(a, b)",
         .doc = "How many of `count` trials succeed, each with probability `prob`, element by element."};
-    static void forward(const Tensor& counts, const Tensor& probabilities, Tensor& out) {
+    static void forward(const Tensor& counts, const Tensor& probabilities, Generator& generator, Tensor& out) {
         for (const auto& [name, given] : {std::pair{"count", &counts}, std::pair{"prob", &probabilities}})
             if (!is_floating(given->dtype()))
                 fail(ErrorKind::Value, "binomial: only supports floating-point dtypes for %s, got: %s; cast it", name,
@@ -144,7 +144,7 @@ struct Binomial {
         out = like(n);
         with_floating("binomial", n, [&]<class T>(const T* from) {
             for (std::int64_t i = 0; i < n.numel(); ++i)
-                out.data_as<T>()[i] = draw_binomial(current_generator(), from[i], p.data_as<T>()[i]);
+                out.data_as<T>()[i] = draw_binomial(generator, from[i], p.data_as<T>()[i]);
         });
     }
     static Tensor refused(const Tensor&) {

@@ -2,7 +2,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/index.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -12,11 +12,11 @@ namespace {
 
 constexpr const char* kUnsampled = "unsampled, 'the values follow mean and std, the gradients are zeros'";
 
-Tensor drawn(Sizes sizes, DType dtype, double deviation) {
+Tensor drawn(Generator& generator, Sizes sizes, DType dtype, double deviation) {
     if (!is_floating(dtype))
         fail(ErrorKind::NotImplemented, "normal: not implemented for dtype %s; cast it first", dtype_name(dtype));
     const Tensor x = empty(sizes, dtype);
-    draw_normal("normal", x, 0.0, deviation);
+    draw_normal(generator, "normal", x, 0.0, deviation);
     return x;
 }
 
@@ -34,9 +34,9 @@ struct NormalAroundEach {
                                  .node = "NormalBackward1",
                                  .flags = kHidden,
                                  .domain = kUnsampled};
-    static void forward(const Tensor& mean, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& mean, const Attrs& attrs, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        out = add(drawn(mean.sizes(), mean.dtype(), attrs.std), mean);
+        out = add(drawn(generator, mean.sizes(), mean.dtype(), attrs.std), mean);
     }
     static constexpr auto rules = std::tuple{&zeros_like};
 };
@@ -50,10 +50,10 @@ struct NormalOfEachWidth {
                                  .node = "NormalBackward2",
                                  .flags = kHidden,
                                  .domain = kUnsampled};
-    static void forward(const Tensor& std, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& std, const Attrs& attrs, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         check_deviations(std);
-        out = add(mul(drawn(std.sizes(), std.dtype(), 1.0), std), attrs.mean);
+        out = add(mul(drawn(generator, std.sizes(), std.dtype(), 1.0), std), attrs.mean);
     }
     static constexpr auto rules = std::tuple{&zeros_like};
 };
@@ -63,12 +63,12 @@ struct NormalOfEach {
                                  .node = "NormalBackward3",
                                  .flags = kHidden,
                                  .domain = kUnsampled};
-    static void forward(const Tensor& mean, const Tensor& std, Tensor& out) {
+    static void forward(const Tensor& mean, const Tensor& std, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         check_deviations(std);
         const Tensor inputs[] = {mean, std};
         const Dims sizes = broadcast_sizes(mean.sizes(), std.sizes(), "normal");
-        out = add(mul(drawn(sizes, result_dtype(inputs), 1.0), std), mean);
+        out = add(mul(drawn(generator, sizes, result_dtype(inputs), 1.0), std), mean);
     }
     static constexpr auto rules = std::tuple{&zeros_like, &zeros_like};
 };

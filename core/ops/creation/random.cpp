@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/random/distributions.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
@@ -62,9 +62,9 @@ struct Uniform {
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real; real, from_=-1.0, to=2.0",
                                  .doc = "Fills self with numbers from the uniform distribution on [from, to)."};
-    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
-        draw_uniform("uniform_", self, attrs.from, attrs.to);
+        draw_uniform(generator, "uniform_", self, attrs.from, attrs.to);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
@@ -79,9 +79,9 @@ struct Normal {
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real; real, mean=1.0, std=2.0",
                                  .doc = "Fills self with numbers from the normal distribution."};
-    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
-        draw_normal("normal_", self, attrs.mean, attrs.std);
+        draw_normal(generator, "normal_", self, attrs.mean, attrs.std);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
@@ -96,7 +96,7 @@ struct Exponential {
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real; real, lambd=2.0",
                                  .doc = "Fills self with numbers from the exponential distribution of rate lambd."};
-    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         if (!(attrs.lambd > 0))
             fail(ErrorKind::Runtime, "exponential_ expects lambda > 0.0, but found lambda=%g", attrs.lambd);
@@ -108,7 +108,7 @@ struct Exponential {
                  dtype_name(self.dtype()));
         fill_in_memory_order(self, [&](const Tensor& x) {
             with_floating("exponential_", x,
-                          [&](auto* data) { fill_exponential(current_generator(), data, x.numel(), attrs.lambd); });
+                          [&](auto* data) { fill_exponential(generator, data, x.numel(), attrs.lambd); });
         });
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
@@ -124,14 +124,14 @@ struct Cauchy {
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real; real, median=1.0, sigma=2.0",
                                  .doc = "Fills self with numbers from the Cauchy distribution."};
-    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         if (!(attrs.sigma > 0))
             fail(ErrorKind::Runtime, "cauchy_ expects sigma > 0.0, but found sigma=%g", attrs.sigma);
         fill_in_memory_order(self, [&](const Tensor& x) {
             with_floating("cauchy_", x, [&]<class T>(T* data) {
                 for (std::int64_t i = 0; i < x.numel(); ++i) {
-                    const double angle = std::numbers::pi * (current_generator().uniform_double() - 0.5);
+                    const double angle = std::numbers::pi * (generator.uniform_double() - 0.5);
                     data[i] = static_cast<T>(attrs.median + attrs.sigma * std::tan(angle));
                 }
             });
@@ -162,7 +162,7 @@ Bounds integer_bounds(DType dtype) {
 }
 
 // From low up to and including `last`.
-void draw_integers_up_to(const char* op, const Tensor& self, std::int64_t low, std::int64_t last) {
+void draw_integers_up_to(Generator& generator, const char* op, const Tensor& self, std::int64_t low, std::int64_t last) {
     const Bounds bounds = integer_bounds(self.dtype());
     if (!is_floating(self.dtype()))
         for (const auto& [name, value] : {std::pair{"from", low}, std::pair{"to - 1", last}})
@@ -171,7 +171,7 @@ void draw_integers_up_to(const char* op, const Tensor& self, std::int64_t low, s
                      static_cast<long long>(value));
     const auto high = static_cast<std::int64_t>(static_cast<std::uint64_t>(last) + 1);
     fill_in_memory_order(
-        self, [&](const Tensor& x) { fill_integers(current_generator(), x.data(), x.dtype(), x.numel(), low, high); });
+        self, [&](const Tensor& x) { fill_integers(generator, x.data(), x.dtype(), x.numel(), low, high); });
 }
 
 struct RandomAll {
@@ -182,14 +182,14 @@ struct RandomAll {
         .domain = "real",
         .doc =
             "Fills self with integers: in [from, to), in [0, to), or with all that its dtype holds exactly from 0 on."};
-    static void forward(const Tensor& self, Tensor& out) {
+    static void forward(const Tensor& self, Generator& generator, Tensor& out) {
         out = self;
         if (self.dtype() != DType::Int32)
-            return draw_integers_up_to("random_", self, 0, integer_bounds(self.dtype()).greatest);
+            return draw_integers_up_to(generator, "random_", self, 0, integer_bounds(self.dtype()).greatest);
         // A range of 2^31 would take two words of the stream; here it takes one.
-        fill_in_memory_order(self, [](const Tensor& x) {
+        fill_in_memory_order(self, [&](const Tensor& x) {
             for (std::int64_t i = 0; i < x.numel(); ++i)
-                x.data_as<std::int32_t>()[i] = static_cast<std::int32_t>(current_generator().random() & 0x7fffffffu);
+                x.data_as<std::int32_t>()[i] = static_cast<std::int32_t>(generator.random() & 0x7fffffffu);
         });
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
@@ -203,9 +203,9 @@ struct RandomTo {
                                  .node = "RandomBackward1",
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real, to=5"};
-    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
-        draw_integers("random_", self, 0, attrs.to);
+        draw_integers(generator, "random_", self, 0, attrs.to);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
@@ -219,12 +219,12 @@ struct RandomFrom {
                                  .node = "RandomBackward0",
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real, from_=2, to=5"};
-    static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
+    static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         if (attrs.to)
-            draw_integers("random_", self, attrs.from, *attrs.to);
+            draw_integers(generator, "random_", self, attrs.from, *attrs.to);
         else
-            draw_integers_up_to("random_", self, attrs.from, integer_bounds(self.dtype()).greatest);
+            draw_integers_up_to(generator, "random_", self, attrs.from, integer_bounds(self.dtype()).greatest);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
@@ -232,40 +232,43 @@ struct RandomFrom {
 }  // namespace
 
 Generator& current_generator() { return chosen_generator ? *chosen_generator : default_generator(); }
+Generator& opdef_detail::generator_of(const OpCall& call) {
+    return call.generator ? *call.generator : current_generator();
+}
 Generator* choose_generator(Generator* generator) { return std::exchange(chosen_generator, generator); }
 
 Tensor empty_like(const Tensor& x, DType dtype) { return empty(like_layout(x), dtype); }
 
-void draw_uniform(const char* op, const Tensor& self, double from, double to) {
+void draw_uniform(Generator& generator, const char* op, const Tensor& self, double from, double to) {
     if (!(from <= to) || !std::isfinite(to - from))
         fail(ErrorKind::Runtime, "%s: uniform_ expects to return a [from, to) range, but found from=%g > to=%g", op,
              from, to);
     fill_in_memory_order(self, [&](const Tensor& x) {
-        with_floating(op, x, [&](auto* data) { fill_uniform(current_generator(), data, x.numel(), from, to); });
+        with_floating(op, x, [&](auto* data) { fill_uniform(generator, data, x.numel(), from, to); });
     });
 }
 
-void draw_normal(const char* op, const Tensor& self, double mean, double deviation) {
+void draw_normal(Generator& generator, const char* op, const Tensor& self, double mean, double deviation) {
     if (!(deviation >= 0)) fail(ErrorKind::Runtime, "%s: normal expects std >= 0.0, but found std %g", op, deviation);
     fill_in_memory_order(self, [&](const Tensor& x) {
         with_floating(op, x, [&](auto* data) {
             const std::int64_t at_once = self.contiguous() ? std::max<std::int64_t>(x.numel(), 1) : 1;
             for (std::int64_t i = 0; i < x.numel(); i += at_once)
-                fill_normal(current_generator(), data + i, at_once, mean, deviation);
+                fill_normal(generator, data + i, at_once, mean, deviation);
         });
     });
 }
 
-void draw_integers(const char* op, const Tensor& self, std::int64_t low, std::int64_t high) {
+void draw_integers(Generator& generator, const char* op, const Tensor& self, std::int64_t low, std::int64_t high) {
     if (low >= high)
         fail(ErrorKind::Runtime, "%s: random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", op,
              static_cast<long long>(low), static_cast<long long>(high));
-    draw_integers_up_to(op, self, low, high - 1);
+    draw_integers_up_to(generator, op, self, low, high - 1);
 }
 
-void draw_bernoulli(const Tensor& self, double probability) {
+void draw_bernoulli(Generator& generator, const Tensor& self, double probability) {
     fill_in_memory_order(self, [&](const Tensor& x) {
-        fill_bernoulli(current_generator(), x.data(), x.dtype(), x.numel(), probability);
+        fill_bernoulli(generator, x.data(), x.dtype(), x.numel(), probability);
     });
 }
 

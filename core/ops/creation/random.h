@@ -11,10 +11,10 @@ Generator& current_generator();
 Generator* choose_generator(Generator* generator);  // null: the default one; gives what was chosen before
 
 // These fill x, in the order of its memory. Errors begin with `op`.
-void draw_uniform(const char* op, const Tensor& x, double from, double to);
-void draw_normal(const char* op, const Tensor& x, double mean, double deviation);
-void draw_integers(const char* op, const Tensor& x, std::int64_t low, std::int64_t high);
-void draw_bernoulli(const Tensor& x, double probability);
+void draw_uniform(Generator& generator, const char* op, const Tensor& x, double from, double to);
+void draw_normal(Generator& generator, const char* op, const Tensor& x, double mean, double deviation);
+void draw_integers(Generator& generator, const char* op, const Tensor& x, std::int64_t low, std::int64_t high);
+void draw_bernoulli(Generator& generator, const Tensor& x, double probability);
 
 // Calls body(data of type T, contiguous), for floating tensors.
 template <class Body>

@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

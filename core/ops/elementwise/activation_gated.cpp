@@ -1,6 +1,6 @@
 // Activations in which a part of the input gates the rest: glu, mish.
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/views/geometry.h"

@@ -2,7 +2,7 @@
 // the one of the piece beyond it, as in PyTorch.
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"

@@ -1,6 +1,6 @@
 // Activation functions with parameters: softplus, elu, leaky_relu.
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

@@ -4,7 +4,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/tensor/packing.h"
 
@@ -33,6 +33,18 @@ struct Contiguous {
         .schema = "_contiguous(Tensor self)", .node = "CloneBackward0", .flags = kHidden, .domain = "real"};
     static void forward(const Tensor& x, Tensor& out) {
         out = empty(Layout::make(x.sizes()), x.dtype());
+        kernels::copy(out.view(), x.view());
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};
+};
+
+struct CopyLaidAs {
+    static constexpr OpText text{.schema = "_copy_laid_as(Tensor self, Tensor like)",
+                                 .node = "CloneBackward0",
+                                 .flags = kHidden,
+                                 .domain = "self=real(a, b), like=constant(real(a, b))"};
+    static void forward(const Tensor& x, const Tensor& like, Tensor& out) {
+        out = empty(like.layout_ref(), x.dtype());
         kernels::copy(out.view(), x.view());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};
@@ -78,6 +90,7 @@ struct Copy {
 }  // namespace
 
 Tensor clone(const Tensor& x) { return run<Clone>({}, x); }
+Tensor copy_laid_as(const Tensor& x, const Tensor& like) { return run<CopyLaidAs>(x, like); }
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : run<Contiguous>(x); }
 
 Tensor cast(const Tensor& x, DType dtype) {
@@ -105,6 +118,12 @@ void copy_in_place(const Tensor& self, const Tensor& source) {
     apply_in_place(definition<Copy>(), std::array{self, source}, nullptr);
 }
 
+void overwrite(const Tensor& self, const Tensor& source, const char* name) {
+    const Tensor inputs[] = {self, source};
+    OpCall call{definition<Copy>(), inputs, nullptr, {}, Form::InPlace, name};
+    dispatch(call);
+}
+
 bool all_finite(const Tensor& x) {
     // x - x is 0 for finite numbers and NaN for all others.
     const ModeGuard guard(kNoGrad | kInBackward, true);
@@ -112,6 +131,6 @@ bool all_finite(const Tensor& x) {
     return read_number(zero) == 0;
 }
 
-static const Register<Clone, Contiguous, Cast, Copy> convert_operations;
+static const Register<Clone, Contiguous, CopyLaidAs, Cast, Copy> convert_operations;
 
 }  // namespace clew

@@ -1,7 +1,7 @@
 // Division that rounds, and what it leaves over.
 #include "core/base/error.h"
 #include "core/kernels/memory/index.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"

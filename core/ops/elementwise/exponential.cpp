@@ -1,7 +1,7 @@
 // Exponentials, logarithms and what is made of them.
 #include <numbers>
 
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

@@ -1,5 +1,5 @@
 // Truth values and bits. Written in place over floating values they are step functions: their rules give zeros.
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

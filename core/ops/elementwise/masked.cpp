@@ -1,7 +1,7 @@
 // Reading and writing where a mask holds.
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"

@@ -1,5 +1,5 @@
 // Angles: trigonometric functions and their inverses.
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

@@ -1,7 +1,7 @@
 // Writing at computed positions of one axis: index_add, index_copy, index_fill.
 #include "core/base/error.h"
 #include "core/kernels/elementwise/elementwise.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"

@@ -1,6 +1,6 @@
 // Reading at computed places along one axis, and the writes that undo it: index_select, gather, scatter.
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"

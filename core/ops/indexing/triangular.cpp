@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/memory/index.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/reduction/reduction.h"
 #include "core/ops/views/geometry.h"

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/kernels/layers/batch_norm.h"
 #include "core/kernels/memory/copy.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/kernels/convolution/conv.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

@@ -1,6 +1,6 @@
 // conv1d ... conv3d and conv_transpose1d ... conv_transpose3d: arguments in many spellings, then one convolution.
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/layers/convolution.h"
 

@@ -1,7 +1,7 @@
 // The mean of each window: linear, so the gradient's gradient is the mean again.
 #include <algorithm>
 
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/layers/convolution.h"

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/kernels/matrix/gemm.h"
 #include "core/kernels/matrix/tall_product.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/layers/recurrent_composed.h"

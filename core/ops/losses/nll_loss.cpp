@@ -1,7 +1,7 @@
 // Negative log likelihood of classes.
 #include "core/base/error.h"
 #include "core/kernels/training/loss.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/losses/loss.h"

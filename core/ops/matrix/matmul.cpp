@@ -1,7 +1,7 @@
 // Matrix products, and matmul, which chooses among them by the ranks of its inputs.
 #include "core/base/error.h"
 #include "core/kernels/matrix/gemm.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/matrix/product.h"
 

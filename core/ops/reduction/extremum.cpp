@@ -1,5 +1,5 @@
 // The larger and the smaller of two.
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/kernels/reduction/sort.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
 #include "core/ops/reduction/reduction.h"

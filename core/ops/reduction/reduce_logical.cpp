@@ -1,6 +1,6 @@
 // Is any element true, are all of them?
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/reduction/reduction.h"

@@ -2,7 +2,7 @@
 #include "core/kernels/reduction/sort.h"
 
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
 #include "core/tensor/packing.h"

@@ -1,7 +1,7 @@
 // What is distinct in a tensor is found in Python (src/clew/ops/finding.py). These give it a node, whose backward
 // raises: a gradient that is asked for is not lost without a word.
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 
 namespace clew {
 namespace {

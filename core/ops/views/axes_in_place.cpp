@@ -2,7 +2,7 @@
 // its history one more node.
 #include "core/autograd/leaf.h"
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/views/geometry.h"
 

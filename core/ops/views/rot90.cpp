@@ -1,7 +1,7 @@
 // Turns by right angles.
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/tensor/packing.h"
 
 namespace clew {

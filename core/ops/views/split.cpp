@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/views/geometry.h"
 

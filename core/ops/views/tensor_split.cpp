@@ -1,6 +1,6 @@
 // tensor_split: an axis cut into a number of parts, or at given places. Each part is a slice of its own.
 #include "core/base/error.h"
-#include "core/ops/apply.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 
 namespace clew {

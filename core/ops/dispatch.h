@@ -1,23 +1,46 @@
-// The one choke point: every operation, native or not, in place or not, goes through here.
+// The one door: every operation enters here, in whatever form: by functions, in place, with out=, as a step of an
+// optimizer, as an autograd.Function, out of the engine; and so do tensors that get other memory, and values that are
+// read into Python.
+//
+// While the mode word has no bit of kDetour, a call goes straight to its kernel and is recorded. Otherwise it goes to
+// the interpreters of this thread (interpreter.h).
 #pragma once
 #include <array>
 
+#include "core/autograd/mode.h"
 #include "core/ops/opdef.h"
 
 namespace clew {
 
-// Runs the kernel and, if a gradient is needed, records a node.
-void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs);
-// The same, written over input 0.
-void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes);
-// The same, written into `destinations`; refused where gradients would be recorded.
-void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> destinations);
+void dispatch(OpCall& call);
 
-// A read of a value into Python (item, bool, tolist, numpy, shapes that depend on data). Kept graphs will stand on it.
-void escape(const Tensor& tensor, const char* how);
+inline void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
+    OpCall call{op, inputs, attributes, outputs};
+    dispatch(call);
+}
+// Written over input 0.
+inline void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
+    OpCall call{.op = op, .inputs = inputs, .attributes = attributes, .outputs = {}, .form = Form::InPlace};
+    dispatch(call);
+}
+// Written into `destinations`; refused where gradients would be recorded.
+inline void apply_out(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> destinations) {
+    OpCall call{op, inputs, attributes, destinations, Form::Out};
+    dispatch(call);
+}
 
-// Why the results of `inputs` have no history, for tensors that are made outside apply().
-void pass_on_lost(const Tensor& result, Tensors inputs);
+// x.data = source: no write, but x looks at that memory from now on. Graphs keep what they saved.
+void rebind(const Tensor& tensor, const Tensor& source);
+// An out= of another shape gets the result's memory; `name` is what the write log says.
+void rebind_resized(const Tensor& destination, const Tensor& result, const char* name);
+// x.grad = gradient; the gradient may be null.
+void rebind_grad(const Tensor& tensor, const Tensor& gradient);
+// A read of values into Python, of `how` (static text): item, bool, tolist, numpy.
+void escape_to_interpreters(const Tensor& tensor, const char* how);
+inline void escape(const Tensor& tensor, const char* how) {
+    if (mode(kInterpreted)) [[unlikely]]
+        escape_to_interpreters(tensor, how);
+}
 
 template <class Op, class... T>
 Tensor run(const Attributes<Op>& attributes, const T&... inputs) {
@@ -34,11 +57,21 @@ Tensor run(const T&... inputs) {
     apply(definition<Op>(), list, nullptr, std::span<Tensor>(&output, 1));
     return output;
 }
+
+template <class Op, std::size_t N, class... T>
+std::array<Tensor, N> run_many(const Attributes<Op>& attributes, const T&... inputs) {
+    const std::array<Tensor, sizeof...(T)> list{static_cast<const Tensor&>(inputs)...};
+    std::array<Tensor, N> outputs;
+    apply(definition<Op>(), list, &attributes, outputs);
+    return outputs;
+}
+
 // Note [Writing over a dying gradient]
 // In a backward without create_graph, a gradient that nobody but the rule holds dies when the rule has read it. A rule
 // that says so (`Tensor&& g`, and uses it once) gets its result in the same memory: no other block is taken, and what
 // is written is in the cache already. The same goes for what a rule made itself on the way: mul(mul(g, x), 2). Only the
 // last rule of a node that runs is given the gradient; hooks, captures and retain_grad hold it and keep it as it is.
+// While an interpreter looks on, nothing is written over: one memory is one value to it.
 bool may_write_over(const Tensor& donated, Tensors others);
 // In a forward, too: an output for apply() in the memory of `donated`, which is one of the inputs, if nobody holds that
 // but `inputs` and a caller who drops it afterwards; else an empty one.
@@ -59,14 +92,6 @@ template <class Op, class... T>
 Tensor run_over(Tensor&& donated, const T&... others) {
     static_assert(std::is_same_v<Attributes<Op>, NoAttrs>);
     return run_over<Op>(nullptr, std::move(donated), others...);
-}
-
-template <class Op, std::size_t N, class... T>
-std::array<Tensor, N> run_many(const Attributes<Op>& attributes, const T&... inputs) {
-    const std::array<Tensor, sizeof...(T)> list{static_cast<const Tensor&>(inputs)...};
-    std::array<Tensor, N> outputs;
-    apply(definition<Op>(), list, &attributes, outputs);
-    return outputs;
 }
 
 }  // namespace clew

@@ -1,0 +1,98 @@
+#include "core/ops/interpreter.h"
+
+#include "core/autograd/ledger.h"
+#include "core/base/error.h"
+#include "core/kernels/frame.h"
+#include "core/ops/creation/random.h"
+#include "core/ops/recording.h"
+
+namespace clew {
+namespace {
+
+thread_local constinit Interpreter* top = nullptr;
+
+void set_top(Interpreter* interpreter) {
+    top = interpreter;
+    mode_word = interpreter ? mode_word | kInterpreted : mode_word & ~std::uint32_t{kInterpreted};
+}
+
+// For a scope, the stack begins at `below`.
+class StackGuard {
+public:
+    explicit StackGuard(Interpreter* below) : before_(top) { set_top(below); }
+    ~StackGuard() { set_top(before_); }
+    StackGuard(const StackGuard&) = delete;
+    StackGuard& operator=(const StackGuard&) = delete;
+
+private:
+    Interpreter* before_;
+};
+
+bool is_made_of_calls(const OpCall& call) {
+    return call.form == Form::Out || call.form == Form::Function ||
+           (call.form == Form::Functional && call.op.is(kComposite));
+}
+
+void run_timed(OpCall& call) {
+    const std::int64_t start = now_ns();
+    {
+        const ModeGuard guard(kTiming, false);
+        [[maybe_unused]] const kernels::Frame frame;
+        call.op.forward(call);
+    }
+    const std::int64_t middle = now_ns();
+    record_call(call);
+    timings.forward_kernels += middle - start;
+    timings.recording += now_ns() - middle;
+    ++timings.operations;
+}
+
+// Below the last interpreter.
+void run_lowest(OpCall& call) {
+    if (call.form != Form::Functional || is_made_of_calls(call)) return run_directly(call);
+    mode(kTiming) ? run_timed(call) : run_directly(call);
+    if (mode(kInferenceMode))
+        for (const Tensor& output : call.outputs)
+            if (output) output->set(TensorObject::kInference, true);
+}
+
+// What a call in place copies before it writes is copied where interpreters see it.
+void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before) {
+    sources = separate_sources(call.inputs);
+    if (!sources.empty()) call.inputs = sources;
+    InPlaceRecord record(call);
+    record.choose_saves();
+    if (!record.reads_before()) return;
+    before = copied(call.inputs[0]);
+    call.before = &before;
+}
+
+}  // namespace
+
+Interpreter* Interpreter::top() { return clew::top; }
+
+void Interpreter::push() {
+    below_ = clew::top;
+    set_top(this);
+}
+
+void Interpreter::pop() {
+    if (clew::top == this) return set_top(below_);
+    Interpreter* above = clew::top;
+    while (above && above->below_ != this) above = above->below_;
+    if (above) above->below_ = below_;
+}
+
+void interpret(OpCall& call) {
+    Interpreter* const handling = top;
+    if (handling == nullptr) return run_lowest(call);
+    if (is_made_of_calls(call) && !handling->takes_whole(call)) return run_directly(call);
+    std::vector<Tensor> sources;
+    Tensor before;
+    if (call.form == Form::InPlace && call.before == nullptr) show_copies(call, sources, before);
+    if (call.op.draws && call.generator == nullptr) call.generator = &current_generator();
+    const StackGuard guard(handling->below());
+    handling->handle(call);
+}
+
+}  // namespace clew

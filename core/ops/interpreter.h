@@ -1,0 +1,59 @@
+// Who looks on while operations run, or runs them in another way: a recorder, a counter, forward mode, batching.
+//
+// Note [Interpreters]
+// Each thread has a stack of them. A call enters at the top; whoever handles it may change it, run others in its place,
+// or call dispatch() with it, which hands it to the one below; below the last one it is timed (kTiming), marked as
+// outside autograd (kInferenceMode), run and recorded. While an interpreter handles a call, the stack of its thread is
+// what lies below it, so what it computes itself is not shown to it again; while a kernel runs, the stack is empty.
+// A composite operation, a call with out= and a Function are shown as the calls that they are made of, all of them
+// through the door again, except to an interpreter that takes them whole.
+#pragma once
+#include <vector>
+
+#include "core/ops/dispatch.h"
+
+namespace clew {
+
+class Interpreter {
+public:
+    Interpreter() = default;
+    virtual ~Interpreter() = default;
+    Interpreter(const Interpreter&) = delete;
+    Interpreter& operator=(const Interpreter&) = delete;
+
+    virtual void handle(OpCall& call) = 0;
+    virtual bool takes_whole(const OpCall&) const { return false; }
+
+    static Interpreter* top();
+    // On this thread, above all others; pop() takes it from wherever it is.
+    void push();
+    void pop();
+
+    Interpreter* below() const { return below_; }
+
+private:
+    Interpreter* below_ = nullptr;
+};
+
+// For dispatch(), on the detour: hands a call to the top of the stack, or runs it below the last one.
+void interpret(OpCall& call);
+// As on the hot path.
+void run_directly(OpCall& call);
+// The inputs of a call in place, where one that shares memory with the destination, but not element for element, is
+// replaced by a copy; empty if there is none.
+std::vector<Tensor> separate_sources(Tensors inputs);
+// A copy that no gradient passes through.
+Tensor copied(const Tensor& input);
+
+// Calls body(tensor) for each tensor that existed before the call and whose elements it may write.
+template <class Body>
+void for_each_written(const OpCall& call, const Body& body) {
+    if (call.form == Form::InPlace || call.form == Form::Accumulate) body(call.inputs[0]);
+    if (call.form == Form::Out)
+        for (const Tensor& output : call.outputs) body(output);
+    for (std::size_t i = 0; i < call.inputs.size() && i < 64; ++i)
+        if ((call.op.writes >> i & 1) && call.inputs[i] && !(i == 0 && call.form == Form::InPlace))
+            body(call.inputs[i]);
+}
+
+}  // namespace clew

@@ -1,0 +1,70 @@
+// Tensors that get other memory, and values that leave for Python: calls whose operations are in no registry.
+#include "core/autograd/leaf.h"
+#include "core/autograd/view.h"
+#include "core/ops/dispatch.h"
+#include "core/ops/interpreter.h"
+
+namespace clew {
+namespace {
+
+void look_at(const Tensor& tensor, const Tensor& source) {
+    tensor->storage = source->storage;
+    tensor->layout = source->layout;
+    tensor->offset = source->offset;
+}
+
+void set_data(OpCall& call) {
+    const Tensor &tensor = call.inputs[0], &source = call.inputs[1];
+    const std::uint32_t version = version_of(*tensor.get());
+    if (tensor->storage->owner == tensor.get()) tensor->storage->owner = nullptr;
+    look_at(tensor, source);
+    tensor->dtype = source->dtype;
+    own_version(tensor, version);
+    // A graph that was made before still gives the gradient of the forward that ran, in its shape.
+    const NodeRef& end = tensor->extras->accumulator;
+    if (end && (end->references == 1 || end->output_dtypes()[0] != tensor->dtype))
+        set_output_shape(*end, 0, tensor->layout, tensor->dtype);
+}
+
+void resize(OpCall& call) {
+    look_at(call.inputs[0], call.inputs[1]);
+    bump_version(call.inputs[0], call.name);
+}
+
+void assign_gradient(OpCall& call) { assign_grad(call.inputs[0], call.inputs[1]); }
+
+void rebind_by(const OpDef& op, const Tensor& tensor, const Tensor& source, const char* name) {
+    const Tensor inputs[] = {tensor, source};
+    OpCall call{op, inputs, nullptr, {}, Form::Rebind, name};
+    dispatch(call);
+}
+
+}  // namespace
+
+void rebind(const Tensor& tensor, const Tensor& source) {
+    static const OpDef op = unregistered("data", set_data);
+    if (tensor.dtype() != source.dtype() &&
+        (tensor->grad_fn || (tensor.requires_grad() && !is_floating(source.dtype()))))
+        fail(ErrorKind::Runtime,
+             "data: incompatible tensor type: expected %s, got %s; a tensor in a graph keeps its dtype",
+             dtype_name(tensor.dtype()), dtype_name(source.dtype()));
+    rebind_by(op, tensor, source, "data");
+}
+
+void rebind_resized(const Tensor& destination, const Tensor& result, const char* name) {
+    static const OpDef op = unregistered("resize", resize);
+    rebind_by(op, destination, result, name);
+}
+
+void rebind_grad(const Tensor& tensor, const Tensor& gradient) {
+    static const OpDef op = unregistered("grad", assign_gradient);
+    rebind_by(op, tensor, gradient, "grad");
+}
+
+void escape_to_interpreters(const Tensor& tensor, const char* how) {
+    static const OpDef op = unregistered("read", nullptr);
+    OpCall call{op, Tensors(&tensor, 1), nullptr, {}, Form::Read, how};
+    dispatch(call);
+}
+
+}  // namespace clew
