@@ -5,7 +5,7 @@
 #include "bind/dtype.h"
 #include "bind/errors.h"
 #include "bind/function.h"
-#include "bind/fused.h"
+#include "bind/optimizer_step.h"
 #include "bind/graph_totals.h"
 #include "bind/graph_walk.h"
 #include "bind/interop.h"
@@ -44,7 +44,7 @@ NB_MODULE(_core, m) {
         init_function(module);
         init_python_operations(module);
         init_interop(module);
-        init_fused(module);
+        init_optimizer_step(module);
         init_graph_walk(module);
         init_graph_totals(module);
         init_modes(m);

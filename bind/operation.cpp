@@ -245,6 +245,11 @@ OpGroup* find_group(const std::string& name) {
     return it == groups().end() ? nullptr : it->second.get();
 }
 
+const OpDef* operation_of(PyObject* object) {
+    if (!Py_IS_TYPE(object, &operation_type) || self_of(object)->group->overloads.size() != 1) return nullptr;
+    return self_of(object)->group->overloads[0].def;
+}
+
 OpGroup* group_for_operator(const char* dunder) {
     const std::string wanted = dunder;
     for (const auto& [name, group] : groups()) {

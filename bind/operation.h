@@ -52,5 +52,7 @@ PyObject* publish(const OpDef& def);
 // Makes groups and callables from the registry and puts them where their flags say.
 void init_operations(PyObject* module);
 OpGroup* group_for_operator(const char* dunder);
+// The definition behind a callable that has only one; null for any other object.
+const OpDef* operation_of(PyObject* object);
 
 }  // namespace clew::bind

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/frame.h"
 
 namespace clew {
 namespace {
@@ -178,6 +179,7 @@ private:
 
     void serve(int number) {
         inside_body = true;
+        [[maybe_unused]] const DispatchFrame frame;  // that of whoever hands over a job
         const auto wanted = [this] { return tickets_.load() > 0; };
         for (;;) {
             while (take_ticket()) {
@@ -273,6 +275,7 @@ void set_num_threads(int count) {
 }
 
 void threads::run(std::int64_t count, std::int64_t grain, Call call, const void* body) {
+    CLEW_ASSERT_FRAME();
     grain = std::max<std::int64_t>(grain, 1);
     if (!inside_body) {
         const std::int64_t chunks = (count + grain - 1) / grain;

@@ -5,7 +5,7 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
-#include "core/kernels/frame.h"
+#include "core/base/frame.h"
 #include "core/ops/functions.h"
 #include "core/ops/interpreter.h"
 #include "core/ops/recording.h"
@@ -32,7 +32,7 @@ void run_in_place(OpCall& call) {
     inner.outputs = std::span<Tensor>(&output, 1);
     if (!sources.empty()) inner.inputs = sources;
     {
-        [[maybe_unused]] const kernels::Frame frame;
+        [[maybe_unused]] const DispatchFrame frame;
         call.op.forward(inner);
     }
     bump_version(self, name);
@@ -121,7 +121,7 @@ inline void run_call(OpCall& call) {
         case Form::Functional:
             if (call.op.is(kComposite)) return call.op.forward(call);
             {
-                [[maybe_unused]] const kernels::Frame frame;
+                [[maybe_unused]] const DispatchFrame frame;
                 call.op.forward(call);
             }
             return record_call(call);
@@ -133,7 +133,7 @@ inline void run_call(OpCall& call) {
         case Form::Rebind:
             return call.op.forward(call);
         case Form::Accumulate: {
-            [[maybe_unused]] const kernels::Frame frame;
+            [[maybe_unused]] const DispatchFrame frame;
             return call.op.forward(call);
         }
         case Form::Read:

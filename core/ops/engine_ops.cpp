@@ -3,7 +3,7 @@
 #include "core/autograd/mode.h"
 #include "core/kernels/elementwise/arithmetic.h"
 #include "core/kernels/elementwise/elementwise.h"
-#include "core/kernels/frame.h"
+#include "core/base/frame.h"
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
@@ -31,7 +31,7 @@ void add_now(const Tensor& into, const Tensor& value) {
 
 void add_in_place(const Tensor& into, const Tensor& value) {
     if (!mode(kInterpreted)) {
-        [[maybe_unused]] const kernels::Frame frame;
+        [[maybe_unused]] const DispatchFrame frame;
         return add_now(into, value);
     }
     static const OpDef op =
@@ -51,7 +51,7 @@ Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
 
 // Of strips, which no interpreter sees: Note [Strips].
 void copy_into(const Tensor& into, const Tensor& value) {
-    [[maybe_unused]] const kernels::Frame frame;
+    [[maybe_unused]] const DispatchFrame frame;
     kernels::copy(into.view(), value.view());
 }
 

@@ -2,7 +2,7 @@
 
 #include "core/autograd/ledger.h"
 #include "core/base/error.h"
-#include "core/kernels/frame.h"
+#include "core/base/frame.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/recording.h"
 
@@ -37,7 +37,7 @@ void run_timed(OpCall& call) {
     const std::int64_t start = now_ns();
     {
         const ModeGuard guard(kTiming, false);
-        [[maybe_unused]] const kernels::Frame frame;
+        [[maybe_unused]] const DispatchFrame frame;
         call.op.forward(call);
     }
     const std::int64_t middle = now_ns();

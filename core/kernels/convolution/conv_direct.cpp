@@ -1,6 +1,7 @@
 // The sum over all taps as it stands; for any kernel, stride and dilation.
 #include "core/base/threads.h"
 #include "core/kernels/convolution/conv_plan.h"
+#include "core/base/frame.h"
 #include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels::convolution {
@@ -142,6 +143,7 @@ private:
 
 template <class T>
 void direct(const Conv& c, const Sides<T>& s, const std::uint8_t* only_images) {
+    CLEW_ASSERT_FRAME();
     for_each_phase(c, s.backward, [&](const Axis(&axes)[3]) { Phase<T>(c, s, axes, only_images).run(); });
 }
 

@@ -1,6 +1,7 @@
 // The gradient of the weights: for each tap and channel, the sum over all pixels of input times gradient of the output.
 #include "core/base/threads.h"
 #include "core/kernels/convolution/conv_plan.h"
+#include "core/base/frame.h"
 #include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels::convolution {
@@ -110,6 +111,7 @@ private:
 
 template <class T>
 void direct_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in) {
+    CLEW_ASSERT_FRAME();
     WeightGradient<T>(c, weight, grad_out, in).run();
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/threads.h"
+#include "core/base/frame.h"
 #include "core/kernels/memory/index.h"
 #include "core/kernels/memory/index_loops.h"
 #include "core/kernels/memory/iterate.h"
@@ -103,12 +104,14 @@ void all_positions(const View& out, const View& in) {
 }  // namespace
 
 void masked_fill(const View& out, const View& mask, const void* value) {
+    CLEW_ASSERT_FRAME();
     constexpr Index no_strides[kMaxDims] = {};
     const View element{const_cast<void*>(value), out.dtype, out.ndim, out.sizes, no_strides};
     elementwise(index_loops().masked_fill[size_slot(out.dtype)], out, {mask, element});
 }
 
 void masked_select(const View& out, const View& in, const View& mask) {
+    CLEW_ASSERT_FRAME();
     switch (item_size(out.dtype)) {
         case 1:
             return select<std::uint8_t>(out, in, mask);
@@ -120,6 +123,7 @@ void masked_select(const View& out, const View& in, const View& mask) {
 }
 
 void masked_scatter(const View& out, const View& mask, const View& src) {
+    CLEW_ASSERT_FRAME();
     const auto size = item_size(out.dtype);
     const Walk walk = merged_walk(out, {out, mask});
     const int last = walk.ndim() - 1;
@@ -135,6 +139,7 @@ void masked_scatter(const View& out, const View& mask, const View& src) {
 }
 
 std::int64_t count_nonzero(const View& in) {
+    CLEW_ASSERT_FRAME();
     const Walk walk = merged_walk(in, {in});
     const auto loop = index_loops().count_nonzero[static_cast<int>(in.dtype)];
     const Index step = walk.stride(walk.ndim() - 1, 0);
@@ -148,6 +153,7 @@ std::int64_t count_nonzero(const View& in) {
 }
 
 void nonzero(const View& out, const View& in) {
+    CLEW_ASSERT_FRAME();
     if (in.ndim == 0) return;  // its position has no coordinates
     switch (in.dtype) {
         case DType::Bool:

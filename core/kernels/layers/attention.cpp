@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/threads.h"
+#include "core/base/frame.h"
 #include "core/kernels/layers/attention_loops.h"
 #include "core/kernels/matrix/panels.h"
 #include "core/kernels/memory/scratch.h"
@@ -268,6 +269,7 @@ void backward(const Attention& call, const AttentionGradients& gradients) {
 }  // namespace
 
 void attention(const Attention& call) {
+    CLEW_ASSERT_FRAME();
     if (call.dtype == DType::Float32)
         forward<float>(call);
     else
@@ -275,6 +277,7 @@ void attention(const Attention& call) {
 }
 
 void attention_backward(const Attention& call, const AttentionGradients& gradients) {
+    CLEW_ASSERT_FRAME();
     if (call.dtype == DType::Float32)
         backward<float>(call, gradients);
     else

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/threads.h"
+#include "core/base/frame.h"
 #include "core/kernels/layers/recurrent.h"
 #include "core/kernels/matrix/panels.h"
 #include "core/kernels/memory/scratch.h"
@@ -185,6 +186,7 @@ void for_rows(const RecurrentLayer& layer, const Work& work) {
 }  // namespace
 
 void recurrent_layer(const RecurrentLayer& layer) {
+    CLEW_ASSERT_FRAME();
     if (layer.dtype == DType::Float32)
         for_rows(layer, Forward<float>(layer));
     else
@@ -192,6 +194,7 @@ void recurrent_layer(const RecurrentLayer& layer) {
 }
 
 void recurrent_layer_backward(const RecurrentLayer& layer, const RecurrentGradients& gradients) {
+    CLEW_ASSERT_FRAME();
     if (layer.dtype == DType::Float32)
         for_rows(layer, Backward<float>(layer, gradients));
     else

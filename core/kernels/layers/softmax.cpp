@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/kernels/elementwise/lines.h"
+#include "core/base/frame.h"
 #include "core/kernels/layers/softmax_loops.h"
 
 namespace clew::kernels {
@@ -62,12 +63,20 @@ void backward(bool log, const View& out, const View& grad, const View& result, i
 
 }  // namespace
 
-void softmax(const View& out, const View& in, int axis) { forward(false, out, in, axis); }
-void log_softmax(const View& out, const View& in, int axis) { forward(true, out, in, axis); }
+void softmax(const View& out, const View& in, int axis) {
+    CLEW_ASSERT_FRAME();
+    forward(false, out, in, axis);
+}
+void log_softmax(const View& out, const View& in, int axis) {
+    CLEW_ASSERT_FRAME();
+    forward(true, out, in, axis);
+}
 void softmax_backward(const View& out, const View& grad, const View& result, int axis) {
+    CLEW_ASSERT_FRAME();
     backward(false, out, grad, result, axis);
 }
 void log_softmax_backward(const View& out, const View& grad, const View& result, int axis) {
+    CLEW_ASSERT_FRAME();
     backward(true, out, grad, result, axis);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/integer_gemm.h"
@@ -238,6 +239,7 @@ Products<T> products_of(const View& out, const View& a, const View& b, Number al
 }  // namespace
 
 void bgemm(const View& out, const View& a, const View& b, Number alpha, Number beta) {
+    CLEW_ASSERT_FRAME();
     for (int axis = 0; axis < out.ndim; ++axis)
         if (out.sizes[axis] == 0) return;
     if (out.dtype == DType::Float32)

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "core/base/frame.h"
 
 namespace clew::kernels {
 namespace {
@@ -42,6 +43,7 @@ void products(const View& out, const View& a, const View& b, Index alpha, Index 
 }  // namespace
 
 void integer_gemm(const View& out, const View& a, const View& b, Index alpha, Index beta) {
+    CLEW_ASSERT_FRAME();
     switch (out.dtype) {
         case DType::UInt8:
             return products<std::uint8_t>(out, a, b, alpha, beta);

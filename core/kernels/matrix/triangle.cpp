@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/base/threads.h"
+#include "core/base/frame.h"
 #include "core/kernels/memory/index.h"
 #include "core/kernels/memory/walk.h"
 
@@ -66,7 +67,13 @@ void triangle(const View& out, const View& in, Index diagonal, bool lower) {
 
 }  // namespace
 
-void tril(const View& out, const View& in, std::int64_t diagonal) { triangle(out, in, diagonal, true); }
-void triu(const View& out, const View& in, std::int64_t diagonal) { triangle(out, in, diagonal, false); }
+void tril(const View& out, const View& in, std::int64_t diagonal) {
+    CLEW_ASSERT_FRAME();
+    triangle(out, in, diagonal, true);
+}
+void triu(const View& out, const View& in, std::int64_t diagonal) {
+    CLEW_ASSERT_FRAME();
+    triangle(out, in, diagonal, false);
+}
 
 }  // namespace clew::kernels

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/base/threads.h"
+#include "core/base/frame.h"
 #include "core/kernels/matrix/transpose.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
@@ -145,6 +146,7 @@ void fill_from(const View& out, void* value, DType dtype) {
 }  // namespace
 
 void copy(const View& out, const View& in) {
+    CLEW_ASSERT_FRAME();
     const Loop loop = copy_loops().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)];
     if (in.dtype == out.dtype && out.ndim >= 2) {
         Plan plan;
@@ -159,16 +161,25 @@ void copy(const View& out, const View& in) {
     elementwise(loop, out, std::span<const View>(&in, 1));
 }
 
-void fill(const View& out, double value) { fill_from(out, &value, DType::Float64); }
-void fill(const View& out, std::int64_t value) { fill_from(out, &value, DType::Int64); }
+void fill(const View& out, double value) {
+    CLEW_ASSERT_FRAME();
+    fill_from(out, &value, DType::Float64);
+}
+void fill(const View& out, std::int64_t value) {
+    CLEW_ASSERT_FRAME();
+    fill_from(out, &value, DType::Int64);
+}
 
 void arange(const View& out, double start, double step) {
+    CLEW_ASSERT_FRAME();
     with_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
 }
 void arange(const View& out, std::int64_t start, std::int64_t step) {
+    CLEW_ASSERT_FRAME();
     with_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
 }
 void linspace(const View& out, double start, double stop) {
+    CLEW_ASSERT_FRAME();
     with_type(out.dtype, [&]<class T>() { even_spacing<T>(out, start, stop); });
 }
 

@@ -1,6 +1,7 @@
 #include "core/kernels/reduction/reduce.h"
 
 #include "core/base/threads.h"
+#include "core/base/frame.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/memory/scratch.h"
@@ -225,10 +226,12 @@ void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_m
 }  // namespace
 
 void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
+    CLEW_ASSERT_FRAME();
     reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
 }
 
 void moments(const View& out_mean, const View& out_squares, const View& in, std::uint32_t axes_mask) {
+    CLEW_ASSERT_FRAME();
     reduce_with(static_cast<int>(ReduceKind::Mean), out_mean, in, axes_mask, nullptr);
     reduce_with(kDeviations, out_squares, in, axes_mask, &out_mean);
 }

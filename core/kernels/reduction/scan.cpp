@@ -1,5 +1,6 @@
 // The parts of reduce.h that keep an order along an axis.
 #include "core/kernels/elementwise/lines.h"
+#include "core/base/frame.h"
 #include "core/kernels/reduction/reduce.h"
 #include "core/kernels/reduction/scan_loops.h"
 
@@ -43,6 +44,7 @@ void scan(const ScanTable::Scan* loops, const View& out, const View& in, int axi
 }  // namespace
 
 void arg_reduce(bool largest, const View* out_values, const View& out_indices, const View& in, int axis) {
+    CLEW_ASSERT_FRAME();
     if (in.ndim == 0) {
         *static_cast<std::int64_t*>(out_indices.data) = 0;
         if (out_values != nullptr)
@@ -74,7 +76,13 @@ void arg_reduce(bool largest, const View* out_values, const View& out_indices, c
     });
 }
 
-void cumsum(const View& out, const View& in, int axis) { scan(scan_loops().sum, out, in, axis); }
-void cumprod(const View& out, const View& in, int axis) { scan(scan_loops().product, out, in, axis); }
+void cumsum(const View& out, const View& in, int axis) {
+    CLEW_ASSERT_FRAME();
+    scan(scan_loops().sum, out, in, axis);
+}
+void cumprod(const View& out, const View& in, int axis) {
+    CLEW_ASSERT_FRAME();
+    scan(scan_loops().product, out, in, axis);
+}
 
 }  // namespace clew::kernels

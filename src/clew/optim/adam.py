@@ -7,7 +7,7 @@ from typing import Any
 
 import clew
 from clew import Tensor
-from clew._core import fused_adam
+from clew._core import ops, optimizer_step
 
 from .adam_variants import recorded_adam
 from .optimizer import Optimizer, Params, evaluate, with_gradients
@@ -95,13 +95,14 @@ class Adam(Optimizer):
                 recorded_adam(parameter, grad, state, group)
             return
         beta1, beta2 = group["betas"]
-        fused_adam(
+        optimizer_step(
+            ops.adam_step,
             params,
             grads,
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
-            [state["max_exp_avg_sq"] for state in states] if amsgrad else [],
-            [state["step"].add_(1) for state in states],  # read as floats
+            [state["max_exp_avg_sq"] for state in states] if amsgrad else None,
+            [state["step"].add_(1) for state in states],
             float(group["lr"]),
             float(beta1),
             float(beta2),

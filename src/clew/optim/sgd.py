@@ -7,7 +7,7 @@ from typing import Any
 
 import clew
 from clew import Tensor
-from clew._core import fused_sgd
+from clew._core import ops, optimizer_step
 
 from .adam_variants import recorded_sgd
 from .optimizer import Optimizer, Params, evaluate, with_gradients
@@ -118,7 +118,8 @@ def _update(
 ) -> None:
     """One native call for all `params`; `first`: the buffers are empty and take the gradient."""
     if params:
-        fused_sgd(
+        optimizer_step(
+            ops.sgd_step,
             params,
             grads,
             buffers,

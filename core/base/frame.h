@@ -4,26 +4,26 @@
 // interpreters unseen. In other builds all of this is nothing.
 #pragma once
 
-namespace clew::kernels {
+namespace clew {
 
 #ifdef CLEW_CHECK_DISPATCH
 
-class Frame {
+class DispatchFrame {
 public:
-    Frame();
-    ~Frame();
-    Frame(const Frame&) = delete;
-    Frame& operator=(const Frame&) = delete;
+    DispatchFrame();
+    ~DispatchFrame();
+    DispatchFrame(const DispatchFrame&) = delete;
+    DispatchFrame& operator=(const DispatchFrame&) = delete;
 };
-// Ends the program, naming the kernel, if no frame is open on this thread.
+// Error(Runtime), naming the kernel, if no frame is open on this thread.
 void assert_frame(const char* kernel);
-#define CLEW_ASSERT_FRAME() ::clew::kernels::assert_frame(__PRETTY_FUNCTION__)
+#define CLEW_ASSERT_FRAME() ::clew::assert_frame(__PRETTY_FUNCTION__)
 
 #else
 
-struct [[maybe_unused]] Frame {};
+struct [[maybe_unused]] DispatchFrame {};
 #define CLEW_ASSERT_FRAME() static_cast<void>(0)
 
 #endif
 
-}  // namespace clew::kernels
+}  // namespace clew

@@ -1,0 +1,139 @@
+#include "bind/optimizer_step.h"
+
+#include <cstring>
+#include <vector>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "bind/operation.h"
+#include "bind/parse.h"
+#include "core/base/error.h"
+
+namespace clew::bind {
+namespace {
+
+// The arguments of one operation for many parameters: lists run in parallel, all else is the same for each.
+class Steps {
+public:
+    Steps(const OpDef& op, PyObject* const* values, Py_ssize_t count) : op_(op) {
+        if (count != static_cast<Py_ssize_t>(op.schema.arguments.size()))
+            fail(ErrorKind::Type, "%s: expected %zu arguments, got %zd", op.name, op.schema.arguments.size(), count);
+        length_ = PyList_Check(values[0]) ? PyList_GET_SIZE(values[0]) : 0;
+        attributes_.resize(op.attribute_bytes);
+        std::size_t field = 0;
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            const Argument& argument = op.schema.arguments[static_cast<std::size_t>(i)];
+            if (PyList_Check(values[i]) && PyList_GET_SIZE(values[i]) != length_)
+                fail(ErrorKind::Value, "%s: expected %zd %s, got %zd", op.name, length_, argument.name.c_str(),
+                     PyList_GET_SIZE(values[i]));
+            if (is_tensor(argument))
+                tensors_.push_back(values[i] == Py_None && argument.optional ? nullptr : values[i]);
+            else if (PyList_Check(values[i]))
+                read_numbers(values[i], field++);
+            else
+                set(field++, argument.type, values[i]);
+        }
+    }
+
+    // All that could go wrong is found before anything is written.
+    void check() const {
+        for (Py_ssize_t i = 0; i < length_; ++i) {
+            const TensorObject* first = tensor(0, i);
+            if (!is_floating(first->dtype))
+                fail(ErrorKind::Runtime, "%s: expected floating parameters, got %s", op_.name,
+                     dtype_name(first->dtype));
+            for (std::size_t list = 1; list < tensors_.size(); ++list) {
+                const TensorObject* other = tensors_[list] ? tensor(list, i) : first;
+                if (other->dtype != first->dtype || !same_shape(*other->layout, *first->layout))
+                    fail(ErrorKind::Runtime,
+                         "%s: expected %s of shape %s and dtype %s like its parameter, got %s and %s", op_.name,
+                         op_.input_name(op_, static_cast<int>(list)), shape_text(first->layout->shape()).c_str(),
+                         dtype_name(first->dtype), shape_text(other->layout->shape()).c_str(),
+                         dtype_name(other->dtype));
+            }
+        }
+    }
+
+    void run() {
+        const ModeGuard guard(kNoGrad, true);
+        std::vector<Tensor> inputs(tensors_.size());
+        for (Py_ssize_t i = 0; i < length_; ++i) {
+            for (std::size_t list = 0; list < tensors_.size(); ++list)
+                if (tensors_[list]) inputs[list] = Tensor(tensor(list, i));
+            for (const Numbers& numbers : numbers_)
+                op_.fields[numbers.field].set(attributes_.data(), numbers.values[static_cast<std::size_t>(i)]);
+            apply_in_place(op_, inputs, attributes_.data());
+        }
+    }
+
+private:
+    struct Numbers {
+        std::size_t field;
+        std::vector<Value> values;
+    };
+
+    TensorObject* tensor(std::size_t list, Py_ssize_t i) const {
+        PyObject* object = PyList_Check(tensors_[list]) ? PyList_GET_ITEM(tensors_[list], i) : tensors_[list];
+        TensorObject* tensor = as_tensor(object);
+        if (tensor == nullptr)
+            fail(ErrorKind::Type, "%s: expected a Tensor in %s, got %s", op_.name,
+                 op_.input_name(op_, static_cast<int>(list)), Py_TYPE(object)->tp_name);
+        return tensor;
+    }
+    // Tensors of one element count as numbers.
+    static Value number(PyObject* object) {
+        Value value;
+        value.tag = Value::Float;
+        value.real = PyFloat_AsDouble(object);
+        if (value.real == -1 && PyErr_Occurred()) throw PythonError();
+        return value;
+    }
+    // One for each parameter.
+    void read_numbers(PyObject* list, std::size_t field) {
+        Numbers numbers{field, {}};
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
+            numbers.values.push_back(number(PyList_GET_ITEM(list, i)));
+        numbers_.push_back(std::move(numbers));
+    }
+    void set(std::size_t field, ArgType type, PyObject* object) {
+        Value value;
+        if (type == ArgType::Bool) {
+            value.tag = Value::Bool;
+            value.integer = PyObject_IsTrue(object);
+            checked(static_cast<int>(value.integer));
+        } else {
+            value = number(object);
+        }
+        op_.fields[field].set(attributes_.data(), value);
+    }
+
+    const OpDef& op_;
+    Py_ssize_t length_ = 0;
+    std::vector<PyObject*> tensors_;  // lists, or null where there is none
+    std::vector<char> attributes_;
+    std::vector<Numbers> numbers_;
+};
+
+// (operation, *arguments)
+PyObject* optimizer_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    return guarded([&]() -> PyObject* {
+        const OpDef* op = count ? operation_of(args[0]) : nullptr;
+        if (op == nullptr) fail(ErrorKind::Type, "optimizer_step: expected an operation and its arguments");
+        Steps steps(*op, args + 1, count - 1);
+        steps.check();
+        steps.run();
+        Py_RETURN_NONE;
+    });
+}
+
+PyMethodDef functions[] = {
+    {"optimizer_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optimizer_step)), METH_FASTCALL,
+     "(operation, *arguments): one call of the operation for each element of the lists among its arguments."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void init_optimizer_step(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
+
+}  // namespace clew::bind
