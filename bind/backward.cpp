@@ -79,63 +79,6 @@ std::vector<Tensor> read_tensors(PyObject* object, const char* what, bool allow_
     return tensors;
 }
 
-void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradients) {
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-        const Tensor& root = roots[i];
-        const Tensor& gradient = gradients[i];
-        if (!gradient_edge(root)) raise_no_grad(root, i);
-        if (!gradient) {
-            if (root.numel() != 1)
-                fail(ErrorKind::Runtime,
-                     "grad can be implicitly created only for scalar outputs; output %zu has shape %s: reduce it, or "
-                     "pass its gradient",
-                     i, shape_text(root.sizes()).c_str());
-            continue;
-        }
-        if (!same_sizes(gradient.sizes(), root.sizes()))
-            fail(ErrorKind::Runtime,
-                 "Mismatch in shape: grad_output[%zu] has a shape of torch.Size(%s) and output[%zu] has a shape of "
-                 "torch.Size(%s).",
-                 i, shape_text(gradient.sizes()).c_str(), i, shape_text(root.sizes()).c_str());
-        if (!is_floating(gradient.dtype()))
-            fail(ErrorKind::Runtime, "backward: expected a floating gradient for output %zu, got dtype %s; cast it", i,
-                 dtype_name(gradient.dtype()));
-    }
-}
-
-// One gradient for each root (or an empty handle), checked and of its dtype.
-void fit_to_roots(const std::vector<Tensor>& roots, std::vector<Tensor>& gradients) {
-    if (gradients.empty()) gradients.resize(roots.size());
-    if (gradients.size() != roots.size())
-        fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
-    check_roots(roots, gradients);
-    for (std::size_t i = 0; i < roots.size(); ++i)
-        if (gradients[i] && gradients[i].dtype() != roots[i].dtype())
-            gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());
-}
-
-// A gradient without create_graph has no history: whoever differentiates it will ask why.
-// A view that a rule made is nobody's view outside. What was asked for twice stays one tensor.
-void take_views_out(std::vector<Tensor>& gradients) {
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-        const Tensor view = gradients[i];
-        if (!view || !view->base) continue;
-        const Tensor plain = alias(view, view->layout, view->offset);
-        for (Tensor& gradient : gradients)
-            if (gradient.get() == view.get()) gradient = plain;
-    }
-}
-
-void note_plain_gradients(std::vector<Tensor>& gradients) {
-    if (mode(kInBackward | kNoProvenance)) return;
-    Ref<HistoryBreak> lost;
-    for (Tensor& gradient : gradients) {
-        if (!gradient || gradient.requires_grad() || gradient->references > 1) continue;  // the user's own
-        if (!lost) lost = HistoryBreak::make("grad without create_graph");
-        gradient->lost = lost;
-    }
-}
-
 struct Options {
     bool keep_graph, create_graph;
 };
@@ -155,15 +98,8 @@ Options read_options(PyObject* retain_graph, PyObject* create_graph) {
 
 std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gradients, PyObject* retain_graph,
                         PyObject* create_graph, const std::vector<Tensor>& inputs, bool accumulate, const char* kind) {
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (!inputs[i].requires_grad())
-            fail(ErrorKind::Runtime,
-                 "One of the differentiated Tensors does not require grad: input %zu; set requires_grad=True before it "
-                 "is used",
-                 i);
+    check_inputs(inputs, accumulate);
     fit_to_roots(roots, gradients);
-    if (accumulate)  // the engine fills .grad of leaves, and of results that retain theirs
-        for (const Tensor& input : inputs) retain_grad(input);
     const Options options = read_options(retain_graph, create_graph);
     BackwardRequest request{.roots = roots,
                             .gradients = gradients,
@@ -188,10 +124,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
             throw PythonError();
         }
     }();
-    if (!accumulate && !options.create_graph) {
-        take_views_out(result.captured);
-        note_plain_gradients(result.captured);
-    }
+    if (!accumulate && !options.create_graph) make_plain(result.captured);
     if (on_backward || !listeners.empty()) notify(roots, result.release);
     return std::move(result.captured);
 }
@@ -335,6 +268,9 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void init_backward(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
+void init_backward(PyObject* module) {
+    explain_no_grad = raise_no_grad;
+    checked(PyModule_AddFunctions(module, functions));
+}
 
 }  // namespace clew::bind

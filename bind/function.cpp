@@ -15,6 +15,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
+#include "core/ops/function.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {
@@ -41,41 +42,6 @@ std::vector<Tensor> tensors_of(PyObject* tuple) {
     return tensors;
 }
 
-bool contains(const std::vector<Tensor>& list, const Tensor& tensor) {
-    for (const Tensor& one : list)
-        if (one && one.same(tensor)) return true;
-    return false;
-}
-
-// What became of one output of forward.
-Tensor finish_output(const NodeRef& node, int i, const Tensor& output, const std::vector<Tensor>& inputs, bool dirty,
-                     bool records) {
-    const bool is_input = contains(inputs, output);
-    if (dirty) {
-        bump_version(output, node->kind->name);
-        if (records) rebase_history(output, node);
-        return records || !output.requires_grad() ? output : detach(output);
-    }
-    if (!records) {
-        if (!is_input) return output;
-        // Not the argument itself: what is done to the result (requires_grad_) must not be done to it.
-        if (output.requires_grad()) return detach(output);
-        const Tensor view = alias(output, output->layout, output->offset);
-        mark_view(view, output, ViewKind::NoGrad);
-        return view;
-    }
-    if (is_input) {
-        // Returned as it came: a view with this node as its history.
-        const Tensor view = alias(output, output->layout, output->offset);
-        mark_view(view, output, ViewKind::CustomFunction);
-        set_history(view, node, i);
-        return view;
-    }
-    if (output->base) output->view_kind = ViewKind::CustomFunction;
-    set_history(output, node, i);
-    return output;
-}
-
 // (node, tensor inputs, outputs, saved, dirty, non_differentiable, records) -> outputs
 PyObject* record(PyObject*, PyObject* args) {
     PyObject *node_object, *inputs_object, *outputs_object, *saved_object, *dirty_object, *constant_object;
@@ -90,38 +56,35 @@ PyObject* record(PyObject*, PyObject* args) {
         const auto inputs = tensors_of(inputs_object), saved = tensors_of(saved_object),
                    dirty = tensors_of(dirty_object), constants = tensors_of(constant_object);
         auto outputs = tensors_of(outputs_object);
-        for (const Tensor& tensor : dirty) {
-            if (!contains(inputs, tensor))
-                fail(ErrorKind::Runtime,
-                     "mark_dirty: expected an input of forward; only inputs can be modified in place");
-            check_in_place(tensor, node->kind->name, records != 0);
-        }
-        if (records) {
-            if (inputs.size() > 0xffff || outputs.size() > 0xffff || saved.size() > 0xffff)
-                fail(ErrorKind::NotImplemented,
-                     "Function: at most 65535 inputs, outputs and saved tensors are supported");
-            attach_body(node.get(),
-                        {static_cast<std::uint32_t>(inputs.size()), static_cast<std::uint16_t>(saved.size()),
-                         static_cast<std::uint16_t>(outputs.size())});
-            for (std::size_t i = 0; i < inputs.size(); ++i)
-                set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
-            node->sequence =
-                tick();  // younger than what it leads to: an input that is a view may have got its node just now
-        }
-        for (std::size_t i = 0; i < outputs.size(); ++i) {
-            if (!outputs[i]) continue;
-            const bool constant = contains(constants, outputs[i]) || !is_floating(outputs[i].dtype());
-            const bool is_dirty = contains(dirty, outputs[i]);
-            if (constant && records)
-                set_output_shape(*node, static_cast<int>(i), outputs[i].layout_ref(), outputs[i].dtype());
-            outputs[i] = finish_output(node, static_cast<int>(i), outputs[i], inputs, is_dirty, records && !constant);
-        }
-        if (records)
-            for (std::size_t i = 0; i < saved.size(); ++i) save_any(*node, node->slots()[i], saved[i], inputs, outputs);
+        record_function(node, {inputs, outputs, saved, dirty, constants}, records != 0);
         PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
         for (std::size_t i = 0; i < outputs.size(); ++i)
             PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(outputs[i]));
         return tuple;
+    });
+}
+
+// Calls `run`, which has no arguments; for dispatch().
+struct FunctionCall {
+    PyObject* run;
+    PyObject* result;
+};
+
+// (name, tensor inputs, run) -> what run() gives: a call of the Function, while interpreters look on.
+PyObject* call(PyObject*, PyObject* args) {
+    const char* name;
+    PyObject *inputs_object, *run;
+    if (!PyArg_ParseTuple(args, "sO!O", &name, &PyTuple_Type, &inputs_object, &run)) return nullptr;
+    return guarded([&]() -> PyObject* {
+        static const OpDef op = unregistered("autograd.Function", [](OpCall& call) {
+            auto& function = *static_cast<FunctionCall*>(const_cast<void*>(call.attributes));
+            function.result = checked(PyObject_CallNoArgs(function.run));
+        });
+        const auto inputs = tensors_of(inputs_object);
+        FunctionCall function{run, nullptr};
+        OpCall call{op, inputs, &function, {}, Form::Function, name};
+        dispatch(call);
+        return function.result ? function.result : Py_NewRef(Py_None);
     });
 }
 
@@ -163,6 +126,7 @@ PyObject* new_kind(PyObject*, PyObject* name) {
 
 PyMethodDef functions[] = {
     {"function_record", record, METH_VARARGS, nullptr},
+    {"function_call", call, METH_VARARGS, nullptr},
     {"function_saved_tensors", saved_tensors, METH_O, nullptr},
     {"function_zero_gradient", zero_gradient, METH_VARARGS, nullptr},
     {"function_kind", new_kind, METH_O, nullptr},

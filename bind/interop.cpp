@@ -20,6 +20,7 @@
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
+#include "core/ops/creation/constant.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {
@@ -192,16 +193,15 @@ Ref<HistoryBreak> lost_by_array(PyObject* root, const char* how) {
 // NumPy takes any byte but 0 for true, kernels know 0 and 1 only.
 void normalise_bools(const Py_buffer& buffer, const Layout& layout) {
     const kernels::View bytes{buffer.buf, DType::UInt8, layout.ndim, layout.sizes(), layout.strides().data()};
-    const Tensor truth = empty(Layout::make(layout.shape()), DType::Bool);
-    const Tensor plain = empty(Layout::make(layout.shape()), DType::UInt8);
-    kernels::copy(truth.view(), bytes);
-    kernels::copy(plain.view(), bytes);
+    const LayoutRef dense = Layout::make(layout.shape());
+    const auto read = [&](const Tensor& out) { kernels::copy(out.view(), bytes); };
+    const Tensor truth = constant(dense, DType::Bool, read), plain = constant(dense, DType::UInt8, read);
     if (std::memcmp(truth.data(), plain.data(), static_cast<std::size_t>(layout.numel)) == 0) return;
     if (buffer.readonly)
         fail(ErrorKind::Value,
              "from_numpy: expected a bool array of bytes 0 and 1, got others in one that is not writable; copy the "
              "array with array.astype(bool, copy=True) or give it to tensor()");
-    kernels::copy(bytes, truth.view());
+    constant(dense, DType::Bool, [&](const Tensor&) { kernels::copy(bytes, truth.view()); });
 }
 
 PyObject* from_numpy(PyObject*, PyObject* array) {
@@ -231,22 +231,21 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
             check_inside_storage("from_numpy", *layout, bytes / buffer->itemsize, dtype, *storage);
         }
         TensorObject* made = new_tensor_object();
-        const Tensor result = Tensor::steal(made);
+        Tensor result = Tensor::steal(made);
         made->storage = std::move(storage);
         made->layout = std::move(layout);
         made->offset = bytes / buffer->itemsize;
         made->dtype = dtype;
         own_version(result, 0);
         made->lost = lost_by_array(root, "from_numpy");
+        announce_constant(result);
         return wrap(result);
     });
 }
 
 // ------------------------------------------------------------------------------------------------ tensor
 Tensor copy_of(const kernels::View& view, Sizes sizes, DType dtype) {
-    Tensor result = empty(sizes, dtype);
-    kernels::copy(result.view(), view);
-    return result;
+    return constant(Layout::make(sizes), dtype, [&](const Tensor& out) { kernels::copy(out.view(), view); });
 }
 
 // A copy of an array's elements, wherever they lie: the field of a record array is no whole number of items apart.
@@ -274,7 +273,7 @@ Tensor copy_of(Buffer& buffer, std::optional<DType> dtype) {
 Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
     if (TensorObject* object = as_tensor(data)) {
         const Tensor source(object);
-        Tensor result = copy_of(source.view(), source.sizes(), dtype.value_or(source.dtype()));
+        Tensor result = copy_as(source, dtype.value_or(source.dtype()));
         result->lost = lost_by_copy(source);
         return result;
     }

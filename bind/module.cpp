@@ -9,6 +9,7 @@
 #include "bind/graph_totals.h"
 #include "bind/graph_walk.h"
 #include "bind/interop.h"
+#include "bind/interpreter.h"
 #include "bind/modes.h"
 #include "bind/objects.h"
 #include "bind/operation.h"
@@ -48,6 +49,7 @@ NB_MODULE(_core, m) {
         init_graph_walk(module);
         init_graph_totals(module);
         init_modes(m);
+        init_interpreter(m);
         init_watching(m);
         init_random(module);
         init_collector();

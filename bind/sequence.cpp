@@ -11,7 +11,8 @@
 #include "bind/escapes.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
-#include "core/kernels/memory/copy.h"
+#include "core/ops/dispatch.h"
+#include "core/ops/creation/constant.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 
@@ -111,32 +112,35 @@ public:
     Reader(PyObject* data, std::optional<DType> dtype) : dtype_(dtype) { read(data, 0); }
 
     Tensor result() const {
-        Tensor made = empty(sizes_, dtype_.value_or(inferred()));
-        if (made.numel() != values_.size())  // each sequence was as long as the first of its depth
+        const LayoutRef layout = Layout::make(sizes_);
+        if (layout->numel != values_.size())  // each sequence was as long as the first of its depth
             fail(ErrorKind::Runtime, "tensor: expected %lld numbers, got %lld; was the data changed meanwhile?",
-                 static_cast<long long>(made.numel()), static_cast<long long>(values_.size()));
+                 static_cast<long long>(layout->numel), static_cast<long long>(values_.size()));
+        Tensor made = constant(layout, dtype_.value_or(inferred()), [&](const Tensor& out) { store(out); });
         made->lost = lost_;
-        switch (made.dtype()) {
+        return made;
+    }
+    void store(const Tensor& out) const {
+        switch (out.dtype()) {
             case DType::Bool:
-                values_.store(made.data_as<bool>());
+                values_.store(out.data_as<bool>());
                 break;
             case DType::UInt8:
-                values_.store(made.data_as<std::uint8_t>());
+                values_.store(out.data_as<std::uint8_t>());
                 break;
             case DType::Int32:
-                values_.store(made.data_as<std::int32_t>());
+                values_.store(out.data_as<std::int32_t>());
                 break;
             case DType::Int64:
-                values_.store(made.data_as<std::int64_t>());
+                values_.store(out.data_as<std::int64_t>());
                 break;
             case DType::Float32:
-                values_.store(made.data_as<float>());
+                values_.store(out.data_as<float>());
                 break;
             case DType::Float64:
-                values_.store(made.data_as<double>());
+                values_.store(out.data_as<double>());
                 break;
         }
-        return made;
     }
 
 private:
@@ -230,8 +234,8 @@ private:
             for (int i = 0; i < tensor.ndim(); ++i) enter(tensor.size(i), depth + i);
             number(depth + tensor.ndim());
         }
-        const Tensor dense = empty(tensor.sizes(), tensor.dtype());
-        kernels::copy(dense.view(), tensor.view());
+        escape(tensor, "tensor");
+        const Tensor dense = copy_as(tensor, tensor.dtype());
         add_all(dense.data(), dense.dtype(), dense.numel(), Values::RealTensor);
     }
 

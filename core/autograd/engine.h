@@ -35,6 +35,15 @@ struct BackwardResult {
 
 BackwardResult run_backward(const BackwardRequest& request);
 
+// Checks the roots and what is given for them: one gradient for each (or an empty handle), made of the root's dtype.
+void fit_to_roots(std::span<const Tensor> roots, std::vector<Tensor>& gradients);
+// Raises the error about a root without history; set from outside, where its causes are looked for.
+extern void (*explain_no_grad)(const Tensor& root, std::size_t index);
+// Checks `inputs` of a request; where their gradients are to be accumulated, results among them retain theirs.
+void check_inputs(std::span<const Tensor> inputs, bool accumulate);
+// Gradients that leave a pass without create_graph: nobody's views, and with the reason why they have no history.
+void make_plain(std::vector<Tensor>& gradients);
+
 // What happened at one node: the gradients that arrived, hooks included, and those that it sent on.
 struct BackwardStep {
     NodeRef node;

@@ -98,6 +98,7 @@ enum OpFlag : std::uint32_t {
     kAxesInPlace = 65536,        // with kWritesInput: only the geometry of input 0 changes, which may overlap itself
     kElementByElement = 131072,  // what is written in Python: results lie as Note [The layout of results] says
     kOutAny = 262144,            // out= may have any dtype: all of them have the results
+    kSizedByValues = 524288,     // the result's sizes depend on values of inputs
     kBoth = kMethod | kFunction,
 };
 

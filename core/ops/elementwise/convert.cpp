@@ -90,6 +90,11 @@ struct Copy {
 }  // namespace
 
 Tensor clone(const Tensor& x) { return run<Clone>({}, x); }
+Tensor copy_as(const Tensor& x, DType dtype) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    if (x.dtype() == dtype) return run<Contiguous>(x);
+    return contiguous(run<Cast>({dtype}, x));
+}
 Tensor copy_laid_as(const Tensor& x, const Tensor& like) { return run<CopyLaidAs>(x, like); }
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : run<Contiguous>(x); }
 

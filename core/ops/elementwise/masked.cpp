@@ -74,7 +74,7 @@ struct MaskedSelect {
     static constexpr OpText text{
         .schema = "masked_select(Tensor self, Tensor mask)",
         .node = "MaskedSelectBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike,
+        .flags = kBoth | kOutArgument | kOutAlike | kSizedByValues,
         .domain = "self=real(a, b), mask=mask(a, b)",
         .doc = "The elements where the mask is True, in order, along one axis; mask and self are broadcast."};
     static void forward(const Tensor& self, const Tensor& mask, Tensor& out) {
@@ -82,7 +82,6 @@ struct MaskedSelect {
         const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), "masked_select");
         const BroadcastView from(self, sizes), chosen(mask, sizes);
         out = empty({kernels::count_nonzero(chosen)}, self.dtype());
-        escape(out, "masked_select");
         if (out.numel()) kernels::masked_select(out.view(), from, chosen);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, In<1> mask) {
@@ -133,21 +132,20 @@ struct MaskedScatter {
 
 struct Nonzero {
     static constexpr OpText text{.schema = "nonzero(Tensor self)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike | kSizedByValues,
                                  .domain = "real",
                                  .doc = "Where self is not zero: a row of indices for each such element, in order."};
     static void forward(const Tensor& x, Tensor& out) {
         // Written axis by axis, as PyTorch's lie.
         const std::int64_t count = kernels::count_nonzero(x.view());
         out = empty(Layout::make(Dims{count, x.ndim()}, Dims{1, count}), DType::Int64);
-        escape(x, "nonzero");
         if (out.numel()) kernels::nonzero(out.view(), x.view());
     }
 };
 
 struct Argwhere : Nonzero {
     static constexpr OpText text{.schema = "argwhere(Tensor self)",
-                                 .flags = kBoth | kNonDifferentiable,
+                                 .flags = kBoth | kNonDifferentiable | kSizedByValues,
                                  .domain = "real",
                                  .doc = "nonzero, by NumPy's name."};
 };
@@ -155,7 +153,7 @@ struct Argwhere : Nonzero {
 struct WhereNonzero {
     static constexpr OpText text{
         .schema = "where.condition(Tensor condition)",
-        .flags = kFunction | kNonDifferentiable,
+        .flags = kFunction | kNonDifferentiable | kSizedByValues,
         .domain = "condition=mask(a, b)",
         .doc = "Where condition is not zero: a tuple with one vector of indices for each axis."};
     static std::size_t outputs(Tensors inputs, const NoAttrs&) {
@@ -165,7 +163,6 @@ struct WhereNonzero {
         const AtLeast1 condition(x);
         const std::int64_t count = kernels::count_nonzero(condition);
         const auto axes = static_cast<std::int64_t>(out.size());
-        escape(x, "where");
         // Written axis by axis, so that each vector of indices is contiguous.
         const Tensor all = empty({axes, count}, DType::Int64);
         const std::int64_t sizes[] = {count, axes}, strides[] = {1, count};

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar
 
 from .. import _core
@@ -112,16 +112,10 @@ class Function:
         ctx.needs_input_grad = tuple(needs)
         if len(inputs) != len(needs):
             ctx._is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
-        recording = _set_grad_enabled(False)
-        try:
-            if separate:
-                result = cls.forward(*args)
-                cls.setup_context(ctx, args, result)
-            else:
-                result = cls.forward(ctx, *args)
-        finally:
-            _set_grad_enabled(recording)
-        return _record(ctx, tuple(inputs), result, recording and True in needs)
+        if _core.is_interpreted():
+            run = partial(_run, cls, ctx, args, inputs, True in needs)
+            return _core.function_call(cls.__name__, tuple(inputs), run)
+        return _run(cls, ctx, args, inputs, True in needs)
 
     @classmethod
     def _rule(cls) -> Callable[..., Any]:
@@ -133,6 +127,19 @@ class Function:
                 "implement one of them."
             )
         return cls.vjp
+
+
+def _run(cls: type[Function], ctx: FunctionCtx, args: Any, inputs: list[Tensor], needs_grad: bool) -> Any:
+    recording = _set_grad_enabled(False)
+    try:
+        if cls.setup_context is Function.setup_context:
+            result = cls.forward(ctx, *args)
+        else:
+            result = cls.forward(*args)
+            cls.setup_context(ctx, args, result)
+    finally:
+        _set_grad_enabled(recording)
+    return _record(ctx, tuple(inputs), result, recording and needs_grad)
 
 
 def _make_context_class(cls: type[Function]) -> type[FunctionCtx]:

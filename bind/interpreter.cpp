@@ -1,0 +1,109 @@
+#include "bind/interpreter.h"
+
+#include <memory>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "core/base/error.h"
+#include "core/ops/interpreter.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+const char* form_name(Form form) {
+    constexpr const char* kNames[] = {"functional", "in_place", "out", "accumulate", "function", "rebind", "read"};
+    return kNames[static_cast<int>(form)];
+}
+
+nb::tuple tuple_of(Tensors tensors) {
+    nb::list list;
+    for (const Tensor& tensor : tensors) list.append(tensor ? nb::steal(wrap(tensor)) : nb::none());
+    return nb::tuple(list);
+}
+
+// What the Python function gets; of use until it returns.
+class Call {
+public:
+    explicit Call(OpCall& call) : call_(&call) {}
+    void end() { call_ = nullptr; }
+
+    std::string form() const { return form_name(call().form); }
+    std::string name() const {
+        const OpCall& c = call();
+        if (c.name) return c.name;
+        if (c.form == Form::InPlace) return c.op.in_place_name;
+        return c.op.schema.name.empty() ? c.op.name : c.op.schema.full_name();
+    }
+    nb::tuple inputs() const { return tuple_of(call().inputs); }
+    nb::tuple outputs() const { return tuple_of(call().outputs); }
+    nb::tuple written() const {
+        nb::list list;
+        for_each_written(call(), [&](const Tensor& tensor) { list.append(nb::steal(wrap(tensor))); });
+        return nb::tuple(list);
+    }
+    bool draws() const { return call().op.draws; }
+    void run() { dispatch(call()); }
+
+private:
+    OpCall& call() const {
+        if (call_ == nullptr) fail(ErrorKind::Runtime, "Call: it is over; look at a call while it is handled");
+        return *call_;
+    }
+    OpCall* call_;
+};
+
+class PythonInterpreter : public Interpreter {
+public:
+    explicit PythonInterpreter(nb::object handler) : handler_(std::move(handler)) {}
+
+    void handle(OpCall& call) override {
+        nb::object view = nb::cast(new Call(call), nb::rv_policy::take_ownership);
+        Call& seen = nb::cast<Call&>(view);
+        PyObject* const result = PyObject_CallOneArg(handler_.ptr(), view.ptr());
+        seen.end();
+        Py_DECREF(checked(result));
+        if (call.form == Form::Functional && !call.outputs.empty() && !call.outputs[0])
+            fail(ErrorKind::Runtime, "%s: expected the interpreter to run() the call", call.op.name);
+    }
+
+    // The stack keeps it alive.
+    void enter() {
+        if (self_.is_valid()) fail(ErrorKind::Runtime, "Interpreter.push: it is on a stack already");
+        self_ = nb::find(this);
+        push();
+    }
+    void leave() {
+        pop();
+        const nb::object last = std::move(self_);
+    }
+
+private:
+    nb::object handler_, self_;
+};
+
+}  // namespace
+
+void init_interpreter(nb::module_& module) {
+    nb::class_<Call>(module, "Call", "A call on its way through an interpreter; of use until that returns.")
+        .def_prop_ro("form", &Call::form, "functional, in_place, out, accumulate, function, rebind or read")
+        .def_prop_ro("name", &Call::name, "the operation's name, with its overload's after a dot")
+        .def_prop_ro("inputs", &Call::inputs, "tensors, and None where there is none")
+        .def_prop_ro("outputs", &Call::outputs, "the results, once it has run")
+        .def_prop_ro("written", &Call::written, "tensors that were there before and that it may write")
+        .def_prop_ro("draws", &Call::draws, "whether it takes random numbers from a generator")
+        .def("run", &Call::run, "Hands it to what lies below.");
+    nb::class_<PythonInterpreter>(module, "Interpreter",
+                                  "Interpreter(handler): while it is on the stack of a thread, handler(call) is called "
+                                  "for each operation there, and has to run() it.")
+        .def(nb::init<nb::object>(), nb::arg("handler"))
+        .def("push", &PythonInterpreter::enter, "Puts it on top of this thread's stack.")
+        .def("pop", &PythonInterpreter::leave, "Takes it from the stack.");
+    module.def("is_interpreted", [] { return mode(kInterpreted); }, "Whether an interpreter is on this thread's stack.");
+}
+
+}  // namespace clew::bind
