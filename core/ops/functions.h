@@ -80,13 +80,15 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 // bernoulli.cpp
 Tensor dropout(const Tensor& x, double p);  // as in training
 
-// create.cpp
+// creation.cpp
 Tensor zeros(Sizes sizes, DType dtype);
 Tensor ones(Sizes sizes, DType dtype);
 Tensor full(Sizes sizes, double value, DType dtype);
 Tensor full_like(const Tensor& x, double value);  // lies in memory as x does
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
+
+// scalar.cpp
 Tensor number(double value, DType dtype);  // a wrapped number: yields to tensors in type promotion
 
 // convert.cpp

@@ -99,6 +99,7 @@ enum OpFlag : std::uint32_t {
     kElementByElement = 131072,  // what is written in Python: results lie as Note [The layout of results] says
     kOutAny = 262144,            // out= may have any dtype: all of them have the results
     kSizedByValues = 524288,     // the result's sizes depend on values of inputs
+    kGeometryOnly = 1048576,     // reads shapes and strides only, so that no history is lost
     kBoth = kMethod | kFunction,
 };
 

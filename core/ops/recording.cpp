@@ -135,6 +135,7 @@ void keep_history(const OpCall& call, std::uint64_t needs) {
     const OpDef& op = call.op;
     const Tensors inputs = call.inputs;
     const std::span<Tensor> outputs = call.outputs;
+    if (op.is(kGeometryOnly)) return;
     if (needs == 0) return note_lost("", outputs, inputs, false);
     if (!grad_enabled()) return note_lost(mode(kInferenceMode) ? "inference_mode" : "no_grad", outputs, inputs, true);
     if (!op.differentiable) return note_lost(op.name, outputs, inputs, true);

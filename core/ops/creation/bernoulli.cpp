@@ -165,7 +165,7 @@ struct DropoutNoise {
     using Attrs = Chance;
     static constexpr auto fields = std::tuple{&Attrs::p};
     static constexpr OpText text{.schema = "_dropout_noise(Tensor like, float p)",
-                                 .flags = kHidden | kNonDifferentiable,
+                                 .flags = kHidden | kGeometryOnly,
                                  .domain = "unsampled, 'drawn; dropout has the tests'"};
     static void forward(const Tensor& like, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty_like(like, like.dtype());
@@ -188,7 +188,6 @@ Tensor dropout_noise(const Tensor& x, const DropoutAttrs& attrs) {
         fail(ErrorKind::Runtime,
              "dropout: result type Float can't be cast to the desired output type %s; cast the input first",
              dtype_name(x.dtype()));
-    const ModeGuard guard(kNoGrad | kInBackward, true);
     return run<DropoutNoise>({attrs.p}, x);
 }
 

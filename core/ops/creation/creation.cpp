@@ -71,22 +71,16 @@ struct EmptyStrided {
     }
 };
 
-// These make their result through an operation without inputs: a tensor of zeros has not lost the history of its model.
 struct EmptyLike {
     struct Attrs {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "_empty_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kComposite,
+                                 .flags = kHidden | kGeometryOnly,
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (x.contiguous()) {
-            out = run<Empty>({Dims(x.sizes()), attrs.dtype});
-        } else {
-            const LayoutRef like = like_layout(x);
-            out = run<EmptyStrided>({Dims(like->shape()), Dims(like->strides()), attrs.dtype});
-        }
+        out = empty(like_layout(x), attrs.dtype);
     }
 };
 struct FullLike {
@@ -96,10 +90,11 @@ struct FullLike {
     };
     static constexpr auto fields = std::tuple{&Attrs::fill_value, &Attrs::dtype};
     static constexpr OpText text{.schema = "_full_like(Tensor self, Scalar fill_value, dtype dtype)",
-                                 .flags = kHidden | kComposite,
+                                 .flags = kHidden | kGeometryOnly,
                                  .domain = "real, fill_value=1.5, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        EmptyLike::forward(x, {attrs.dtype}, out);
+        check_fits("full_like", attrs.fill_value, attrs.dtype);
+        out = empty(like_layout(x), attrs.dtype);
         fill_with("full_like", out, attrs.fill_value);
     }
 };
@@ -234,10 +229,10 @@ struct RandLike {
     using Attrs = LikeAttrs;
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "_rand_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kComposite,
+                                 .flags = kHidden | kGeometryOnly,
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
-        EmptyLike::forward(x, {attrs.dtype}, out);
+        out = empty(like_layout(x), attrs.dtype);
         draw_uniform(generator, "rand_like", out, 0, 1);
     }
 };
@@ -245,10 +240,10 @@ struct RandnLike {
     using Attrs = LikeAttrs;
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "_randn_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kComposite,
+                                 .flags = kHidden | kGeometryOnly,
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
-        EmptyLike::forward(x, {attrs.dtype}, out);
+        out = empty(like_layout(x), attrs.dtype);
         draw_normal(generator, "randn_like", out, 0, 1);
     }
 };
@@ -275,7 +270,18 @@ struct Randperm {
     }
 };
 
+Scalar scalar_of(double value, DType dtype) { return is_floating(dtype) ? Scalar::of(value) : Scalar::of(whole(value)); }
+
 }  // namespace
+
+Tensor full(Sizes sizes, double value, DType dtype) {
+    return run<Full>({Dims(sizes), scalar_of(value, dtype), dtype});
+}
+Tensor full_like(const Tensor& x, double value) { return run<FullLike>({scalar_of(value, x.dtype()), x.dtype()}, x); }
+Tensor zeros(Sizes sizes, DType dtype) { return full(sizes, 0, dtype); }
+Tensor ones(Sizes sizes, DType dtype) { return full(sizes, 1, dtype); }
+Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
+Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
 
 static const Register<Empty, Full, EmptyStrided, EmptyLike, FullLike, Arange, Linspace, Eye, Rand, Randn, Randint,
                       RandLike, RandnLike, Randperm>

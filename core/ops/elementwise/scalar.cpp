@@ -97,4 +97,10 @@ Tensor converted_beside(const Tensor& x, std::initializer_list<Scalar> numbers) 
     return converted(x, dtype_beside(x, numbers));
 }
 
+Tensor number(double value, DType dtype) {
+    Tensor result = scalar(value, dtype);
+    result->set(TensorObject::kWrappedNumber, true);
+    return result;
+}
+
 }  // namespace clew

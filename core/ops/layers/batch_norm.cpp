@@ -38,11 +38,9 @@ Tensor tensor_of(const Numbers& values, DType dtype) {
 
 // running = (1 - momentum) * running + momentum * value
 void move_towards(const Tensor& running, const Numbers& values, double momentum) {
-    check_in_place(running, "batch_norm", false);
     Numbers moved = numbers_of(running, running.numel(), 0);
     for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = (1 - momentum) * moved[i] + momentum * values[i];
-    kernels::copy(running.view(), tensor_of(moved, running.dtype()).view());
-    bump_version(running, "batch_norm");
+    overwrite(running, tensor_of(moved, running.dtype()), "batch_norm");
 }
 
 Dims all_but_channels(int ndim) {
@@ -70,7 +68,7 @@ struct NativeBatchNorm {
     static constexpr auto fields = std::tuple{&Attrs::training, &Attrs::momentum, &Attrs::eps};
     static constexpr OpText text{
         .schema =
-            "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+            "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor!? running_mean, Tensor!? running_var, "
             "bool training, float momentum, float eps)",
         .node = "NativeBatchNormBackward0",
         .flags = kHidden,
@@ -220,7 +218,7 @@ struct BatchNorm {
     static constexpr auto fields = std::tuple{&Attrs::training, &Attrs::momentum, &Attrs::eps, &Attrs::cudnn_enabled};
     static constexpr OpText text{
         .schema =
-            "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+            "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor!? running_mean, Tensor!? running_var, bool "
             "training, float momentum, float eps, bool cudnn_enabled=True)",
         .flags = kFunction | kComposite,
         .domain =
