@@ -26,7 +26,7 @@ struct FunctionKind : NodeKind {
 };
 
 void function_backward(BackwardCall& call) {
-    const Handle rule = Handle::steal(checked(PyObject_GetAttrString(as_object(&call.node), "_run_backward")));
+    const Handle rule = Handle::steal(checked(PyObject_GetAttrString(as_object(call.node), "_run_backward")));
     call_python_rule(call, static_cast<PyObject*>(rule.get()));
 }
 
@@ -152,7 +152,7 @@ void call_python_rule(BackwardCall& call, PyObject* rule) {
         TensorObject* tensor = as_tensor(result);
         if (tensor == nullptr)
             fail(ErrorKind::Type, "%s: expected a gradient that is a Tensor or None, got %s at position %zu",
-                 call.node.kind->node_name, Py_TYPE(result)->tp_name, i);
+                 call.node->kind->node_name, Py_TYPE(result)->tp_name, i);
         if (call.needs(static_cast<int>(i))) call.results[i] = Tensor(tensor);
     }
 }

@@ -57,7 +57,7 @@ Tensor index_from(PyObject* sequence) {
             wide = Handle::steal(checked(PyObject_CallMethod(sequence, "astype", "s", "int64")));
     }
     const Tensor made = tensor_from_python(wide ? static_cast<PyObject*>(wide.get()) : sequence);
-    return is_floating(made.dtype()) ? converted(made, DType::Int64) : made;  // an empty list is floating, too
+    return is_floating(made.dtype()) ? cast(made, DType::Int64) : made;  // an empty list is floating, too
 }
 
 bool is_mask(const Tensor& index) { return index.dtype() == DType::Bool || index.dtype() == DType::UInt8; }

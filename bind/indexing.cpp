@@ -29,9 +29,7 @@ Tensor value_of(PyObject* value, const Tensor& self) {
     if (!is_number(value))
         fail(ErrorKind::Type, "can't assign a %s to a %s Tensor; make it a tensor first, with clew.tensor(...)",
              Py_TYPE(value)->tp_name, dtype_name(self.dtype()));
-    const Tensor number = tensor_from_number(value);
-    check_operand_fits("__setitem__", number, self.dtype());
-    return converted(number, self.dtype());
+    return element("__setitem__", number_in(tensor_from_number(value)), self.dtype());
 }
 
 Dims without_leading_ones(Sizes all) {

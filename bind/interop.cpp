@@ -18,9 +18,9 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
+#include "core/ops/creation/constant.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
-#include "core/ops/creation/constant.h"
 #include "core/ops/functions.h"
 
 namespace clew::bind {
@@ -267,7 +267,7 @@ Tensor copy_of(Buffer& buffer, std::optional<DType> dtype) {
     }
     const kernels::View view =
         dense ? dense.view() : kernels::View{buffer->buf, stored, buffer->ndim, sizes.begin(), strides.begin()};
-    return own == stored ? copy_of(view, sizes, wanted) : converted(copy_of(view, sizes, own), wanted);
+    return own == stored ? copy_of(view, sizes, wanted) : cast(copy_of(view, sizes, own), wanted);
 }
 
 Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {

@@ -103,7 +103,8 @@ void init_interpreter(nb::module_& module) {
         .def(nb::init<nb::object>(), nb::arg("handler"))
         .def("push", &PythonInterpreter::enter, "Puts it on top of this thread's stack.")
         .def("pop", &PythonInterpreter::leave, "Takes it from the stack.");
-    module.def("is_interpreted", [] { return mode(kInterpreted); }, "Whether an interpreter is on this thread's stack.");
+    module.def(
+        "is_interpreted", [] { return mode(kInterpreted); }, "Whether an interpreter is on this thread's stack.");
 }
 
 }  // namespace clew::bind

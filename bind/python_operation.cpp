@@ -60,8 +60,8 @@ void python_forward(OpCall& call) {
 
 // rule(node, gradients, needs) -> gradients
 void python_backward(BackwardCall& call) {
-    const auto& op = static_cast<const PythonOp&>(*call.node.kind);
-    const Handle rule = Handle::steal(checked(PyMethod_New(op.rule, as_object(&call.node))));
+    const auto& op = static_cast<const PythonOp&>(*call.node->kind);
+    const Handle rule = Handle::steal(checked(PyMethod_New(op.rule, as_object(call.node))));
     call_python_rule(call, static_cast<PyObject*>(rule.get()));
 }
 

@@ -11,7 +11,6 @@
 #include "bind/escapes.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
-#include "core/ops/dispatch.h"
 #include "core/ops/creation/constant.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"

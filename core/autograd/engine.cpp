@@ -45,7 +45,7 @@ std::vector<Tensor> run_rule(Node& node, std::span<Tensor> gradients) {
     std::uint64_t wants = 0;
     for (std::uint32_t i = 0; i < node.edge_count; ++i)
         if (node.edge_nodes()[i]) wants |= std::uint64_t{1} << std::min<std::uint32_t>(i, 63);
-    BackwardCall call{node, gradients, results, wants};
+    BackwardCall call{&node, gradients, results, wants};
     node.kind->backward(call);
     return results;
 }

@@ -34,7 +34,7 @@ void destroy(Extras* extras) {
 
 namespace {
 
-void accumulate_backward(BackwardCall& call) { accumulate(call.node, std::move(call.incoming[0])); }
+void accumulate_backward(BackwardCall& call) { accumulate(*call.node, std::move(call.incoming[0])); }
 
 // Up to date: what was written through another view or the base may have changed this view's history.
 void refresh_view(const Tensor& view) {

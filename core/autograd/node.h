@@ -23,11 +23,18 @@ struct SavedSlot;   // core/autograd/saved.h
 struct NodeExtras;  // core/autograd/hooks.h
 
 // The gradients that arrive at a node, and where its rule puts the ones that leave.
+// What a rule reads, given apart from a node: Note [Rules that run kernels].
+struct RuleOperands {
+    std::span<const Tensor> inputs, outputs;  // what is saved of them
+    const void* attributes;
+};
+
 struct BackwardCall {
-    Node& node;
+    Node* node;                  // null if there are operands
     std::span<Tensor> incoming;  // one for each output; may be empty handles
     std::span<Tensor> results;   // one for each input
     std::uint64_t needed;        // bit i: input i wants its gradient (inputs from 63 on share the last bit)
+    const RuleOperands* operands = nullptr;
     bool needs(int i) const { return (needed >> (i < 63 ? i : 63)) & 1; }
 };
 

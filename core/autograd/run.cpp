@@ -191,7 +191,7 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
         const bool watched = mode(kAnomaly);
         if (hooks_after || watched || seen) shown.assign(incoming.begin(), incoming.end());
-        BackwardCall call{node, incoming, results, wants(node)};
+        BackwardCall call{&node, incoming, results, wants(node)};
         node.kind->backward(call);
         if (hooks_after) run_post_hooks(node, results, shown);
         if (watched) watch_.look_at(node, results, shown);

@@ -52,7 +52,7 @@ void run_node(std::span<StripNode> nodes, std::span<StripExit> exits, StripNode&
     Tensor few[kMostInputs];
     const std::span<Tensor> results(few, node.edge_count);
     Tensor gradient = std::move(at.gradient);
-    BackwardCall call{node, std::span<Tensor>(&gradient, 1), results, at.wants};
+    BackwardCall call{&node, std::span<Tensor>(&gradient, 1), results, at.wants};
     node.kind->backward(call);
     gradient = Tensor();
     for (std::uint32_t i = 0; i < node.edge_count; ++i) {

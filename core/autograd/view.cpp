@@ -149,27 +149,27 @@ Tensor written_view(Node& slices, const LaidOut& gradient) {
 
 // Runs the wrapped node.
 void run_wrapped(BackwardCall& inside, Edge of_written) {
-    const Written here{inside.node, of_written};
+    const Written here{*inside.node, of_written};
     const Written* const before = std::exchange(written, of_written ? &here : written);
     struct Restore {
         const Written* before;
         ~Restore() { written = before; }
     } restore{before};
-    inside.node.kind->backward(inside);
+    inside.node->kind->backward(inside);
 }
 
 // grad of base -> [grad of old base, grads of the other inputs of the in-place operation]
 void copy_slices_backward(BackwardCall& call) {
     if (!call.incoming[0]) return;
-    Node& inner = *call.node.extras->inner;
-    const Layout& base = *call.node.outputs()[0].layout;
+    Node& inner = *call.node->extras->inner;
+    const Layout& base = *call.node->outputs()[0].layout;
     const LaidOut gradient = lay_out(call.incoming[0], base);
     // Slot 0 of CopySlices keeps no data: only where the view lies in its base.
-    const SavedSlot& where = call.node.slots()[0];
+    const SavedSlot& where = call.node->slots()[0];
     Tensor part[1] = {engine_ops.as_strided(gradient.memory, *where.layout, where.offset + gradient.shift)};
     std::vector<Tensor> results(inner.edge_count);
-    BackwardCall inside{inner, part, results, call.needed};
-    const Tensor view = written_view(call.node, gradient);
+    BackwardCall inside{&inner, part, results, call.needed};
+    const Tensor view = written_view(*call.node, gradient);
     run_wrapped(inside, view ? gradient_edge(view) : Edge{});
     if (call.needs(0)) {
         Tensor rest = results[0] ? results[0] : engine_ops.zeros(where.layout->shape(), gradient.memory.dtype());

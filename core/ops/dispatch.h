@@ -8,6 +8,7 @@
 #include <array>
 
 #include "core/autograd/mode.h"
+#include "core/base/frame.h"
 #include "core/ops/opdef.h"
 
 namespace clew {
@@ -64,6 +65,33 @@ std::array<Tensor, N> run_many(const Attributes<Op>& attributes, const T&... inp
     std::array<Tensor, N> outputs;
     apply(definition<Op>(), list, &attributes, outputs);
     return outputs;
+}
+
+// Note [Rules that run kernels]
+// Most rules are made of operations. A few run a kernel of their own: their struct has
+// `static void fused_backward(BackwardCall&)`, which `backward` calls by run_fused(). While interpreters look on, that
+// is one call of an operation "<name>_backward", from the gradients and what is saved to the results, without the node.
+OpDef fused_rule(const OpDef& op, void (*forward)(OpCall&));
+void show_fused(const OpDef& op, const OpDef& rule, BackwardCall& call);      // to interpreters
+void run_from_operands(OpCall& call, void (*fused_backward)(BackwardCall&));  // what they call on to
+
+template <class Op>
+void run_fused(BackwardCall& call) {
+    static const OpDef rule =
+        fused_rule(definition<Op>(), [](OpCall& by) { run_from_operands(by, &Op::fused_backward); });
+    if (mode(kInterpreted)) [[unlikely]]
+        return show_fused(definition<Op>(), rule, call);
+    [[maybe_unused]] const DispatchFrame frame;
+    Op::fused_backward(call);
+}
+
+// What a rule or a composite reads of the values of x, to choose between ways: look() runs kernels. Interpreters see a
+// read.
+template <class Look>
+auto peek(const Tensor& x, const char* why, const Look& look) {
+    escape(x, why);
+    [[maybe_unused]] const DispatchFrame frame;
+    return look();
 }
 
 // Note [Writing over a dying gradient]

@@ -1,9 +1,9 @@
 // Lends the engine the operations that it needs (see autograd/leaf.h).
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
+#include "core/base/frame.h"
 #include "core/kernels/elementwise/arithmetic.h"
 #include "core/kernels/elementwise/elementwise.h"
-#include "core/base/frame.h"
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
@@ -34,8 +34,7 @@ void add_in_place(const Tensor& into, const Tensor& value) {
         [[maybe_unused]] const DispatchFrame frame;
         return add_now(into, value);
     }
-    static const OpDef op =
-        unregistered("accumulate", [](OpCall& call) { add_now(call.inputs[0], call.inputs[1]); });
+    static const OpDef op = unregistered("accumulate", [](OpCall& call) { add_now(call.inputs[0], call.inputs[1]); });
     const Tensor inputs[] = {into, value};
     OpCall call{op, inputs, nullptr, {}, Form::Accumulate};
     dispatch(call);

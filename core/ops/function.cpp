@@ -17,8 +17,7 @@ bool contains(Tensors list, const Tensor& tensor) {
 }
 
 // What became of one output of forward.
-Tensor finish_output(const NodeRef& node, int i, const Tensor& output, Tensors inputs, bool dirty,
-                     bool records) {
+Tensor finish_output(const NodeRef& node, int i, const Tensor& output, Tensors inputs, bool dirty, bool records) {
     const bool is_input = contains(inputs, output);
     if (dirty) {
         bump_version(output, node->kind->name);
@@ -51,19 +50,15 @@ void record_function(const NodeRef& node, const FunctionRecord& call, bool recor
     const auto [inputs, outputs, saved, dirty, constants] = call;
     for (const Tensor& tensor : dirty) {
         if (!contains(inputs, tensor))
-            fail(ErrorKind::Runtime,
-                 "mark_dirty: expected an input of forward; only inputs can be modified in place");
+            fail(ErrorKind::Runtime, "mark_dirty: expected an input of forward; only inputs can be modified in place");
         check_in_place(tensor, node->kind->name, records);
     }
     if (records) {
         if (inputs.size() > 0xffff || outputs.size() > 0xffff || saved.size() > 0xffff)
-            fail(ErrorKind::NotImplemented,
-                 "Function: at most 65535 inputs, outputs and saved tensors are supported");
-        attach_body(node.get(),
-                    {static_cast<std::uint32_t>(inputs.size()), static_cast<std::uint16_t>(saved.size()),
-                     static_cast<std::uint16_t>(outputs.size())});
-        for (std::size_t i = 0; i < inputs.size(); ++i)
-            set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
+            fail(ErrorKind::NotImplemented, "Function: at most 65535 inputs, outputs and saved tensors are supported");
+        attach_body(node.get(), {static_cast<std::uint32_t>(inputs.size()), static_cast<std::uint16_t>(saved.size()),
+                                 static_cast<std::uint16_t>(outputs.size())});
+        for (std::size_t i = 0; i < inputs.size(); ++i) set_edge(*node, static_cast<int>(i), gradient_edge(inputs[i]));
         node->sequence =
             tick();  // younger than what it leads to: an input that is a view may have got its node just now
     }

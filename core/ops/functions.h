@@ -94,13 +94,13 @@ Tensor number(double value, DType dtype);  // a wrapped number: yields to tensor
 // convert.cpp
 Tensor cast(const Tensor& x, DType dtype);  // x itself if it has the dtype
 Tensor clone(const Tensor& x);
-Tensor contiguous(const Tensor& x);                            // x itself if it is
-Tensor detach(const Tensor& x);                                // no node; records where history was lost
-Tensor copy_as(const Tensor& x, DType dtype);                  // a contiguous copy without history
-Tensor copy_laid_as(const Tensor& x, const Tensor& like);       // like is dense
-void copy_in_place(const Tensor& self, const Tensor& source);  // self.copy_(source)
+Tensor contiguous(const Tensor& x);                                          // x itself if it is
+Tensor detach(const Tensor& x);                                              // no node; records where history was lost
+Tensor copy_as(const Tensor& x, DType dtype);                                // a contiguous copy without history
+Tensor copy_laid_as(const Tensor& x, const Tensor& like);                    // like is dense
+void copy_in_place(const Tensor& self, const Tensor& source);                // self.copy_(source)
 void overwrite(const Tensor& self, const Tensor& source, const char* name);  // the same; the write log says `name`
-void fill_in_place(const Tensor& self, const Tensor& value);   // self.fill_(value), which has no axes
+void fill_in_place(const Tensor& self, const Tensor& value);                 // self.fill_(value), which has no axes
 bool all_finite(const Tensor& x);
 
 // shape.cpp

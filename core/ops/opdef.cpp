@@ -28,13 +28,15 @@ const SavedSlot* find_slot(Node& node, SlotSource source, int index) {
 const std::vector<OpDef*>& all_operations() { return registry(); }
 
 Tensor saved_input(BackwardCall& call, int input) {
-    const SavedSlot* slot = find_slot(call.node, SlotSource::Input, input);
-    return slot ? in_strip(unpack(call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
+    if (call.operands) return call.operands->inputs[static_cast<std::size_t>(input)];
+    const SavedSlot* slot = find_slot(*call.node, SlotSource::Input, input);
+    return slot ? in_strip(unpack(*call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
 Tensor saved_output(BackwardCall& call, int output) {
-    const SavedSlot* slot = find_slot(call.node, SlotSource::Output, output);
-    return slot ? in_strip(unpack(call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
+    if (call.operands) return call.operands->outputs[static_cast<std::size_t>(output)];
+    const SavedSlot* slot = find_slot(*call.node, SlotSource::Output, output);
+    return slot ? in_strip(unpack(*call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
 bool OpDef::has_derivative(int input, int count) const {

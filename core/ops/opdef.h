@@ -28,9 +28,10 @@
 // "unsampled, 'reason'".
 //
 // forward's parameters are the inputs (`const Tensor&`; `Tensors` takes as many as the list has), `const Attrs&`,
-// `Generator&` if it draws random numbers, and the outputs (`Tensor&`). An output that is not empty on entry is a destination to write into (in-place and out=), with its own
-// dtype. An operation whose number of outputs depends on its arguments (split) takes them all as `std::span<Tensor>`,
-// and has `static std::size_t outputs(Tensors inputs, const Attrs&)`: apply's caller asks it how many to bring.
+// `Generator&` if it draws random numbers, and the outputs (`Tensor&`). An output that is not empty on entry is a
+// destination to write into (in-place and out=), with its own dtype. An operation whose number of outputs depends on
+// its arguments (split) takes them all as `std::span<Tensor>`, and has `static std::size_t outputs(Tensors inputs,
+// const Attrs&)`: apply's caller asks it how many to bring.
 #pragma once
 #include <cstring>
 #include <span>
@@ -54,7 +55,7 @@ struct OpDef;
 enum class Form : std::uint8_t {
     Functional,  // new tensors
     InPlace,     // written over input 0; `outputs` is empty
-    Out,         // written into `outputs`, which may get other memory by it: a Functional call, then an InPlace or Rebind
+    Out,  // written into `outputs`, which may get other memory by it: a Functional call, then an InPlace or Rebind
     Accumulate,  // input 1 is added to input 0, a gradient that the engine sums up: no history, no version
     Function,    // an autograd.Function, whose forward calls operations
     Rebind,      // input 0 looks at the memory of input 1 from now on (x.data = y), or owns it as its .grad
@@ -68,7 +69,7 @@ struct OpCall {
     const void* attributes;
     std::span<Tensor> outputs;
     Form form = Form::Functional;
-    const char* name = nullptr;      // of the call, where it isn't the operation's: in the write log, in errors, of a read
+    const char* name = nullptr;  // of the call, where it isn't the operation's: in the write log, in errors, of a read
     Generator* generator = nullptr;  // of an operation that draws; null: the one that the thread has chosen
     const Tensor* before = nullptr;  // InPlace: what input 0 was, where the rule reads it; null: not copied yet
 };
@@ -187,16 +188,16 @@ struct Shape {
 Tensor saved_input(BackwardCall& call, int input);
 Tensor saved_output(BackwardCall& call, int output);
 inline const Layout& input_layout(BackwardCall& call, int input) {
-    const Edge edge = call.node.edge(input);
+    const Edge edge = call.node->edge(input);
     return *edge.node->outputs()[edge.index].layout;
 }
 inline DType input_dtype(BackwardCall& call, int input) {
-    const Edge edge = call.node.edge(input);
+    const Edge edge = call.node->edge(input);
     return edge.node->output_dtypes()[edge.index];
 }
 template <class Attrs>
 const Attrs& attributes_of(BackwardCall& call) {
-    return *static_cast<const Attrs*>(call.node.attributes());
+    return *static_cast<const Attrs*>(call.operands ? call.operands->attributes : call.node->attributes());
 }
 
 // ------------------------------------------------------------------------------------------------- from struct to

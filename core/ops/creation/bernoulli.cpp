@@ -4,8 +4,8 @@
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/random/distributions.h"
-#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
@@ -138,8 +138,8 @@ struct Multinomial {
         out = empty(sizes, DType::Int64);
         const auto draw = [&](const auto* data) {
             for (std::int64_t row = 0; row < rows; ++row) check_weights(data + row * categories, categories);
-            fill_multinomial(generator, out.data_as<std::int64_t>(), attrs.num_samples, data, rows,
-                             categories, attrs.replacement);
+            fill_multinomial(generator, out.data_as<std::int64_t>(), attrs.num_samples, data, rows, categories,
+                             attrs.replacement);
         };
         if (weights.dtype() == DType::Float32)
             draw(weights.data_as<float>());
@@ -221,8 +221,8 @@ struct DropoutInPlace {
 
 Tensor dropout(const Tensor& x, double p) { return run<Dropout>({p, true}, x); }
 
-static const Register<Bernoulli, BernoulliChance, BernoulliEachInPlace, BernoulliInPlace, Multinomial, DropoutNoise, Dropout,
-                      DropoutInPlace>
+static const Register<Bernoulli, BernoulliChance, BernoulliEachInPlace, BernoulliInPlace, Multinomial, DropoutNoise,
+                      Dropout, DropoutInPlace>
     bernoulli_operations;
 
 }  // namespace clew

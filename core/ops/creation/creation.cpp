@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/random/distributions.h"
-#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
@@ -79,9 +79,7 @@ struct EmptyLike {
     static constexpr OpText text{.schema = "_empty_like(Tensor self, dtype dtype)",
                                  .flags = kHidden | kGeometryOnly,
                                  .domain = "real, dtype=float64"};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        out = empty(like_layout(x), attrs.dtype);
-    }
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = empty(like_layout(x), attrs.dtype); }
 };
 struct FullLike {
     struct Attrs {
@@ -270,13 +268,13 @@ struct Randperm {
     }
 };
 
-Scalar scalar_of(double value, DType dtype) { return is_floating(dtype) ? Scalar::of(value) : Scalar::of(whole(value)); }
+Scalar scalar_of(double value, DType dtype) {
+    return is_floating(dtype) ? Scalar::of(value) : Scalar::of(whole(value));
+}
 
 }  // namespace
 
-Tensor full(Sizes sizes, double value, DType dtype) {
-    return run<Full>({Dims(sizes), scalar_of(value, dtype), dtype});
-}
+Tensor full(Sizes sizes, double value, DType dtype) { return run<Full>({Dims(sizes), scalar_of(value, dtype), dtype}); }
 Tensor full_like(const Tensor& x, double value) { return run<FullLike>({scalar_of(value, x.dtype()), x.dtype()}, x); }
 Tensor zeros(Sizes sizes, DType dtype) { return full(sizes, 0, dtype); }
 Tensor ones(Sizes sizes, DType dtype) { return full(sizes, 1, dtype); }

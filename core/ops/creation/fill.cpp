@@ -1,8 +1,8 @@
 // One value everywhere.
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
-#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"

@@ -7,8 +7,8 @@
 #include "core/base/error.h"
 #include "core/kernels/elementwise/gamma_family.h"
 #include "core/kernels/random/rejection.h"
-#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
@@ -47,8 +47,7 @@ struct StandardGamma {
         with_floating("_standard_gamma", a, [&]<class T>(const T* from) {
             T* to = out.data_as<T>();
             for (std::int64_t i = 0; i < a.numel(); ++i)
-                to[i] =
-                    std::max(std::numeric_limits<T>::min(), static_cast<T>(draw_gamma(generator, from[i])));
+                to[i] = std::max(std::numeric_limits<T>::min(), static_cast<T>(draw_gamma(generator, from[i])));
         });
     }
     static constexpr auto rules =

@@ -2,8 +2,8 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/index.h"
-#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 

@@ -162,7 +162,8 @@ Bounds integer_bounds(DType dtype) {
 }
 
 // From low up to and including `last`.
-void draw_integers_up_to(Generator& generator, const char* op, const Tensor& self, std::int64_t low, std::int64_t last) {
+void draw_integers_up_to(Generator& generator, const char* op, const Tensor& self, std::int64_t low,
+                         std::int64_t last) {
     const Bounds bounds = integer_bounds(self.dtype());
     if (!is_floating(self.dtype()))
         for (const auto& [name, value] : {std::pair{"from", low}, std::pair{"to - 1", last}})
@@ -170,8 +171,8 @@ void draw_integers_up_to(Generator& generator, const char* op, const Tensor& sel
                 fail(ErrorKind::Runtime, "%s: %s is out of bounds for %s: got %lld", op, name, dtype_name(self.dtype()),
                      static_cast<long long>(value));
     const auto high = static_cast<std::int64_t>(static_cast<std::uint64_t>(last) + 1);
-    fill_in_memory_order(
-        self, [&](const Tensor& x) { fill_integers(generator, x.data(), x.dtype(), x.numel(), low, high); });
+    fill_in_memory_order(self,
+                         [&](const Tensor& x) { fill_integers(generator, x.data(), x.dtype(), x.numel(), low, high); });
 }
 
 struct RandomAll {
@@ -267,9 +268,8 @@ void draw_integers(Generator& generator, const char* op, const Tensor& self, std
 }
 
 void draw_bernoulli(Generator& generator, const Tensor& self, double probability) {
-    fill_in_memory_order(self, [&](const Tensor& x) {
-        fill_bernoulli(generator, x.data(), x.dtype(), x.numel(), probability);
-    });
+    fill_in_memory_order(
+        self, [&](const Tensor& x) { fill_bernoulli(generator, x.data(), x.dtype(), x.numel(), probability); });
 }
 
 static const Register<Uniform, Normal, Exponential, Cauchy, RandomAll, RandomTo, RandomFrom> random_operations;

@@ -88,9 +88,7 @@ struct ClampNumbers {
         if (!attrs.min) return where(compare("le", x, attrs.max->real), g, zero());
         if (attrs.min->real > attrs.max->real || is_nan(attrs)) return zeros_like(g);
         // What the limits leave as it is lies between them: one comparison in place of two.
-        Tensor limited;
-        clamp(*x, attrs, limited);
-        return where(compare("eq", x, limited), g, zero());
+        return where(compare("eq", x, run<ClampNumbers>(attrs, *x)), g, zero());
     }};
 };
 

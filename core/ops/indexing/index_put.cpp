@@ -58,7 +58,7 @@ struct Index {
     }
     static void backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
-        const std::vector<Tensor> indices = saved_indices(call, static_cast<int>(call.node.edge_count));
+        const std::vector<Tensor> indices = saved_indices(call, static_cast<int>(call.node->edge_count));
         bool repeats = false;  // masks name each place once
         for (const Tensor& index : indices) repeats = repeats || (index && index.dtype() != DType::Bool);
         call.results[0] = index_put(zeros(input_layout(call, 0).shape(), g.dtype()), indices, g, repeats);
@@ -120,7 +120,7 @@ struct IndexPut {
     }
     static void backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
-        const int last = static_cast<int>(call.node.edge_count) - 1;
+        const int last = static_cast<int>(call.node->edge_count) - 1;
         const std::vector<Tensor> indices = saved_indices(call, last);
         if (call.needs(0)) {
             const bool accumulate = attributes_of<Attrs>(call).accumulate;

@@ -65,8 +65,8 @@ struct Cat {
         std::int64_t start = 0;
         int runs = 0;
         bool in_run = false;
-        for (int i = 0; i < static_cast<int>(call.node.edge_count); ++i) {
-            if (!call.node.edge(i)) {
+        for (int i = 0; i < static_cast<int>(call.node->edge_count); ++i) {
+            if (!call.node->edge(i)) {
                 if (!in_run) start += attrs.constant[runs++];
                 in_run = true;
                 continue;
@@ -198,8 +198,8 @@ struct Stack {
     static void backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
         const int axis = wrap_axis(attributes_of<Attrs>(call).dim, g.ndim(), "stack");
-        for (int i = 0; i < static_cast<int>(call.node.edge_count); ++i)
-            if (call.needs(i) && call.node.edge(i)) call.results[static_cast<std::size_t>(i)] = select(g, axis, i);
+        for (int i = 0; i < static_cast<int>(call.node->edge_count); ++i)
+            if (call.needs(i) && call.node->edge(i)) call.results[static_cast<std::size_t>(i)] = select(g, axis, i);
     }
 };
 

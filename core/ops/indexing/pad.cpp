@@ -119,8 +119,8 @@ struct BlockDiag {
         std::int64_t row = 0, column = 0;
         int runs = 0;
         bool in_run = false;
-        for (int i = 0; i < static_cast<int>(call.node.edge_count); ++i) {
-            if (!call.node.edge(i)) {
+        for (int i = 0; i < static_cast<int>(call.node->edge_count); ++i) {
+            if (!call.node->edge(i)) {
                 if (!in_run) row += attrs.rows[runs], column += attrs.columns[runs++];
                 in_run = true;
                 continue;

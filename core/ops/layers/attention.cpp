@@ -7,8 +7,8 @@
 
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
-#include "core/ops/dispatch.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 
@@ -158,10 +158,9 @@ struct FlashAttention {
         if (grad_enabled())
             composed_backward(call);
         else
-            fused_backward(call);
+            run_fused<FlashAttention>(call);
     }
 
-private:
     static void fused_backward(BackwardCall& call) {
         const Tensor query = saved_input(call, 0), key = saved_input(call, 1), value = saved_input(call, 2),
                      out = saved_output(call, 0), log_sum = saved_output(call, 1);
@@ -180,6 +179,8 @@ private:
         for (int i = 0; i < 3; ++i)
             if (call.needs(i)) call.results[static_cast<std::size_t>(i)] = grads[i];
     }
+
+private:
     // The same in operations, with all the weights, for derivatives of the derivative.
     static void composed_backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];

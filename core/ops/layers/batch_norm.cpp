@@ -68,7 +68,8 @@ struct NativeBatchNorm {
     static constexpr auto fields = std::tuple{&Attrs::training, &Attrs::momentum, &Attrs::eps};
     static constexpr OpText text{
         .schema =
-            "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor!? running_mean, Tensor!? running_var, "
+            "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor!? running_mean, Tensor!? "
+            "running_var, "
             "bool training, float momentum, float eps)",
         .node = "NativeBatchNormBackward0",
         .flags = kHidden,
@@ -124,7 +125,7 @@ struct NativeBatchNorm {
         if (grad_enabled() || !attributes_of<Attrs>(call).training)
             composed_backward(call);
         else
-            fused_backward(call);
+            run_fused<NativeBatchNorm>(call);
     }
     static void fused_backward(BackwardCall& call) {
         const Tensor g = as_contiguous(call.incoming[0]);

@@ -100,7 +100,7 @@ struct NativeGroupNorm {
         if (grad_enabled() || (!call.needs(0) && !call.needs(1)))
             composed_backward(call);
         else
-            fused_backward(call);
+            run_fused<NativeGroupNorm>(call);
     }
     static void fused_backward(BackwardCall& call) {
         const Tensor g = as_contiguous(call.incoming[0]), x = as_contiguous(saved_input(call, 0));

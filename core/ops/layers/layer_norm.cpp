@@ -62,7 +62,7 @@ struct NativeLayerNorm {
         if (grad_enabled())
             composed_backward(call);
         else
-            fused_backward(call);
+            run_fused<NativeLayerNorm>(call);
     }
     static void fused_backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
@@ -74,10 +74,12 @@ struct NativeLayerNorm {
                      rstd = saved_output(call, 2);
         const Split split = split_at(x.sizes(), attributes_of<Attrs>(call).axes);
         const Tensor grad = as_contiguous(g), in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight;
+        const auto axes = static_cast<std::size_t>(attributes_of<Attrs>(call).axes);
+        const Sizes parameter = x.sizes().last(axes);
         void* into[3] = {};
         for (int i = 0; i < 3; ++i) {
             if (!call.needs(i)) continue;
-            call.results[static_cast<std::size_t>(i)] = empty(input_layout(call, i).shape(), x.dtype());
+            call.results[static_cast<std::size_t>(i)] = empty(i == 0 ? x.sizes() : parameter, x.dtype());
             into[i] = call.results[static_cast<std::size_t>(i)].data();
         }
         kernels::layer_norm_backward({x.dtype(), split.outer, split.inner}, into[0], into[1], into[2], grad.data(),

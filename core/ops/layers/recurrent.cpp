@@ -81,14 +81,22 @@ struct FusedLstmCell {
 
     static void backward(BackwardCall& call) {
         // In operations where the derivative is to be differentiated, or already was: the gates have a gradient then.
-        const bool composed = grad_enabled() || call.incoming[kGates];
-        const Tensor grad_gates = composed ? composed_gates(call) : fused_gates(call);
-        const auto times = [composed](const Tensor& a, const Tensor& b) {
-            return composed ? mm(a, b) : product({a}, {b});
-        };
-        const auto transposed_times = [composed](const Tensor& a, const Tensor& b) {
-            return composed ? mm(t(a), b) : product({a, true}, {b});
-        };
+        if (!grad_enabled() && !call.incoming[kGates]) return run_fused<FusedLstmCell>(call);
+        around_gates(
+            call, composed_gates(call), [](const Tensor& a, const Tensor& b) { return mm(a, b); },
+            [](const Tensor& a, const Tensor& b) { return mm(t(a), b); });
+    }
+    static void fused_backward(BackwardCall& call) {
+        around_gates(
+            call, fused_gates(call), [](const Tensor& a, const Tensor& b) { return product({a}, {b}); },
+            [](const Tensor& a, const Tensor& b) { return product({a, true}, {b}); });
+    }
+
+private:
+    // The gradients of all but the cell state.
+    template <class Times, class TransposedTimes>
+    static void around_gates(BackwardCall& call, const Tensor& grad_gates, const Times& times,
+                             const TransposedTimes& transposed_times) {
         if (call.needs(kX)) call.results[kX] = times(grad_gates, saved_input(call, kWeightInput));
         if (call.needs(kHidden)) call.results[kHidden] = times(grad_gates, saved_input(call, kWeightHidden));
         if (call.needs(kWeightInput)) call.results[kWeightInput] = transposed_times(grad_gates, saved_input(call, kX));
@@ -99,8 +107,6 @@ struct FusedLstmCell {
         if (call.needs(kBiasInput)) call.results[kBiasInput] = of_bias;
         if (call.needs(kBiasHidden)) call.results[kBiasHidden] = of_bias;
     }
-
-private:
     static Tensor product(const Side& a, const Side& b) {
         const Tensor out = empty({a.matrix.size(a.transposed ? 1 : 0), b.matrix.size(1)}, a.matrix.dtype());
         const WithoutGil released(a.matrix.numel() * b.matrix.size(1) / 16);

@@ -211,10 +211,9 @@ struct RecurrentLayer {
         if (grad_enabled())
             composed_backward(call);
         else
-            fused_backward(call);
+            run_fused<RecurrentLayer>(call);
     }
 
-private:
     static Tensor last_of(const Tensor& all, const Attrs& attrs) {
         const std::int64_t last = attrs.reverse ? 0 : all.size(0) - 1, size = all.size(1) * all.size(2);
         const Tensor copy = empty({all.size(1), all.size(2)}, all.dtype());
@@ -248,6 +247,7 @@ private:
         AroundSteps(call, inputs, output, grad_gates, attrs).run();
     }
 
+private:
     // The derivative of the composed layer, with a graph. Its inputs are seen through views of their own: what leads
     // from one of them to another is not this layer's business.
     static void composed_backward(BackwardCall& call) {

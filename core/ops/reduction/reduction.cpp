@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/kernels/elementwise/arithmetic.h"
 #include "core/kernels/elementwise/elementwise.h"
+#include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 
@@ -78,8 +79,10 @@ Tensor not_zero(const Tensor& x) {
 }
 
 bool has_zero(const Tensor& x) {
-    const Tensor none = reduce_axes(kernels::ReduceKind::All, not_zero(x), all_axes(x), false);
-    return !*none.data_as<bool>();
+    return peek(x, "zeros", [&] {
+        const Tensor none = reduce_axes(kernels::ReduceKind::All, not_zero(x), all_axes(x), false);
+        return !*none.data_as<bool>();
+    });
 }
 
 void scale_in_place(const Tensor& x, double divisor) {

@@ -1,4 +1,5 @@
-// Whole steps of optimizers over one parameter, in one pass over its memory: torch.optim's arithmetic with foreach=False.
+// Whole steps of optimizers over one parameter, in one pass over its memory: torch.optim's arithmetic with
+// foreach=False.
 #include <array>
 
 #include "core/base/error.h"
@@ -58,9 +59,8 @@ struct AdamStep {
     struct Attrs : kernels::AdamOptions {
         double step;
     };
-    static constexpr auto fields =
-        std::tuple{&Attrs::step, &Attrs::lr,           &Attrs::beta1,     &Attrs::beta2,
-                   &Attrs::eps,  &Attrs::weight_decay, &Attrs::decoupled, &Attrs::maximize};
+    static constexpr auto fields = std::tuple{&Attrs::step, &Attrs::lr,           &Attrs::beta1,     &Attrs::beta2,
+                                              &Attrs::eps,  &Attrs::weight_decay, &Attrs::decoupled, &Attrs::maximize};
     static constexpr OpText text{.schema =
                                      "adam_step(Tensor self, Tensor grad, Tensor! exp_avg, Tensor! exp_avg_sq, "
                                      "Tensor!? max_exp_avg_sq, float step, float lr, float beta1, float beta2, "
