@@ -288,7 +288,12 @@ PyObject* stride_method(PyObject* self, PyObject* args) {
 PyObject* dim_method(PyObject* self, PyObject*) { return PyLong_FromLong(self_of(self)->layout->ndim); }
 PyObject* numel_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(self_of(self)->layout->numel); }
 PyObject* offset_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(self_of(self)->offset); }
-PyObject* data_ptr_method(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(tensor_of(self).data()); }
+PyObject* data_ptr_method(PyObject* self, PyObject*) {
+    return guarded([&] {
+        escape(tensor_of(self), "data_ptr");
+        return PyLong_FromVoidPtr(tensor_of(self).data());
+    });
+}
 PyObject* element_size_method(PyObject* self, PyObject*) { return PyLong_FromSize_t(item_size(self_of(self)->dtype)); }
 PyObject* is_contiguous_method(PyObject* self, PyObject*) { return PyBool_FromLong(self_of(self)->layout->contiguous); }
 PyObject* is_inference_method(PyObject* self, PyObject*) {
