@@ -13,7 +13,7 @@ from test_registry import SAMPLED, Prepared, every
 
 import clew
 from clew import _core
-from clew.nn import functional as F  # noqa: N812
+from clew.nn import functional as F
 
 
 class Log:

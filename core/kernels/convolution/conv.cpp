@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/kernels/convolution/conv_plan.h"
 #include "core/base/frame.h"
+#include "core/kernels/convolution/conv_plan.h"
 
 namespace clew::kernels {
 namespace {

@@ -1,10 +1,10 @@
 // Convolutions in which each channel is by itself. There are no channels to take side by side, so vectors go along the
 // rows: of a band each tap finds its elements adjacent, once columns that are a stride apart have been brought
 // together.
+#include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/convolution/conv_plan.h"
 #include "core/kernels/convolution/depthwise_loops.h"
-#include "core/base/frame.h"
 #include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels::convolution {

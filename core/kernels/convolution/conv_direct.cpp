@@ -1,7 +1,7 @@
 // The sum over all taps as it stands; for any kernel, stride and dilation.
+#include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/convolution/conv_plan.h"
-#include "core/base/frame.h"
 #include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels::convolution {

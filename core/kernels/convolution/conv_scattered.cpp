@@ -2,8 +2,8 @@
 // paddings much larger than the image. A band would hold all that lies between; here each tap is asked where it falls,
 // so that work and memory follow the sizes of input, weight and result alone.
 #include "core/base/checked.h"
-#include "core/kernels/convolution/conv_plan.h"
 #include "core/base/frame.h"
+#include "core/kernels/convolution/conv_plan.h"
 
 namespace clew::kernels::convolution {
 namespace {

@@ -1,7 +1,7 @@
 // The gradient of the weights: for each tap and channel, the sum over all pixels of input times gradient of the output.
+#include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/convolution/conv_plan.h"
-#include "core/base/frame.h"
 #include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels::convolution {

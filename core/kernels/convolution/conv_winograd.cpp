@@ -6,9 +6,9 @@
 // is computed again by the plain sum.
 #include <atomic>
 
+#include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/convolution/conv_plan.h"
-#include "core/base/frame.h"
 #include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels::convolution {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/memory/index.h"
 #include "core/kernels/memory/index_loops.h"
 #include "core/kernels/memory/iterate.h"

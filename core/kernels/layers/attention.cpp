@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/layers/attention_loops.h"
 #include "core/kernels/matrix/panels.h"
 #include "core/kernels/memory/scratch.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/layers/normalization_loops.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/memory/scratch.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/layers/pool_loops.h"
 #include "core/kernels/memory/scratch.h"
 

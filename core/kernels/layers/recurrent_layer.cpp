@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/layers/recurrent.h"
 #include "core/kernels/matrix/panels.h"
 #include "core/kernels/memory/scratch.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/kernels/elementwise/lines.h"
 #include "core/base/frame.h"
+#include "core/kernels/elementwise/lines.h"
 #include "core/kernels/layers/softmax_loops.h"
 
 namespace clew::kernels {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/gemm.h"
 

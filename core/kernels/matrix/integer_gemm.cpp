@@ -1,8 +1,8 @@
 #include "core/kernels/matrix/integer_gemm.h"
 
 #include "core/base/error.h"
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 
 namespace clew::kernels {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/memory/index.h"
 #include "core/kernels/memory/walk.h"
 

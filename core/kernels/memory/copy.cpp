@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/matrix/transpose.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"

@@ -6,8 +6,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/memory/index_loops.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/memory/walk.h"

@@ -1,8 +1,8 @@
 // Indices along one axis, as the general case of index.cpp sees them.
 #include <algorithm>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/memory/index.h"
 #include "core/kernels/memory/iterate.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/matrix/tiles.h"
 #include "core/kernels/memory/plan.h"
 #include "core/kernels/memory/repeats.h"

@@ -1,7 +1,7 @@
 #include "core/kernels/reduction/reduce.h"
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/memory/scratch.h"

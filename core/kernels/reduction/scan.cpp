@@ -1,6 +1,6 @@
 // The parts of reduce.h that keep an order along an axis.
-#include "core/kernels/elementwise/lines.h"
 #include "core/base/frame.h"
+#include "core/kernels/elementwise/lines.h"
 #include "core/kernels/reduction/reduce.h"
 #include "core/kernels/reduction/scan_loops.h"
 

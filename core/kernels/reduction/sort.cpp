@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/elementwise/lanes.h"
-#include "core/base/frame.h"
 #include "core/kernels/memory/walk.h"
 #include "core/kernels/reduction/radix.h"
 #include "core/kernels/reduction/scan_loops.h"

@@ -1,7 +1,7 @@
 #include "core/kernels/training/loss.h"
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/layers/softmax_loops.h"
 #include "core/kernels/memory/iterate.h"
 

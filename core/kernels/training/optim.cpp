@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "core/base/threads.h"
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/training/optim_loops.h"
 
