@@ -357,7 +357,7 @@ PyObject* add_node_method(PyObject*, PyObject* args) { return add_to(node_type, 
 PyMethodDef functions[] = {
     {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)), METH_VARARGS | METH_KEYWORDS,
      nullptr},
-    {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray): a tensor on the array's memory."},
+    {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray, /)\n--\n\nA tensor on the array's memory."},
     {"set_size_type", set_size_type, METH_O, nullptr},
     {"add_method", add_method, METH_VARARGS, nullptr},
     {"add_node_method", add_node_method, METH_VARARGS, nullptr},

@@ -1,5 +1,6 @@
 #include "bind/modes.h"
 
+#include <climits>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -95,6 +96,29 @@ DType need_dtype(nb::handle object) {
     return *dtype;
 }
 
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
+PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+PyObject* py_set_num_threads(PyObject*, PyObject* object) {
+    return guarded([&]() -> PyObject* {
+        const long count = PyLong_AsLong(object);
+        if (count == -1 && PyErr_Occurred()) throw PythonError();
+        if (count < 1 || count > INT_MAX)
+            fail(ErrorKind::Runtime, "set_num_threads: expects a positive integer, got %ld", count);
+        set_num_threads(static_cast<int>(count));
+        Py_RETURN_NONE;
+    });
+}
+
+// Those that the package hands on as they are: inspect.signature reads their text.
+PyMethodDef public_functions[] = {
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled()\n--\n\nWhether operations are recorded."},
+    {"get_num_threads", get_num_threads, METH_NOARGS,
+     "get_num_threads()\n--\n\nHow many threads kernels may use."},
+    {"set_num_threads", py_set_num_threads, METH_O,
+     "set_num_threads(count, /)\n--\n\nHow many threads kernels may use."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 }  // namespace
 
 void init_modes(nb::module_& m) {
@@ -107,7 +131,6 @@ void init_modes(nb::module_& m) {
     m.def(
         "set_grad_enabled", [](bool on) { return !set_bits(kNoGrad, !on); }, nb::arg("on"),
         "Switches the recording of operations; returns what it was.");
-    m.def("is_grad_enabled", [] { return grad_enabled(); }, "Whether operations are recorded.");
     m.def(
         "provenance", [](bool on) { set_bits(kNoProvenance, !on); }, nb::arg("on"),
         "Benchmarks only: switches the recording of sites.");
@@ -130,14 +153,7 @@ void init_modes(nb::module_& m) {
     m.def(
         "get_default_dtype", [] { return nb::steal(dtype_object(default_dtype())); },
         "The dtype of new floating tensors.");
-    m.def(
-        "set_num_threads",
-        [](int count) {
-            if (count < 1) fail(ErrorKind::Runtime, "set_num_threads: expects a positive integer, got %d", count);
-            set_num_threads(count);
-        },
-        nb::arg("count"), "How many threads kernels may use.");
-    m.def("get_num_threads", [] { return num_threads(); }, "How many threads kernels may use.");
+    checked(PyModule_AddFunctions(m.ptr(), public_functions));
     m.def(
         "set_package_folder", [](const char* path) { set_package_folder(path); }, nb::arg("path"),
         "Frames of files in it are no sites.");

@@ -106,7 +106,8 @@ void init_node_type(PyObject* module) {
     node_type.tp_dealloc = node_dealloc;
     node_type.tp_repr = node_repr;
     node_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE;
-    node_type.tp_doc = "A node of the graph: an operation that ran, its inputs' nodes, and what its derivative needs.";
+    node_type.tp_doc =
+        "Node()\n--\n\nA node of the graph: an operation that ran, its inputs' nodes, and what its derivative needs.";
     node_type.tp_traverse = node_traverse;
     node_type.tp_clear = node_clear;
     node_type.tp_weaklistoffset = offsetof(Node, weak_references);

@@ -335,9 +335,18 @@ PyObject* operation_overloads(PyObject* object, void*) {
     });
 }
 
+PyObject* operation_signature(PyObject* object, void*) {
+    PyObject* module = PyImport_ImportModule("clew._signatures");
+    if (module == nullptr) return nullptr;
+    PyObject* signature = PyObject_CallMethod(module, "signature_of", "O", object);
+    Py_DECREF(module);
+    return signature;
+}
+
 PyGetSetDef operation_attributes[] = {
     {"__doc__", operation_doc, nullptr, nullptr, nullptr},
     {"overloads", operation_overloads, nullptr, "what the registry says of each overload", nullptr},
+    {"__signature__", operation_signature, nullptr, "for inspect.signature", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -47,10 +47,6 @@ bool zero_came_in(const Tensor& result, std::span<const Tensor> incoming) {
     return true;
 }
 
-bool chooses(const Node& node) {
-    return std::strcmp(node.kind->name, "where") == 0 || std::strncmp(node.kind->name, "masked_fill", 11) == 0;
-}
-
 bool leads_to(Node* from, const Node* target) {
     std::vector<Node*> stack{from};
     std::unordered_set<Node*> seen{from};
@@ -104,7 +100,7 @@ void AnomalyWatch::look_at(Node& node, std::span<const Tensor> results, std::spa
                 "infinite (clamp, or add a small number)";
         throw NonFinite(std::move(text), NodeRef(&node), NodeRef(where), zero);
     }
-    if (!chooses(node)) return;
+    if (!node.kind->chooses) return;
     for (std::uint32_t i = 0; i < node.edge_count; ++i) {
         Node* below = node.edge_nodes()[i];
         if (below && results[i] && !incoming.empty() && correspond(results[i], incoming[0]) &&

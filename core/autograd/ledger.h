@@ -23,7 +23,7 @@ inline void release(Release* record) {
     if (--record->references == 0) destroy(record);
 }
 
-// Why a tensor has no history although its data came from one that had: the first such place. apply() passes it on.
+// Why a tensor has no history although its data came from one that had: the first such place. dispatch() passes it on.
 struct HistoryBreak {
     std::uint32_t references = 1;
     const char* cause;  // "detach", "no_grad", "cast to int64" ...: static text
@@ -58,7 +58,7 @@ struct GraphCounters {
 };
 extern GraphCounters graph_counters;
 
-// Where the time of apply() and of the engine goes, while kTiming is set.
+// Where the time of dispatch() and of the engine goes, while kTiming is set.
 struct Timings {
     std::int64_t forward_kernels = 0;  // ns
     std::int64_t recording = 0;

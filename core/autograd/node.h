@@ -47,6 +47,7 @@ struct NodeKind {
     mutable void* node_type = nullptr;
     void (*backward)(BackwardCall&) = nullptr;
     std::uint32_t attribute_bytes = 0;  // a plain struct, copied as bytes
+    bool chooses = false;               // its gradients are zero where it took no element
     bool elementwise = false;           // an element of a gradient depends on what lies at its place: Note [Strips]
     const char* (*input_name)(const NodeKind&, int) = nullptr;
     const char* (*output_name)(const NodeKind&, int) = nullptr;

@@ -247,7 +247,7 @@ LastWrite last_write(const SavedSlot& slot, const Storage& storage) {
 }
 
 std::string advice(const Write* write) {
-    if (write && std::string_view(write->op).ends_with("_step"))
+    if (write && write->by_optimizer)
         return "run every backward before the optimizer's step, or compute the loss again after it";
     return "write out of place, or clone the value before it is written (clew.explain(tensor) shows what each node "
            "keeps)";

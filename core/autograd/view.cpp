@@ -102,7 +102,7 @@ void check_in_place(const Tensor& self, const char* op, bool records, bool write
              op);
 }
 
-void bump_version(const Tensor& self, const char* op) {
+void bump_version(const Tensor& self, const char* op, bool by_optimizer) {
     if (self->has(TensorObject::kInference)) return;
     if (self->has(TensorObject::kAliasCounter))
         ++self->extras->counter->value;
@@ -112,6 +112,7 @@ void bump_version(const Tensor& self, const char* op) {
     const Extent reach = extent(self.layout());
     const auto size = static_cast<std::int64_t>(item_size(self.dtype()));
     note_write(*self->storage, {.op = op,
+                                .by_optimizer = by_optimizer,
                                 .counter = counter_of(*self.get()),
                                 .begin = (self->offset + reach.low) * size,
                                 .end = (self->offset + reach.high + 1) * size,

@@ -32,7 +32,7 @@ void check_view_kind(const TensorObject& view, const char* op);
 // Fails if an in-place write to `self` would be an error, before anything is changed.
 void check_in_place(const Tensor& self, const char* op, bool records, bool writes_memory = true);
 // Counts a write and notes it on the storage. Call it for every in-place write, after the data have changed.
-void bump_version(const Tensor& self, const char* op);
+void bump_version(const Tensor& self, const char* op, bool by_optimizer = false);
 // Makes `node` the new history of `self` after an in-place operation.
 void rebase_history(const Tensor& self, const NodeRef& node);
 

@@ -35,7 +35,7 @@ void run_in_place(OpCall& call) {
         [[maybe_unused]] const DispatchFrame frame;
         call.op.forward(inner);
     }
-    bump_version(self, name);
+    bump_version(self, name, call.op.is(kOptimizerStep));
     record.finish();
 }
 

@@ -164,6 +164,7 @@ void finish(OpDef& def) {
     def.name = def.schema.name.c_str();
     name_nodes(def, def.text.node);
     def.elementwise = def.is(kElementwise);
+    def.chooses = def.is(kChooses);
     def.in_place_name = def.schema.name + (def.is(kWritesInput) ? "" : "_");
     std::size_t tensors = 0, others = 0;
     for (const Argument& argument : def.schema.arguments) {

@@ -101,6 +101,8 @@ enum OpFlag : std::uint32_t {
     kOutAny = 262144,            // out= may have any dtype: all of them have the results
     kSizedByValues = 524288,     // the result's sizes depend on values of inputs
     kGeometryOnly = 1048576,     // reads shapes and strides only, so that no history is lost
+    kOptimizerStep = 4194304,    // what errors advise about a write depends on it
+    kChooses = 2097152,          // takes some elements and not others: gradients of the others are zero
     kBoth = kMethod | kFunction,
 };
 

@@ -28,6 +28,7 @@ void release(VersionCounter* counter);
 // One in-place write: who did it and where.
 struct Write {
     const char* op = nullptr;
+    bool by_optimizer = false;
     Site site{};               // the code is owned by the log that keeps the write
     std::uint64_t serial = 0;  // of the same clock that numbers nodes
     const void* counter = nullptr;

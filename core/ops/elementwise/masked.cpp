@@ -40,7 +40,7 @@ struct MaskedFill {
     static constexpr auto fields = std::tuple{&Attrs::value};
     static constexpr OpText text{.schema = "masked_fill(Tensor self, Tensor mask, Scalar value)",
                                  .node = "MaskedFillBackward0",
-                                 .flags = kBoth | kInPlace,
+                                 .flags = kBoth | kInPlace | kChooses,
                                  .domain = "self=real(a, b), mask=mask(a, b), value=2.5",
                                  .doc = "self with one number where the mask is True; mask and self are broadcast."};
     static void forward(const Tensor& self, const Tensor& mask, const Attrs& attrs, Tensor& out) {
@@ -52,7 +52,7 @@ struct MaskedFill {
 struct MaskedFillTensor {
     static constexpr OpText text{.schema = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value)",
                                  .node = "MaskedFillBackward1",
-                                 .flags = kBoth | kInPlace,
+                                 .flags = kBoth | kInPlace | kChooses,
                                  .domain = "self=real(a, b), mask=mask(a, b), value=real()",
                                  .doc = "self with the number in a 0-dim tensor where the mask is True."};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& value, Tensor& out) {

@@ -17,7 +17,7 @@ struct Where {
     static constexpr OpText text{
         .schema = "where(Tensor condition, Operand self, Operand other)",
         .node = "WhereBackward0",
-        .flags = kFunction | kOutArgument | kOutAlike,
+        .flags = kFunction | kOutArgument | kOutAlike | kChooses,
         .domain = "condition=mask(a, b), self=real(a, b), other=real(a, b)",
         .doc = "self where the condition holds, else other. The gradient goes only to what was chosen."};
     static void forward(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& out) {

@@ -42,7 +42,7 @@ struct SgdStep {
                                      "sgd_step(Tensor self, Tensor grad, Tensor!? momentum_buffer, float lr, "
                                      "float momentum, float dampening, float weight_decay, bool nesterov, "
                                      "bool maximize, bool first)",
-                                 .flags = kHidden | kWritesInput,
+                                 .flags = kHidden | kWritesInput | kOptimizerStep,
                                  .domain = kUnsampled};
     static void forward(const Tensor& self, const Tensor& grad, const Tensor& momentum_buffer, const Attrs& attrs,
                         Tensor& out) {
@@ -65,7 +65,7 @@ struct AdamStep {
                                      "adam_step(Tensor self, Tensor grad, Tensor! exp_avg, Tensor! exp_avg_sq, "
                                      "Tensor!? max_exp_avg_sq, float step, float lr, float beta1, float beta2, "
                                      "float eps, float weight_decay, bool decoupled, bool maximize)",
-                                 .flags = kHidden | kWritesInput,
+                                 .flags = kHidden | kWritesInput | kOptimizerStep,
                                  .domain = kUnsampled};
     static void forward(const Tensor& self, const Tensor& grad, const Tensor& exp_avg, const Tensor& exp_avg_sq,
                         const Tensor& max_exp_avg_sq, const Attrs& attrs, Tensor& out) {
