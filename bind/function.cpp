@@ -82,7 +82,8 @@ PyObject* call(PyObject*, PyObject* args) {
         });
         const auto inputs = tensors_of(inputs_object);
         FunctionCall function{run, nullptr};
-        OpCall call{op, inputs, &function, {}, Form::Function, name};
+        const CallDetails details{.name = name};
+        OpCall call{op, inputs, &function, {}, Form::Function, &details};
         dispatch(call);
         return function.result ? function.result : Py_NewRef(Py_None);
     });

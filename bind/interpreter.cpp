@@ -35,7 +35,7 @@ public:
     std::string form() const { return form_name(call().form); }
     std::string name() const {
         const OpCall& c = call();
-        if (c.name) return c.name;
+        if (c.name()) return c.name();
         if (c.form == Form::InPlace) return c.op.in_place_name;
         return c.op.schema.name.empty() ? c.op.name : c.op.schema.full_name();
     }

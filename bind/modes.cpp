@@ -112,8 +112,7 @@ PyObject* py_set_num_threads(PyObject*, PyObject* object) {
 // Those that the package hands on as they are: inspect.signature reads their text.
 PyMethodDef public_functions[] = {
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled()\n--\n\nWhether operations are recorded."},
-    {"get_num_threads", get_num_threads, METH_NOARGS,
-     "get_num_threads()\n--\n\nHow many threads kernels may use."},
+    {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads()\n--\n\nHow many threads kernels may use."},
     {"set_num_threads", py_set_num_threads, METH_O,
      "set_num_threads(count, /)\n--\n\nHow many threads kernels may use."},
     {nullptr, nullptr, 0, nullptr},

@@ -259,7 +259,9 @@ void init_tensor_type(PyObject* module) {
     type.tp_as_sequence = &sequence_methods;
     type.tp_hash = tensor_hash;
     type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE;
-    type.tp_doc = "Tensor(*data, dtype=None, device=None)\n--\n\nAn n-dimensional array that may have a history. See clew.tensor.";
+    type.tp_doc =
+        "Tensor(*data, dtype=None, device=None)\n--\n\nAn n-dimensional array that may have a history. See "
+        "clew.tensor.";
     type.tp_traverse = tensor_traverse;
     type.tp_clear = tensor_clear;
     type.tp_richcompare = compare_slot;

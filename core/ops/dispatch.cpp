@@ -20,13 +20,14 @@ bool shares_elements_unlike(const Tensor& input, const Tensor& self) {
 
 void run_in_place(OpCall& call) {
     const Tensor& self = call.inputs[0];
-    const char* name = call.name ? call.name : call.op.in_place_name.c_str();
+    const char* name = call.name() ? call.name() : call.op.in_place_name.c_str();
     InPlaceRecord record(call);
     // What is replaced by whole numbers (copy_) has no history to be told of.
     check_in_place(self, name, record.touches_history(), !call.op.is(kAxesInPlace));
     const std::vector<Tensor> sources = separate_sources(call.inputs);
     record.choose_saves();
-    record.make_node(!record.reads_before() ? Tensor() : call.before ? *call.before : copied(self));
+    const Tensor* before = call.details ? call.details->before : nullptr;
+    record.make_node(!record.reads_before() ? Tensor() : before ? *before : copied(self));
     Tensor output = self;
     OpCall inner = call;
     inner.outputs = std::span<Tensor>(&output, 1);
@@ -115,16 +116,21 @@ void run_out(OpCall& call) {
     }
 }
 
-// Runs a call that no interpreter handles (any more).
-inline void run_call(OpCall& call) {
+}  // namespace
+
+void run_functional(OpCall& call) {
+    if (call.op.is(kComposite)) return call.op.forward(call);
+    {
+        [[maybe_unused]] const DispatchFrame frame;
+        call.op.forward(call);
+    }
+    record_call(call);
+}
+
+void run_directly(OpCall& call) {
     switch (call.form) {
         case Form::Functional:
-            if (call.op.is(kComposite)) return call.op.forward(call);
-            {
-                [[maybe_unused]] const DispatchFrame frame;
-                call.op.forward(call);
-            }
-            return record_call(call);
+            return run_functional(call);
         case Form::InPlace:
             return run_in_place(call);
         case Form::Out:
@@ -140,16 +146,6 @@ inline void run_call(OpCall& call) {
             return;
     }
 }
-
-}  // namespace
-
-void dispatch(OpCall& call) {
-    if (mode(kDetour)) [[unlikely]]
-        return interpret(call);
-    run_call(call);
-}
-
-void run_directly(OpCall& call) { run_call(call); }
 
 std::vector<Tensor> separate_sources(Tensors inputs) {
     std::vector<Tensor> sources;

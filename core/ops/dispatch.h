@@ -13,15 +13,19 @@
 
 namespace clew {
 
-void dispatch(OpCall& call);
+void interpret(OpCall& call);       // on the detour
+void run_directly(OpCall& call);    // on the hot path
+void run_functional(OpCall& call);  // the same, of a Functional call
+
+inline void dispatch(OpCall& call) { mode(kDetour) ? interpret(call) : run_directly(call); }
 
 inline void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
     OpCall call{op, inputs, attributes, outputs};
-    dispatch(call);
+    mode(kDetour) ? interpret(call) : run_functional(call);
 }
 // Written over input 0.
 inline void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
-    OpCall call{.op = op, .inputs = inputs, .attributes = attributes, .outputs = {}, .form = Form::InPlace};
+    OpCall call{op, inputs, attributes, {}, Form::InPlace};
     dispatch(call);
 }
 // Written into `destinations`; refused where gradients would be recorded.

@@ -57,14 +57,14 @@ void run_lowest(OpCall& call) {
 }
 
 // What a call in place copies before it writes is copied where interpreters see it.
-void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before) {
+void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before, CallDetails& details) {
     sources = separate_sources(call.inputs);
     if (!sources.empty()) call.inputs = sources;
     InPlaceRecord record(call);
     record.choose_saves();
     if (!record.reads_before()) return;
     before = copied(call.inputs[0]);
-    call.before = &before;
+    details.before = &before;
 }
 
 }  // namespace
@@ -87,12 +87,15 @@ void interpret(OpCall& call) {
     Interpreter* const handling = top;
     if (handling == nullptr) return run_lowest(call);
     if (is_made_of_calls(call) && !handling->takes_whole(call)) return run_directly(call);
+    CallDetails details = call.details ? *call.details : CallDetails{};
+    OpCall shown = call;
+    shown.details = &details;
     std::vector<Tensor> sources;
     Tensor before;
-    if (call.form == Form::InPlace && call.before == nullptr) show_copies(call, sources, before);
-    if (call.op.draws && call.generator == nullptr) call.generator = &current_generator();
+    if (call.form == Form::InPlace && details.before == nullptr) show_copies(shown, sources, before, details);
+    if (call.op.draws && details.generator == nullptr) details.generator = &current_generator();
     const StackGuard guard(handling->below());
-    handling->handle(call);
+    handling->handle(shown);
 }
 
 }  // namespace clew

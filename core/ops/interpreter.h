@@ -35,10 +35,6 @@ private:
     Interpreter* below_ = nullptr;
 };
 
-// For dispatch(), on the detour: hands a call to the top of the stack, or runs it below the last one.
-void interpret(OpCall& call);
-// As on the hot path.
-void run_directly(OpCall& call);
 // The inputs of a call in place, where one that shares memory with the destination, but not element for element, is
 // replaced by a copy; empty if there is none.
 std::vector<Tensor> separate_sources(Tensors inputs);

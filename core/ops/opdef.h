@@ -62,6 +62,13 @@ enum class Form : std::uint8_t {
     Read,        // values of input 0 go to Python, or their memory does
 };
 
+// What few calls have.
+struct CallDetails {
+    const char* name = nullptr;      // where it isn't the operation's: in the write log, in errors, of a read
+    Generator* generator = nullptr;  // of an operation that draws; null: the one that the thread has chosen
+    const Tensor* before = nullptr;  // InPlace: what input 0 was, where the rule reads it; null: not copied yet
+};
+
 // One call on its way through dispatch(). forward() gets it, too.
 struct OpCall {
     const OpDef& op;
@@ -69,9 +76,9 @@ struct OpCall {
     const void* attributes;
     std::span<Tensor> outputs;
     Form form = Form::Functional;
-    const char* name = nullptr;  // of the call, where it isn't the operation's: in the write log, in errors, of a read
-    Generator* generator = nullptr;  // of an operation that draws; null: the one that the thread has chosen
-    const Tensor* before = nullptr;  // InPlace: what input 0 was, where the rule reads it; null: not copied yet
+    const CallDetails* details = nullptr;
+
+    const char* name() const { return details ? details->name : nullptr; }
 };
 
 struct Saves {

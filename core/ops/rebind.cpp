@@ -28,14 +28,15 @@ void set_data(OpCall& call) {
 
 void resize(OpCall& call) {
     look_at(call.inputs[0], call.inputs[1]);
-    bump_version(call.inputs[0], call.name);
+    bump_version(call.inputs[0], call.name());
 }
 
 void assign_gradient(OpCall& call) { assign_grad(call.inputs[0], call.inputs[1]); }
 
 void rebind_by(const OpDef& op, const Tensor& tensor, const Tensor& source, const char* name) {
     const Tensor inputs[] = {tensor, source};
-    OpCall call{op, inputs, nullptr, {}, Form::Rebind, name};
+    const CallDetails details{.name = name};
+    OpCall call{op, inputs, nullptr, {}, Form::Rebind, &details};
     dispatch(call);
 }
 
@@ -63,7 +64,8 @@ void rebind_grad(const Tensor& tensor, const Tensor& gradient) {
 
 void escape_to_interpreters(const Tensor& tensor, const char* how) {
     static const OpDef op = unregistered("read", nullptr);
-    OpCall call{op, Tensors(&tensor, 1), nullptr, {}, Form::Read, how};
+    const CallDetails details{.name = how};
+    OpCall call{op, Tensors(&tensor, 1), nullptr, {}, Form::Read, &details};
     dispatch(call);
 }
 

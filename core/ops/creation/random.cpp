@@ -234,7 +234,7 @@ struct RandomFrom {
 
 Generator& current_generator() { return chosen_generator ? *chosen_generator : default_generator(); }
 Generator& opdef_detail::generator_of(const OpCall& call) {
-    return call.generator ? *call.generator : current_generator();
+    return call.details && call.details->generator ? *call.details->generator : current_generator();
 }
 Generator* choose_generator(Generator* generator) { return std::exchange(chosen_generator, generator); }
 

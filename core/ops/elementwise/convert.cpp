@@ -125,7 +125,8 @@ void copy_in_place(const Tensor& self, const Tensor& source) {
 
 void overwrite(const Tensor& self, const Tensor& source, const char* name) {
     const Tensor inputs[] = {self, source};
-    OpCall call{definition<Copy>(), inputs, nullptr, {}, Form::InPlace, name};
+    const CallDetails details{.name = name};
+    OpCall call{definition<Copy>(), inputs, nullptr, {}, Form::InPlace, &details};
     dispatch(call);
 }
 
