@@ -139,6 +139,65 @@ def test_the_derived_form_writes_what_the_plain_one_gives(overload):
     assert written or overload.has(sampling.NON_DIFFERENTIABLE), "no sample has a result that fits into the first input"
 
 
+def gradients(prepared, weights, create_graph=False):
+    """For each leaf, with these gradients of the results; None if a derivative is not implemented."""
+    results = prepared.differentiable()
+    with missing_derivatives_say_so():
+        return clew.autograd.grad(results, prepared.leaves, weights, allow_unused=True, create_graph=create_graph)
+
+
+@every([overload for overload in SAMPLED if overload.differentiable])
+def test_rules_are_linear_in_the_gradient(overload):
+    """At g, 2 g, h and g + h: what forward mode and batching will be derived from."""
+    rng = numpy.random.default_rng(0)
+    for sample in sampling.samples(overload):
+        prepared = Prepared(sample)
+        shapes = [result.shape for result in prepared.differentiable()]
+        g, h = ([clew.from_numpy(rng.standard_normal(shape)) for shape in shapes] for _ in range(2))
+        if not shapes or gradients(prepared, g) is None:
+            continue
+        of_g, of_h = gradients(prepared, g), gradients(prepared, h)
+        of_twice = gradients(prepared, [2 * one for one in g])
+        of_sum = gradients(prepared, [one + other for one, other in zip(g, h, strict=True)])
+        for one, other, twice, total in zip(of_g, of_h, of_twice, of_sum, strict=True):
+            assert (one is None) == (other is None) == (twice is None) == (total is None)
+            if one is not None:
+                numpy.testing.assert_allclose(twice.numpy(), 2 * one.numpy(), rtol=1e-12, atol=1e-14)
+                numpy.testing.assert_allclose(total.numpy(), one.numpy() + other.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@every([overload for overload in SAMPLED if overload.differentiable])
+def test_a_rule_gives_the_same_with_a_graph(overload):
+    """Rules that run a kernel of their own are made of operations under create_graph."""
+    rng = numpy.random.default_rng(0)
+    for sample in sampling.samples(overload):
+        prepared = Prepared(sample)
+        weights = [clew.from_numpy(rng.standard_normal(result.shape)) for result in prepared.differentiable()]
+        plain = gradients(prepared, weights) if weights else None
+        with_graph = gradients(prepared, weights, create_graph=True) if plain else ()
+        for one, other in zip(plain or (), with_graph, strict=True):
+            assert (one is None) == (other is None)
+            if one is not None:
+                numpy.testing.assert_allclose(other.detach().numpy(), one.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@every([overload for overload in SAMPLED if overload.has(sampling.OUT)])
+def test_out_holds_what_the_plain_form_gives(overload):
+    """In memory of the right shape, of another geometry, and in an empty tensor, which grows."""
+    for sample in sampling.samples(overload):
+        with clew.no_grad():
+            expected = Prepared(sample)()
+            strided = [clew.empty((*one.shape, 2), dtype=one.dtype)[..., 0] for one in expected]
+            for out in ([clew.empty_like(one) for one in expected], strided, [one.new_empty(0) for one in expected]):
+                prepared = Prepared(sample)
+                prepared.named["out"] = out[0] if len(out) == 1 else tuple(out)
+                results = prepared()
+                for result, given, plain in zip(results, out, expected, strict=True):
+                    assert result is given
+                    assert result.dtype == plain.dtype
+                    assert numpy.array_equal(result.numpy(), plain.detach().numpy(), equal_nan=True)
+
+
 def twice(prepared):
     """First and second derivatives of a result; None if one is not implemented."""
     (result,) = prepared()
