@@ -1,4 +1,4 @@
-"""An elementwise operation is one definition in one file: from it come functions, methods, forms, tests, stubs, docs."""
+"""An elementwise operation is one definition in one file: functions, methods, forms, tests, stubs and docs follow."""
 
 import subprocess
 import sys
