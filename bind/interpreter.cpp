@@ -1,9 +1,8 @@
 #include "bind/interpreter.h"
 
-#include <memory>
+#include <utility>
 
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -47,7 +46,11 @@ public:
         return nb::tuple(list);
     }
     bool draws() const { return call().op.draws; }
-    void run() { dispatch(call()); }
+    void run() {
+        OpCall& call = this->call();
+        if (std::exchange(has_run_, true)) fail(ErrorKind::Runtime, "Call.run: it has run already");
+        dispatch(call);
+    }
 
 private:
     OpCall& call() const {
@@ -55,6 +58,7 @@ private:
         return *call_;
     }
     OpCall* call_;
+    bool has_run_ = false;
 };
 
 class PythonInterpreter : public Interpreter {
@@ -74,16 +78,35 @@ public:
     // The stack keeps it alive.
     void enter() {
         if (self_.is_valid()) fail(ErrorKind::Runtime, "Interpreter.push: it is on a stack already");
-        self_ = nb::find(this);
         push();
+        self_ = nb::find(this);
     }
     void leave() {
         pop();
         const nb::object last = std::move(self_);
     }
 
+    PyObject* handler() const { return handler_.ptr(); }
+    void clear() { handler_.reset(); }
+
 private:
     nb::object handler_, self_;
+};
+
+// A handler that leads back to its interpreter is garbage together with it.
+int traverse(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    if (nb::inst_ready(object)) Py_VISIT(nb::inst_ptr<PythonInterpreter>(object)->handler());
+    return 0;
+}
+int clear(PyObject* object) {
+    nb::inst_ptr<PythonInterpreter>(object)->clear();
+    return 0;
+}
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {0, nullptr},
 };
 
 }  // namespace
@@ -97,7 +120,7 @@ void init_interpreter(nb::module_& module) {
         .def_prop_ro("written", &Call::written, "tensors that were there before and that it may write")
         .def_prop_ro("draws", &Call::draws, "whether it takes random numbers from a generator")
         .def("run", &Call::run, "Hands it to what lies below.");
-    nb::class_<PythonInterpreter>(module, "Interpreter",
+    nb::class_<PythonInterpreter>(module, "Interpreter", nb::type_slots(slots),
                                   "Interpreter(handler): while it is on the stack of a thread, handler(call) is called "
                                   "for each operation there, and has to run() it.")
         .def(nb::init<nb::object>(), nb::arg("handler"))

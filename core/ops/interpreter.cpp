@@ -10,6 +10,7 @@ namespace clew {
 namespace {
 
 thread_local constinit Interpreter* top = nullptr;
+thread_local constinit int calls_handled = 0;  // right now, one inside the other
 
 void set_top(Interpreter* interpreter) {
     top = interpreter;
@@ -19,14 +20,25 @@ void set_top(Interpreter* interpreter) {
 // For a scope, the stack begins at `below`.
 class StackGuard {
 public:
-    explicit StackGuard(Interpreter* below) : before_(top) { set_top(below); }
-    ~StackGuard() { set_top(before_); }
+    explicit StackGuard(Interpreter* below) : before_(top) {
+        set_top(below);
+        ++calls_handled;
+    }
+    ~StackGuard() {
+        set_top(before_);
+        --calls_handled;
+    }
     StackGuard(const StackGuard&) = delete;
     StackGuard& operator=(const StackGuard&) = delete;
 
 private:
     Interpreter* before_;
 };
+
+void need_no_call(const char* what) {
+    if (calls_handled)
+        fail(ErrorKind::Runtime, "Interpreter.%s: expected no interpreter to be handling a call; do it outside", what);
+}
 
 bool is_made_of_calls(const OpCall& call) {
     return call.form == Form::Out || call.form == Form::Function ||
@@ -72,11 +84,13 @@ void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before, Cal
 Interpreter* Interpreter::top() { return clew::top; }
 
 void Interpreter::push() {
+    need_no_call("push");
     below_ = clew::top;
     set_top(this);
 }
 
 void Interpreter::pop() {
+    need_no_call("pop");
     if (clew::top == this) return set_top(below_);
     Interpreter* above = clew::top;
     while (above && above->below_ != this) above = above->below_;

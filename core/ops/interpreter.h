@@ -25,7 +25,7 @@ public:
     virtual bool takes_whole(const OpCall&) const { return false; }
 
     static Interpreter* top();
-    // On this thread, above all others; pop() takes it from wherever it is.
+    // On this thread, above all others; pop() takes it from wherever it is. Not while one of them handles a call.
     void push();
     void pop();
 

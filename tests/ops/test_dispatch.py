@@ -2,9 +2,11 @@
 
 import contextlib
 import copy
+import gc
 import io
 import pickle
 import threading
+import weakref
 
 import numpy
 import pytest
@@ -404,6 +406,37 @@ def test_a_call_has_to_be_run_and_is_over_afterwards():
         kept[0].run()
 
 
+def test_a_call_runs_once():
+    def handle(call):
+        call.run()
+        call.run()
+
+    interpreter = _core.Interpreter(handle)
+    x = clew.ones(2)
+    interpreter.push()
+    with pytest.raises(RuntimeError, match="has run already"):
+        x.add_(1)
+    interpreter.pop()
+    assert x.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("what", ["push", "pop"])
+def test_the_stack_stays_as_it_is_while_a_call_is_handled(what):
+    def handle(call):
+        call.run()
+        getattr(above if what == "pop" else _core.Interpreter(print), what)()
+
+    below, above = Log(), _core.Interpreter(handle)
+    with below:
+        above.push()
+        with pytest.raises(RuntimeError, match=f"{what}: expected no interpreter to be handling a call"):
+            clew.ones(2)
+        above.pop()
+        clew.ones(2)
+    assert below.names == ["_full", "_full"]
+    assert not _core.is_interpreted()
+
+
 def test_a_stack_belongs_to_its_thread():
     with Log() as log:
         thread = threading.Thread(target=lambda: clew.ones(2) + 1)
@@ -417,6 +450,14 @@ def test_an_interpreter_is_pushed_once():
     with log, pytest.raises(RuntimeError, match="already"):
         log.interpreter.push()
     assert not _core.is_interpreted()
+
+
+def test_an_interpreter_goes_with_its_handler():
+    log = Log()
+    reference = weakref.ref(log)
+    del log
+    gc.collect()
+    assert reference() is None
 
 
 def test_inference_mode_works_below_interpreters():

@@ -63,64 +63,46 @@ void deliver(const char* op, const Tensor& result, Tensor& out) {
 
 Tensor scaled(const Tensor& x, const Scalar& scale) { return scale.real == 1 ? x : mul(x, scale.real); }
 
-struct Addmm {
+void need_factors(const char* op, const Tensor& a, const Tensor& b, bool batched) {
+    need_rank(op, batched ? "batch1" : "mat1", a, batched ? 3 : 2);
+    need_rank(op, batched ? "batch2" : "mat2", b, batched ? 3 : 2);
+    if (!batched) return need_inner_sizes(op, a, b);
+    if (a.size(0) != b.size(0) || a.size(2) != b.size(1))
+        fail(ErrorKind::Runtime,
+             "%s: Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, "
+             "%lld].",
+             op, static_cast<long long>(a.size(0)), static_cast<long long>(a.size(2)),
+             static_cast<long long>(b.size(0)), static_cast<long long>(b.size(1)));
+}
+
+template <bool batched>
+struct AddedProduct {
+    static constexpr const char* name = batched ? "baddbmm" : "addmm";
     using Attrs = Scales;
     static constexpr auto fields = std::tuple{&Attrs::beta, &Attrs::alpha};
     static constexpr OpText text{
-        .schema = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
-        .node = "AddmmBackward0",
+        .schema = batched ? "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)"
+                          : "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
+        .node = batched ? "BaddbmmBackward0" : "AddmmBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
         .domain =
-            "self=real(a, c), mat1=real(a, b), mat2=real(b, c); self=real(c), mat1=real(a, b), mat2=real(b, c), "
-            "beta=2, alpha=0.5",
-        .doc = "beta * self + alpha * mat1 @ mat2; self is broadcast to the shape of the product."};
+            batched
+                ? "self=real(a, b, e), batch1=real(a, b, c), batch2=real(a, c, e), beta=2, alpha=0.5"
+                : "self=real(a, c), mat1=real(a, b), mat2=real(b, c); self=real(c), mat1=real(a, b), mat2=real(b, c), "
+                  "beta=2, alpha=0.5",
+        .doc = batched ? "beta * self + alpha * bmm(batch1, batch2); self is broadcast to the shape of the products."
+                       : "beta * self + alpha * mat1 @ mat2; self is broadcast to the shape of the product."};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
-        need_rank("addmm", "mat1", a, 2);
-        need_rank("addmm", "mat2", b, 2);
-        need_inner_sizes("addmm", a, b);
-        need_same_dtype("addmm", "mat1 and mat2", a, b);
-        need_same_dtype("addmm", "self and mat2", self, b);
-        const Tensor result = start_from("addmm", self, Dims{a.size(0), b.size(1)}, attrs);
-        if (without_product(result, attrs)) return deliver("addmm", result, out);
-        const WithoutGil released(a.size(0) * a.size(1) * b.size(1) / 16);
-        kernels::gemm(result.view(), a.view(), b.view(), scale_of(attrs.alpha), scale_of(attrs.beta));
-        deliver("addmm", result, out);
-    }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, const Attrs& attrs) { return scaled(g, attrs.beta); },
-        [](const Tensor& g, In<2> b, Shape<1> a, const Attrs& attrs) {
-            return scaled(product({g}, {conj(b), true}, is_column_major(a.layout)), attrs.alpha);
-        },
-        [](const Tensor& g, In<1> a, Shape<2> b, const Attrs& attrs) {
-            return scaled(product({conj(a), true}, {g}, is_column_major(b.layout)), attrs.alpha);
-        },
-    };
-};
-
-struct Baddbmm {
-    using Attrs = Scales;
-    static constexpr auto fields = std::tuple{&Attrs::beta, &Attrs::alpha};
-    static constexpr OpText text{
-        .schema = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
-        .node = "BaddbmmBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
-        .domain = "self=real(a, b, e), batch1=real(a, b, c), batch2=real(a, c, e), beta=2, alpha=0.5",
-        .doc = "beta * self + alpha * bmm(batch1, batch2); self is broadcast to the shape of the products."};
-    static void forward(const Tensor& self, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
-        need_rank("baddbmm", "batch1", a, 3);
-        need_rank("baddbmm", "batch2", b, 3);
-        if (a.size(0) != b.size(0) || a.size(2) != b.size(1))
-            fail(ErrorKind::Runtime,
-                 "baddbmm: Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, "
-                 "%lld].",
-                 static_cast<long long>(a.size(0)), static_cast<long long>(a.size(2)),
-                 static_cast<long long>(b.size(0)), static_cast<long long>(b.size(1)));
-        need_same_dtype("baddbmm", "batch1 and batch2", a, b);
-        need_same_dtype("baddbmm", "self and batch2", self, b);
-        const Tensor result = start_from("baddbmm", self, Dims{a.size(0), a.size(1), b.size(2)}, attrs);
-        if (without_product(result, attrs)) return deliver("baddbmm", result, out);
+        need_factors(name, a, b, batched);
+        need_same_dtype(name, batched ? "batch1 and batch2" : "mat1 and mat2", a, b);
+        need_same_dtype(name, batched ? "self and batch2" : "self and mat2", self, b);
+        Dims sizes(a.sizes());
+        sizes[a.ndim() - 1] = b.size(b.ndim() - 1);
+        const Tensor result = start_from(name, self, sizes, attrs);
+        if (without_product(result, attrs)) return deliver(name, result, out);
+        const WithoutGil released(a.numel() * b.size(b.ndim() - 1) / 16);
         kernels::bgemm(result.view(), a.view(), b.view(), scale_of(attrs.alpha), scale_of(attrs.beta));
-        deliver("baddbmm", result, out);
+        deliver(name, result, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, const Attrs& attrs) { return scaled(g, attrs.beta); },
@@ -132,6 +114,8 @@ struct Baddbmm {
         },
     };
 };
+using Addmm = AddedProduct<false>;
+using Baddbmm = AddedProduct<true>;
 
 struct Addmv {
     using Attrs = Scales;

@@ -141,55 +141,42 @@ struct Std {
     }};
 };
 
-struct VarMean {
-    CLEW_WAYS("var_mean");
+// (variance or its root, mean)
+template <bool root>
+struct WithMean {
+    static constexpr const char* name = root ? "std_mean" : "var_mean";
+    static constexpr const char* ways[] = {
+        root ? "std_mean(Tensor self, bool unbiased=True)" : "var_mean(Tensor self, bool unbiased=True)",
+        root ? "std_mean.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"
+             : "var_mean.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"};
     using Attrs = CorrectionAttrs;
     static constexpr auto fields = Attrs::fields;
     static constexpr OpText text{
-        .schema = "var_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-        .node = "VarMeanBackward0",
+        .schema =
+            root ? "std_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
+                 : "var_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = root ? "StdMeanBackward0" : "VarMeanBackward0",
         .flags = kFunction,
         .outputs = "result0 result1",
         .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc = "The variance and the mean."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& var, Tensor& mean_of_x) {
-        variance("var_mean", x, attrs, var, mean_of_x);
+        .doc = root ? "The standard deviation and the mean." : "The variance and the mean."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& spread, Tensor& mean_of_x) {
+        (root ? deviation : variance)(name, x, attrs, spread, mean_of_x);
     }
-    static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 1}; }
+    static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 1, .outputs = root}; }
     static void backward(BackwardCall& call) {
         const Attrs& attrs = attributes_of<Attrs>(call);
         const Tensor x = saved_input(call, 0);  // raises after the first backward, whichever result it began at
-        if (call.incoming[0]) call.results[0] = variance_gradient(call.incoming[0], x, attrs);
+        if (const Tensor& g = call.incoming[0])
+            call.results[0] =
+                root ? deviation_gradient(g, x, saved_output(call, 0), attrs) : variance_gradient(g, x, attrs);
         if (!call.incoming[1]) return;
         const Tensor rest = mean_gradient(call.incoming[1], input_layout(call, 0).shape(), attrs);
         call.results[0] = call.results[0] ? add(call.results[0], rest) : rest;
     }
 };
-
-struct StdMean {
-    CLEW_WAYS("std_mean");
-    using Attrs = CorrectionAttrs;
-    static constexpr auto fields = Attrs::fields;
-    static constexpr OpText text{
-        .schema = "std_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-        .node = "StdMeanBackward0",
-        .flags = kFunction,
-        .outputs = "result0 result1",
-        .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc = "The standard deviation and the mean."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& width, Tensor& mean_of_x) {
-        deviation("std_mean", x, attrs, width, mean_of_x);
-    }
-    static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 1, .outputs = 1}; }
-    static void backward(BackwardCall& call) {
-        const Attrs& attrs = attributes_of<Attrs>(call);
-        const Tensor x = saved_input(call, 0);  // raises after the first backward, whichever result it began at
-        if (call.incoming[0]) call.results[0] = deviation_gradient(call.incoming[0], x, saved_output(call, 0), attrs);
-        if (!call.incoming[1]) return;
-        const Tensor rest = mean_gradient(call.incoming[1], input_layout(call, 0).shape(), attrs);
-        call.results[0] = call.results[0] ? add(call.results[0], rest) : rest;
-    }
-};
+using VarMean = WithMean<false>;
+using StdMean = WithMean<true>;
 
 template <class Op, class Given>
 struct One {
