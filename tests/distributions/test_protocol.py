@@ -201,6 +201,10 @@ def test_bad_arguments_of_samplers():
         clew.poisson(clew.tensor([1]))
     with pytest.raises(RuntimeError, match="sigma > 0"):
         clew.zeros(2).cauchy_(0, -1)
+    with pytest.raises(RuntimeError, match="expects std > 0"):
+        clew.zeros(2).log_normal_(0, 0)
+    with pytest.raises(NotImplementedError, match="log_normal_: not implemented for dtype int64"):
+        clew.zeros(2, dtype=clew.int64).log_normal_()
     with pytest.raises(RuntimeError, match="negative n"):
         clew.polygamma(-1, clew.ones(1))
     with pytest.raises(RuntimeError, match="greater than or equal to 1"):
@@ -221,6 +225,7 @@ def test_own_generators_draw_the_same():
         lambda generator: clew.poisson(clew.full((9,), 30.0), generator=generator),
         lambda generator: clew.binomial(clew.full((9,), 30.0), clew.full((9,), 0.4), generator=generator),
         lambda generator: clew.zeros(9).cauchy_(1.0, 2.0, generator=generator),
+        lambda generator: clew.zeros(9).log_normal_(1.0, 2.0, generator=generator),
     ):
         own = clew.Generator().manual_seed(5)
         clew.manual_seed(5)

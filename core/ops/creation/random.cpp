@@ -140,6 +140,30 @@ struct Cauchy {
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
+struct LogNormal {
+    struct Attrs {
+        double mean, std;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::mean, &Attrs::std};
+    static constexpr OpText text{.schema = "log_normal_(Tensor self, float mean=1, float std=2)",
+                                 .node = "LogNormalBackward0",
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "real; real, mean=0.0, std=0.5",
+                                 .doc = "Fills self with exp of numbers from the normal distribution."};
+    static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
+        out = self;
+        if (!(attrs.std > 0))
+            fail(ErrorKind::Runtime, "log_normal_ expects std > 0.0, but found std=%g", attrs.std);
+        fill_in_memory_order(self, [&](const Tensor& x) {
+            with_floating("log_normal_", x, [&]<class T>(T* data) {
+                for (std::int64_t i = 0; i < x.numel(); ++i)
+                    data[i] = static_cast<T>(std::exp(std::fma(generator.normal_double(), attrs.std, attrs.mean)));
+            });
+        });
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
+};
+
 // The least and the greatest integer of a dtype; for floating ones, those up to which all integers are exact.
 struct Bounds {
     std::int64_t least, greatest;
@@ -272,6 +296,6 @@ void draw_bernoulli(Generator& generator, const Tensor& self, double probability
         self, [&](const Tensor& x) { fill_bernoulli(generator, x.data(), x.dtype(), x.numel(), probability); });
 }
 
-static const Register<Uniform, Normal, Exponential, Cauchy, RandomAll, RandomTo, RandomFrom> random_operations;
+static const Register<Uniform, Normal, LogNormal, Exponential, Cauchy, RandomAll, RandomTo, RandomFrom> random_operations;
 
 }  // namespace clew

@@ -38,7 +38,17 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
-METHODS = ["bernoulli", "bernoulli_", "cauchy_", "exponential_", "multinomial", "normal_", "random_", "uniform_"]
+METHODS = [
+    "bernoulli",
+    "bernoulli_",
+    "cauchy_",
+    "exponential_",
+    "log_normal_",
+    "multinomial",
+    "normal_",
+    "random_",
+    "uniform_",
+]
 
 _ops: Any = _core.ops
 _INT64 = _core.dtypes["int64"]
@@ -222,6 +232,11 @@ normal_ = _drawn_by(
     "normal_",
     "real; real, args=(1.0, 2.0)",
     "normal_(mean=0, std=1): fill the tensor from a normal distribution.",
+)
+log_normal_ = _drawn_by(
+    "log_normal_",
+    "real; real, args=(0.0, 0.5)",
+    "log_normal_(mean=1, std=2): fill the tensor with exp of draws from a normal distribution.",
 )
 exponential_ = _drawn_by(
     "exponential_",
