@@ -9,12 +9,14 @@
 
 #include "bind/dtype.h"
 #include "bind/errors.h"
+#include "bind/interop.h"
 #include "bind/objects.h"
 #include "bind/parse.h"
 #include "bind/temporaries.h"
 #include "bind/torch_function.h"
 #include "bind/type.h"
 #include "core/base/error.h"
+#include "core/ops/infer.h"
 
 namespace clew::bind {
 namespace {
@@ -510,6 +512,42 @@ PyObject* find_operation(PyObject*, PyObject* args) {
         return Py_NewRef(group->callable_for(in_place != 0));
     });
 }
+// [(size, stride, dtype, the input that it is a view of, or None)] for each result; None where there is none.
+PyObject* inferred_list(const std::vector<Inferred>& results, Tensors inputs) {
+    PyObject* list = checked(PyList_New(0));
+    const Handle held = Handle::steal(list);
+    for (const Inferred& result : results) {
+        const Handle item = Handle::steal(
+            !result.layout
+                ? Py_NewRef(Py_None)
+                : checked(Py_BuildValue("(NNNN)", size_tuple(result.layout->shape()),
+                                        size_tuple(result.layout->strides()), dtype_object(result.dtype),
+                                        result.view_of < 0 ? Py_NewRef(Py_None)
+                                                           : wrap(inputs[static_cast<std::size_t>(result.view_of)]))));
+        checked(PyList_Append(list, static_cast<PyObject*>(item.get())));
+    }
+    return Py_NewRef(list);
+}
+
+PyObject* infer_results(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    return guarded([&]() -> PyObject* {
+        if (count == 0 || !Py_IS_TYPE(args[0], &operation_type))
+            fail(ErrorKind::Type, "infer: expected an operation and its arguments");
+        OpGroup& group = *self_of(args[0])->group;
+        const Arguments arguments{args + 1, count - 1, names};
+        Parsed parsed;
+        for (const Overload& overload : group.overloads)
+            if (parse(overload, arguments, parsed, nullptr))
+                return inferred_list(infer(*overload.def, parsed.inputs, parsed.attributes), parsed.inputs);
+        std::string why;
+        parse(group.overloads[0], arguments, parsed, &why);
+        no_overload(group, false, arguments, why);
+    });
+}
+PyMethodDef infer_def = {"infer", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(infer_results)),
+                         METH_FASTCALL | METH_KEYWORDS,
+                         "(operation, *args, **kwargs): sizes, strides, dtype and base of each result, uncomputed."};
+
 PyMethodDef find_operation_def = {"_find_operation", find_operation, METH_VARARGS,
                                   "(name, in_place): the callable of an operation."};
 
@@ -546,6 +584,7 @@ void init_operations(PyObject* module) {
     PyType_Modified(&tensor_type);
     checked(PyModule_AddObjectRef(module, "functions", functions));
     checked(PyModule_AddObjectRef(module, "ops", every_operation));
+    checked(PyModule_AddObjectRef(module, "infer", checked(PyCFunction_New(&infer_def, nullptr))));
     PyObject* finder = checked(PyCFunction_New(&find_operation_def, nullptr));
     checked(PyModule_AddObjectRef(module, "_find_operation", finder));
     checked(PyModule_AddObjectRef(module, "Operation", reinterpret_cast<PyObject*>(&operation_type)));

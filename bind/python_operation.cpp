@@ -41,6 +41,7 @@ void give(const OpDef& op, const Tensor& result, Tensors inputs, Tensor& output)
 // run(*arguments) -> a tuple of the results; arguments are in the order of the schema.
 void python_forward(OpCall& call) {
     const auto& op = static_cast<const PythonOp&>(call.op);
+    need_values(op.name);
     const Handle arguments = Handle::steal(checked(PyTuple_New(static_cast<Py_ssize_t>(op.schema.arguments.size()))));
     std::size_t input = 0, field = 0;
     for (const Argument& argument : op.schema.arguments) {

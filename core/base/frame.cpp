@@ -1,8 +1,19 @@
 #include "core/base/frame.h"
 
-#ifdef CLEW_CHECK_DISPATCH
-
 #include "core/base/error.h"
+
+namespace clew {
+
+thread_local constinit bool kernels_skipped = false;
+
+void need_values(const char* what) {
+    if (kernels_skipped)
+        fail(ErrorKind::NotImplemented, "infer: the result depends on values of tensors (%s); run the operation", what);
+}
+
+}  // namespace clew
+
+#ifdef CLEW_CHECK_DISPATCH
 
 namespace clew {
 namespace {

@@ -26,4 +26,16 @@ struct [[maybe_unused]] DispatchFrame {};
 
 #endif
 
+// While this is set, kernels do nothing on this thread: sizes are wanted, not values (core/ops/infer.h).
+extern thread_local constinit bool kernels_skipped __attribute__((tls_model("initial-exec")));
+
+// Error(NotImplemented) while kernels are skipped: what follows depends on values.
+void need_values(const char* what);
+
+// The first line of every kernel; its argument is what it returns when it is skipped.
+#define CLEW_KERNEL(...)                      \
+    CLEW_ASSERT_FRAME();                      \
+    if (::clew::kernels_skipped) [[unlikely]] \
+    return __VA_ARGS__
+
 }  // namespace clew

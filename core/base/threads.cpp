@@ -275,7 +275,7 @@ void set_num_threads(int count) {
 }
 
 void threads::run(std::int64_t count, std::int64_t grain, Call call, const void* body) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     grain = std::max<std::int64_t>(grain, 1);
     if (!inside_body) {
         const std::int64_t chunks = (count + grain - 1) / grain;

@@ -93,6 +93,7 @@ void run_fused(BackwardCall& call) {
 // read.
 template <class Look>
 auto peek(const Tensor& x, const char* why, const Look& look) {
+    need_values(why);
     escape(x, why);
     [[maybe_unused]] const DispatchFrame frame;
     return look();

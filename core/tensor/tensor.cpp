@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/base/error.h"
+#include "core/base/frame.h"
 
 namespace clew {
 
@@ -142,10 +143,19 @@ Tensor scalar_int(std::int64_t value, DType dtype) {
     return result;
 }
 
+namespace {
+// A Python number is an argument like any other; a computed one is not there while kernels are skipped.
+void need_number(const Tensor& t) {
+    if (!t->has(TensorObject::kWrappedNumber)) need_values("a number in a tensor");
+}
+}  // namespace
+
 double read_number(const Tensor& t) {
+    need_number(t);
     return with_type(t.dtype(), [&](auto zero) { return static_cast<double>(*t.data_as<decltype(zero)>()); });
 }
 std::int64_t read_integer(const Tensor& t) {
+    need_number(t);
     return with_type(t.dtype(), [&](auto zero) { return static_cast<std::int64_t>(*t.data_as<decltype(zero)>()); });
 }
 

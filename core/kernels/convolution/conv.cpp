@@ -32,17 +32,17 @@ void gather(const Conv& c, const Sides<T>& s) {
 }  // namespace
 
 void conv(const Conv& shape, void* out, const void* in, const void* weight, const void* bias) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_floating(shape.dtype, [&]<class T>() { gather<T>(shape, sides_of<T>(shape, false, out, in, weight, bias)); });
 }
 
 void conv_transposed(const Conv& shape, void* in, const void* out, const void* weight, const void* bias) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_floating(shape.dtype, [&]<class T>() { gather<T>(shape, sides_of<T>(shape, true, in, out, weight, bias)); });
 }
 
 void conv_weight_gradient(const Conv& shape, void* weight, const void* grad_out, const void* in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_floating(shape.dtype, [&]<class T>() {
         T* to = static_cast<T*>(weight);
         if (shape.batch == 0 || product(shape.out) == 0) {

@@ -130,21 +130,18 @@ void gather_phase(const Conv& c, const Sides<T>& s, const Axis (&axes)[3]) {
 
 }  // namespace
 
-bool suits_depthwise(const Conv& c) {
-    CLEW_ASSERT_FRAME();
-    return c.in_channels == 1 && c.out_channels == 1;
-}
+bool suits_depthwise(const Conv& c) { return c.in_channels == 1 && c.out_channels == 1; }
 
 template <class T>
 void depthwise(const Conv& c, const Sides<T>& s) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     for_each_phase(c, s.backward, [&](const Axis(&axes)[3]) { gather_phase(c, s, axes); });
 }
 
 // One task sums a channel over all images, in order.
 template <class T>
 void depthwise_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Axis axes[3] = {forward_axis(c, 0), forward_axis(c, 1), forward_axis(c, 2)};
     const Bands<T> bands(axes);
     const Index plane = product(c.out), columns = axes[2].count;

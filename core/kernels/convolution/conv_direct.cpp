@@ -143,7 +143,7 @@ private:
 
 template <class T>
 void direct(const Conv& c, const Sides<T>& s, const std::uint8_t* only_images) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     for_each_phase(c, s.backward, [&](const Axis(&axes)[3]) { Phase<T>(c, s, axes, only_images).run(); });
 }
 

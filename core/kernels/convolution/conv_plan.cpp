@@ -5,14 +5,12 @@
 namespace clew::kernels::convolution {
 
 Axis forward_axis(const Conv& c, int axis) {
-    CLEW_ASSERT_FRAME();
     Axis found{c.in[axis], c.stride[axis], 0, 1, c.out[axis], {}};
     for (Index k = 0; k < c.kernel[axis]; ++k) found.taps.push_back({k * c.dilation[axis] - c.padding[axis], k});
     return found;
 }
 
 Axis backward_axis(const Conv& c, int axis, Index phase) {
-    CLEW_ASSERT_FRAME();
     const Index stride = c.stride[axis];
     const Index count = phase < c.in[axis] ? (c.in[axis] - phase + stride - 1) / stride : 0;
     Axis found{c.out[axis], 1, phase, stride, count, {}};
@@ -26,7 +24,7 @@ Axis backward_axis(const Conv& c, int axis, Index phase) {
 template <class T>
 void load_pixels(T* to, Index pixel_stride, const PlaneOf<T>& plane, Index row, Index rows, Index column,
                  Index columns) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Index first = std::clamp<Index>(-column, 0, columns);
     const Index last = std::clamp<Index>(plane.width - column, first, columns);
     const auto transpose = loops<T>().transpose;
@@ -64,7 +62,7 @@ Index rows_of_band(const Axis (&axes)[3], Index channels, Index item_size, Index
 
 template <class T>
 void load_band(T* band, const BandShape& shape, const Axis (&axes)[3], const T* image, Index depth, Index row) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Index area = axes[1].source_size * axes[2].source_size;
     for (const Tap& tap : axes[0].taps) {
         const Index at = depth * axes[0].source_step + tap.place;

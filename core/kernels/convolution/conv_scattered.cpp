@@ -44,7 +44,6 @@ void for_each_channels(const Conv& c, const Body& body) {
 }  // namespace
 
 bool is_scattered(const Conv& c) {
-    CLEW_ASSERT_FRAME();
     for (int axis = 0; axis < 3; ++axis) {
         const Index reach = clipped_sum(clipped_product(c.out[axis] - 1, c.stride[axis]),
                                         clipped_product(c.kernel[axis] - 1, c.dilation[axis]));
@@ -55,7 +54,7 @@ bool is_scattered(const Conv& c) {
 
 template <class T>
 void scattered(const Conv& c, const Sides<T>& s) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Index result = product(s.result_size), source = product(s.source_size), taps = product(c.kernel);
     for (Index image = 0; image < c.batch; ++image)
         for (Index channel = 0; channel < c.groups * s.result_channels; ++channel)
@@ -71,7 +70,7 @@ void scattered(const Conv& c, const Sides<T>& s) {
 
 template <class T>
 void scattered_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Index taps = product(c.kernel);
     std::fill_n(weight, c.groups * c.out_channels * c.in_channels * taps, T(0));
     for_each_channels(c, [&](Index out, Index image, Index plane) {

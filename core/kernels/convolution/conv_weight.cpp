@@ -111,7 +111,7 @@ private:
 
 template <class T>
 void direct_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     WeightGradient<T>(c, weight, grad_out, in).run();
 }
 

@@ -293,7 +293,6 @@ private:
 
 // With few channels the transforms cost more than the products that they save; with few tiles those of the weights do.
 bool suits_winograd(const Conv& c) {
-    CLEW_ASSERT_FRAME();
     const bool three_by_three =
         c.kernel[0] == 1 && c.kernel[1] == 3 && c.kernel[2] == 3 && c.in[0] == 1 && c.out[0] == 1 && c.padding[0] == 0;
     const bool plain = c.stride[1] == 1 && c.stride[2] == 1 && c.dilation[1] == 1 && c.dilation[2] == 1;
@@ -303,13 +302,13 @@ bool suits_winograd(const Conv& c) {
 
 template <class T>
 void winograd(const Conv& c, const Sides<T>& s, std::uint8_t* not_finite) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     Winograd<T>(c, s, not_finite).run();
 }
 
 template <class T>
 bool winograd_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL(true);
     WinogradGradient<T>(c, grad_out, in).run(weight);
     return loops<T>().all_finite(weight, c.groups * c.out_channels * c.in_channels * 9);
 }

@@ -104,14 +104,14 @@ void all_positions(const View& out, const View& in) {
 }  // namespace
 
 void masked_fill(const View& out, const View& mask, const void* value) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     constexpr Index no_strides[kMaxDims] = {};
     const View element{const_cast<void*>(value), out.dtype, out.ndim, out.sizes, no_strides};
     elementwise(index_loops().masked_fill[size_slot(out.dtype)], out, {mask, element});
 }
 
 void masked_select(const View& out, const View& in, const View& mask) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     switch (item_size(out.dtype)) {
         case 1:
             return select<std::uint8_t>(out, in, mask);
@@ -123,7 +123,7 @@ void masked_select(const View& out, const View& in, const View& mask) {
 }
 
 void masked_scatter(const View& out, const View& mask, const View& src) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const auto size = item_size(out.dtype);
     const Walk walk = merged_walk(out, {out, mask});
     const int last = walk.ndim() - 1;
@@ -139,6 +139,7 @@ void masked_scatter(const View& out, const View& mask, const View& src) {
 }
 
 std::int64_t count_nonzero(const View& in) {
+    need_values("how many are not zero");
     CLEW_ASSERT_FRAME();
     const Walk walk = merged_walk(in, {in});
     const auto loop = index_loops().count_nonzero[static_cast<int>(in.dtype)];
@@ -153,7 +154,7 @@ std::int64_t count_nonzero(const View& in) {
 }
 
 void nonzero(const View& out, const View& in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (in.ndim == 0) return;  // its position has no coordinates
     switch (in.dtype) {
         case DType::Bool:

@@ -269,7 +269,7 @@ void backward(const Attention& call, const AttentionGradients& gradients) {
 }  // namespace
 
 void attention(const Attention& call) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (call.dtype == DType::Float32)
         forward<float>(call);
     else
@@ -277,7 +277,7 @@ void attention(const Attention& call) {
 }
 
 void attention_backward(const Attention& call, const AttentionGradients& gradients) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (call.dtype == DType::Float32)
         backward<float>(call, gradients);
     else

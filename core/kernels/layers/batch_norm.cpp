@@ -40,7 +40,7 @@ void for_channels(const BatchNorm& s, const Body& body) {
 }  // namespace
 
 void batch_moments(const BatchNorm& s, double* mean, double* squares, const void* x) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const BatchNormTable& loops = batch_norm_loops();
     const int type = static_cast<int>(s.dtype);
     const At at(s);
@@ -76,7 +76,7 @@ void batch_moments(const BatchNorm& s, double* mean, double* squares, const void
 
 void batch_affine(const BatchNorm& s, void* out, const void* x, const double* mean, const double* scale,
                   const double* shift) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const BatchNormTable& loops = batch_norm_loops();
     const int type = static_cast<int>(s.dtype);
     const At at(s);
@@ -93,7 +93,7 @@ void batch_affine(const BatchNorm& s, void* out, const void* x, const double* me
 
 void batch_gradient_sums(const BatchNorm& s, double* sum, double* product, const void* grad, const void* x,
                          const double* mean) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const BatchNormTable& loops = batch_norm_loops();
     const int type = static_cast<int>(s.dtype);
     const At at(s);
@@ -115,7 +115,7 @@ void batch_gradient_sums(const BatchNorm& s, double* sum, double* product, const
 
 void batch_gradient(const BatchNorm& s, void* out, const void* grad, const void* x, const double* mean,
                     const double* scale, const double* slope, const double* shift) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const BatchNormTable& loops = batch_norm_loops();
     const int type = static_cast<int>(s.dtype);
     const At at(s);

@@ -71,7 +71,7 @@ private:
 
 void layer_norm(const LayerNorm& shape, void* out, void* mean, void* rstd, const void* x, const void* weight,
                 const void* bias, double epsilon) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Rows rows(shape);
     const auto forward = normalization_loops().forward[static_cast<int>(shape.dtype)];
     parallel_for(shape.outer, rows.grain, [&](std::int64_t begin, std::int64_t end) {
@@ -83,7 +83,7 @@ void layer_norm(const LayerNorm& shape, void* out, void* mean, void* rstd, const
 
 void layer_norm_backward(const LayerNorm& shape, void* grad_x, void* grad_weight, void* grad_bias, const void* grad,
                          const void* x, const void* mean, const void* rstd, const void* weight) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Rows rows(shape);
     const bool parameters = grad_weight != nullptr || grad_bias != nullptr;
     const ParameterSums sums(shape, rows.grain, parameters);

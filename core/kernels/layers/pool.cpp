@@ -223,13 +223,13 @@ void spread_over_planes(const Pool& p, T* in, const T* grad) {
 }  // namespace
 
 void max_pool(const Pool& pool, void* out, std::int64_t* places, const void* in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_floating(pool.dtype,
                   [&]<class T>() { max_of_planes(pool, static_cast<T*>(out), places, static_cast<const T*>(in)); });
 }
 
 void max_pool_gradient(const Pool& pool, void* in, const void* grad, const std::int64_t* places) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_floating(pool.dtype, [&]<class T>() {
         for_each_plane(pool, [&](Index plane) {
             T* to = static_cast<T*>(in) + plane * in_plane(pool);
@@ -242,13 +242,13 @@ void max_pool_gradient(const Pool& pool, void* in, const void* grad, const std::
 }
 
 void mean_pool(const Pool& pool, void* out, const void* in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_floating(pool.dtype,
                   [&]<class T>() { means_of_planes(pool, static_cast<T*>(out), static_cast<const T*>(in)); });
 }
 
 void mean_pool_gradient(const Pool& pool, void* in, const void* grad) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_floating(pool.dtype,
                   [&]<class T>() { spread_over_planes(pool, static_cast<T*>(in), static_cast<const T*>(grad)); });
 }

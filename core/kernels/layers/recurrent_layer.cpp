@@ -186,7 +186,7 @@ void for_rows(const RecurrentLayer& layer, const Work& work) {
 }  // namespace
 
 void recurrent_layer(const RecurrentLayer& layer) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (layer.dtype == DType::Float32)
         for_rows(layer, Forward<float>(layer));
     else
@@ -194,7 +194,7 @@ void recurrent_layer(const RecurrentLayer& layer) {
 }
 
 void recurrent_layer_backward(const RecurrentLayer& layer, const RecurrentGradients& gradients) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (layer.dtype == DType::Float32)
         for_rows(layer, Backward<float>(layer, gradients));
     else

@@ -64,19 +64,19 @@ void backward(bool log, const View& out, const View& grad, const View& result, i
 }  // namespace
 
 void softmax(const View& out, const View& in, int axis) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     forward(false, out, in, axis);
 }
 void log_softmax(const View& out, const View& in, int axis) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     forward(true, out, in, axis);
 }
 void softmax_backward(const View& out, const View& grad, const View& result, int axis) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     backward(false, out, grad, result, axis);
 }
 void log_softmax_backward(const View& out, const View& grad, const View& result, int axis) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     backward(true, out, grad, result, axis);
 }
 

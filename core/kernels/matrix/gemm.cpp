@@ -239,7 +239,7 @@ Products<T> products_of(const View& out, const View& a, const View& b, Number al
 }  // namespace
 
 void bgemm(const View& out, const View& a, const View& b, Number alpha, Number beta) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     for (int axis = 0; axis < out.ndim; ++axis)
         if (out.sizes[axis] == 0) return;
     if (out.dtype == DType::Float32)

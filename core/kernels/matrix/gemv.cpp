@@ -55,7 +55,7 @@ void integer_dot(const View& out, const View& a, const View& b) {
 }  // namespace
 
 void gemv(const View& out, const View& a, const View& x, Number alpha, Number beta) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Index m = a.sizes[0], k = a.sizes[1];
     const Index out_sizes[] = {m, 1}, out_strides[] = {out.strides[0], 1};
     const Index x_sizes[] = {k, 1}, x_strides[] = {x.strides[0], 1};
@@ -63,7 +63,7 @@ void gemv(const View& out, const View& a, const View& x, Number alpha, Number be
 }
 
 void dot(const View& out, const View& a, const View& b) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     switch (out.dtype) {
         case DType::Float32:
             return floating_dot<float>(out, a, b);

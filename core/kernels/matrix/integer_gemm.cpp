@@ -43,7 +43,7 @@ void products(const View& out, const View& a, const View& b, Index alpha, Index 
 }  // namespace
 
 void integer_gemm(const View& out, const View& a, const View& b, Index alpha, Index beta) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     switch (out.dtype) {
         case DType::UInt8:
             return products<std::uint8_t>(out, a, b, alpha, beta);

@@ -53,7 +53,7 @@ void product(Index rows, const TallMatrix& a, const TallMatrix& b, T* out, Index
 
 void tall_product(DType dtype, Index rows, const TallMatrix& a, const TallMatrix& b, void* out, Index out_row,
                   bool accumulate) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (dtype == DType::Float32)
         product(rows, a, b, static_cast<float*>(out), out_row, accumulate);
     else

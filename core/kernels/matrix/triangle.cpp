@@ -68,11 +68,11 @@ void triangle(const View& out, const View& in, Index diagonal, bool lower) {
 }  // namespace
 
 void tril(const View& out, const View& in, std::int64_t diagonal) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     triangle(out, in, diagonal, true);
 }
 void triu(const View& out, const View& in, std::int64_t diagonal) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     triangle(out, in, diagonal, false);
 }
 

@@ -146,7 +146,7 @@ void fill_from(const View& out, void* value, DType dtype) {
 }  // namespace
 
 void copy(const View& out, const View& in) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Loop loop = copy_loops().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)];
     if (in.dtype == out.dtype && out.ndim >= 2) {
         Plan plan;
@@ -162,24 +162,24 @@ void copy(const View& out, const View& in) {
 }
 
 void fill(const View& out, double value) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     fill_from(out, &value, DType::Float64);
 }
 void fill(const View& out, std::int64_t value) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     fill_from(out, &value, DType::Int64);
 }
 
 void arange(const View& out, double start, double step) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
 }
 void arange(const View& out, std::int64_t start, std::int64_t step) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
 }
 void linspace(const View& out, double start, double stop) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_type(out.dtype, [&]<class T>() { even_spacing<T>(out, start, stop); });
 }
 

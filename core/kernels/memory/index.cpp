@@ -216,7 +216,7 @@ void with_unsigned_type(DType dtype, const Body& body) {
 }  // namespace
 
 void index_get(const View& out, const View& in, const AxisIndex* indices, int count) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Indexed indexed(out.ndim, out.sizes, out, in, indices, count);
     const IndexedRow row = index_loops().get[size_slot(out.dtype)];
     switch (item_size(out.dtype)) {
@@ -230,7 +230,7 @@ void index_get(const View& out, const View& in, const AxisIndex* indices, int co
 }
 
 std::int64_t index_get_checked(const View& out, const View& in, const AxisIndex& index) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL(-1);
     const Indexed indexed(out.ndim, out.sizes, out, in, &index, 1);
     const IndexedRow row = index_loops().get[size_slot(out.dtype)];
     switch (item_size(out.dtype)) {
@@ -244,7 +244,7 @@ std::int64_t index_get_checked(const View& out, const View& in, const AxisIndex&
 }
 
 std::int64_t take(const View& out, const View& in, const View& index) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL(-1);
     const Index item = static_cast<Index>(item_size(out.dtype)), stride = in.strides[0] * item, size = in.sizes[0];
     const Index steps[] = {item, 0, sizeof(Index)};
     const IndexedRow row = index_loops().get[size_slot(out.dtype)];
@@ -260,7 +260,7 @@ std::int64_t take(const View& out, const View& in, const View& index) {
 }
 
 void index_put(const View& out, const AxisIndex* indices, int count, const View& values, bool accumulate) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const Indexed indexed(out.ndim, out.sizes, values, out, indices, count);
     if (accumulate)
         return with_unsigned_type(out.dtype, [&]<class T>() {
@@ -279,7 +279,7 @@ void index_put(const View& out, const AxisIndex* indices, int count, const View&
 }
 
 std::int64_t check_bounds(const View& index, std::int64_t size, bool allow_negative) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL(-1);
     Walk walk(index.ndim, index.sizes);
     walk.add(index);
     walk.merge();

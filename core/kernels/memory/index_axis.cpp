@@ -73,45 +73,45 @@ void scatter_along(const View& out, int axis, const View& index, const View& src
 }  // namespace
 
 void gather(const View& out, const View& in, int axis, const View& index) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const AlongAxis along(out, in, axis, index);
     index_get(out, along.moved, &along.index, 1);
 }
 std::int64_t gather_checked(const View& out, const View& in, int axis, const View& index) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL(-1);
     const AlongAxis along(out, in, axis, index);
     return index_get_checked(out, along.moved, along.index);
 }
 void index_select(const View& out, const View& in, int axis, const View& index) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     gather(out, in, axis, index);
 }
 
 void scatter(const View& out, int axis, const View& index, const View& src) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     scatter_along(out, axis, index, src, false);
 }
 void scatter_fill(const View& out, int axis, const View& index, const void* value) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     scatter(out, axis, index, broadcast_element(value, out.dtype, index));
 }
 void scatter_add(const View& out, int axis, const View& index, const View& src) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     scatter_along(out, axis, index, src, true);
 }
 
 void index_copy(const View& out, int axis, const View& index, const View& src) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const AlongAxis along(src, out, axis, index);
     index_put(along.moved, &along.index, 1, src, false);
 }
 void index_add(const View& out, int axis, const View& index, const View& src) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const AlongAxis along(src, out, axis, index);
     index_put(along.moved, &along.index, 1, src, true);
 }
 void index_fill(const View& out, int axis, const View& index, const void* value) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     Index sizes[kMaxDims];
     std::copy_n(out.sizes, out.ndim, sizes);
     sizes[axis] = index.sizes[0];

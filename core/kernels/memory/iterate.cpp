@@ -86,7 +86,6 @@ void iterate(const View& out, std::span<const View> inputs, const Inner& inner) 
 }  // namespace
 
 std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs) {
-    CLEW_ASSERT_FRAME();
     plan.operands = 1 + static_cast<int>(inputs.size());
     for (int k = 0; k < plan.operands; ++k) {
         const View& view = k == 0 ? out : inputs[static_cast<std::size_t>(k - 1)];
@@ -123,12 +122,12 @@ std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs
 }
 
 void elementwise(Loop loop, const View& out, std::span<const View> inputs) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     iterate(out, inputs, loop);
 }
 
 void elementwise(ParamLoop loop, const Number* params, const View& out, std::span<const View> inputs) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     iterate(out, inputs, [loop, params](char* const* data, const std::int64_t* strides, std::int64_t count) {
         loop(data, strides, count, params);
     });

@@ -101,7 +101,7 @@ void draw_by_race(Generator& generator, std::int64_t* out, std::int64_t draws, c
 
 template <class T>
 void fill_uniform(Generator& generator, T* out, std::int64_t count, double from, double to) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (from == 0 && to == 1) {
         for (std::int64_t i = 0; i < count; ++i) out[i] = uniform<T>(generator);
         return;
@@ -115,7 +115,7 @@ void fill_uniform(Generator& generator, T* out, std::int64_t count, double from,
 // a time; if the count is no multiple of 16, the last 16 are then drawn once more from fresh ones.
 template <class T>
 void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, double deviation) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (count < 16) {
         for (std::int64_t i = 0; i < count; ++i)
             out[i] = static_cast<T>(std::fma(generator.normal_double(), deviation, mean));
@@ -132,14 +132,14 @@ void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, 
 
 template <class T>
 void fill_exponential(Generator& generator, T* out, std::int64_t count, double rate) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     for (std::int64_t i = 0; i < count; ++i)
         out[i] = static_cast<T>(-1 / rate * std::log1p(-generator.uniform_double()));
 }
 
 void fill_integers(Generator& generator, void* out, DType dtype, std::int64_t count, std::int64_t low,
                    std::int64_t high) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     const bool one_word = range < std::uint64_t{1}
                                       << 28;  // a remainder of 32 bits favours small numbers by up to 1 in 16
@@ -153,7 +153,7 @@ void fill_integers(Generator& generator, void* out, DType dtype, std::int64_t co
 }
 
 void fill_permutation(Generator& generator, std::int64_t* out, std::int64_t count) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     for (std::int64_t i = 0; i < count; ++i) out[i] = i;
     const bool one_word = count < std::numeric_limits<std::uint32_t>::max() / 20;
     for (std::int64_t i = 0; i < count - 1; ++i) {
@@ -163,7 +163,7 @@ void fill_permutation(Generator& generator, std::int64_t* out, std::int64_t coun
 }
 
 void fill_bernoulli(Generator& generator, void* out, DType dtype, std::int64_t count, double probability) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_type(dtype, out, [&](auto* to) {
         for (std::int64_t i = 0; i < count; ++i) to[i] = generator.uniform_double() < probability;
     });
@@ -171,7 +171,7 @@ void fill_bernoulli(Generator& generator, void* out, DType dtype, std::int64_t c
 
 template <class T>
 void fill_bernoulli(Generator& generator, void* out, DType dtype, std::int64_t count, const T* probabilities) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     with_type(dtype, out, [&](auto* to) {
         for (std::int64_t i = 0; i < count; ++i) to[i] = uniform<T>(generator) < probabilities[i];
     });
@@ -180,7 +180,7 @@ void fill_bernoulli(Generator& generator, void* out, DType dtype, std::int64_t c
 template <class T>
 void fill_multinomial(Generator& generator, std::int64_t* out, std::int64_t draws, const T* weights, std::int64_t rows,
                       std::int64_t categories, bool replacement) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (replacement && draws > 1)
         draw_by_cumulative_sums(generator, out, draws, weights, rows, categories);
     else

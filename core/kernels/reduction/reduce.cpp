@@ -226,12 +226,12 @@ void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_m
 }  // namespace
 
 void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
 }
 
 void moments(const View& out_mean, const View& out_squares, const View& in, std::uint32_t axes_mask) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     reduce_with(static_cast<int>(ReduceKind::Mean), out_mean, in, axes_mask, nullptr);
     reduce_with(kDeviations, out_squares, in, axes_mask, &out_mean);
 }

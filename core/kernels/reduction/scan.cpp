@@ -44,7 +44,7 @@ void scan(const ScanTable::Scan* loops, const View& out, const View& in, int axi
 }  // namespace
 
 void arg_reduce(bool largest, const View* out_values, const View& out_indices, const View& in, int axis) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (in.ndim == 0) {
         *static_cast<std::int64_t*>(out_indices.data) = 0;
         if (out_values != nullptr)
@@ -77,11 +77,11 @@ void arg_reduce(bool largest, const View* out_values, const View& out_indices, c
 }
 
 void cumsum(const View& out, const View& in, int axis) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     scan(scan_loops().sum, out, in, axis);
 }
 void cumprod(const View& out, const View& in, int axis) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     scan(scan_loops().product, out, in, axis);
 }
 

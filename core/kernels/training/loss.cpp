@@ -164,7 +164,7 @@ void cross_entropy(const NllLoss& loss, const View& out, const View& grad, const
 
 BadTarget nll_loss(const NllLoss& loss, const View& out, void* total_weight, const View& log_probabilities,
                    const View& target) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL(BadTarget{-1, 0});
     if (log_probabilities.dtype == DType::Float32)
         return forward<float>(loss, out, total_weight, log_probabilities, target);
     return forward<double>(loss, out, total_weight, log_probabilities, target);
@@ -172,14 +172,14 @@ BadTarget nll_loss(const NllLoss& loss, const View& out, void* total_weight, con
 
 void nll_loss_backward(const NllLoss& loss, const View& grad_log_probabilities, const View& grad, const View& target,
                        const void* total_weight) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (grad.dtype == DType::Float32) return backward<float>(loss, grad_log_probabilities, grad, target, total_weight);
     backward<double>(loss, grad_log_probabilities, grad, target, total_weight);
 }
 
 void cross_entropy_backward(const NllLoss& loss, const View& out, const View& grad, const View& log_probabilities,
                             const View& target, const void* total_weight) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (out.dtype == DType::Float32)
         return cross_entropy<float>(loss, out, grad, log_probabilities, target, total_weight);
     cross_entropy<double>(loss, out, grad, log_probabilities, target, total_weight);

@@ -77,7 +77,7 @@ void adam(void (*run)(const AdamLoop<T>&), void* param, const void* grad, void* 
 
 void sgd_step(DType dtype, void* param, const void* grad, void* momentum_buffer, std::int64_t count,
               const SgdOptions& options, bool first) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (dtype == DType::Float32)
         sgd(optim_loops().sgd_float32, param, grad, momentum_buffer, count, options, first);
     else
@@ -86,7 +86,7 @@ void sgd_step(DType dtype, void* param, const void* grad, void* momentum_buffer,
 
 void adam_step(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq,
                std::int64_t count, const AdamOptions& options, std::int64_t step) {
-    CLEW_ASSERT_FRAME();
+    CLEW_KERNEL();
     if (dtype == DType::Float32)
         adam(optim_loops().adam_float32, param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, count, options, step);
     else

@@ -144,6 +144,7 @@ struct SplitLong {
                                  .domain = "self=real(d, a), split_sizes=order(1, 1) + 5, dim=0"};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor &x = inputs[0], &sizes = inputs[1];
+        need_values("split_sizes");
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "split_with_sizes"));
         std::int64_t sum = 0;
         for (std::int64_t i = 0; i < sizes.numel(); ++i) {
