@@ -50,8 +50,7 @@ def unknown(overload):
     for sample in sampling.samples(overload):
         try:
             inferred(Prepared(sample))
-        except NotImplementedError as error:
-            assert "infer:" in str(error)
+        except NotImplementedError:
             return True
     return False
 
