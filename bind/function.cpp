@@ -153,7 +153,7 @@ void call_python_rule(BackwardCall& call, PyObject* rule) {
         TensorObject* tensor = as_tensor(result);
         if (tensor == nullptr)
             fail(ErrorKind::Type, "%s: expected a gradient that is a Tensor or None, got %s at position %zu",
-                 call.node->kind->node_name, Py_TYPE(result)->tp_name, i);
+                 (call.operands ? call.operands->op : call.node->kind)->node_name, Py_TYPE(result)->tp_name, i);
         if (call.needs(static_cast<int>(i))) call.results[i] = Tensor(tensor);
     }
 }

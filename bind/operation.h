@@ -10,6 +10,8 @@
 
 namespace clew::bind {
 
+struct Arguments;  // bind/parse.h
+
 struct Overload {
     const OpDef* def;
     std::vector<char> defaults;  // attributes as the schema's defaults say
@@ -40,6 +42,9 @@ OpGroup* find_group(const std::string& name);
 // argument that the result may be written over (Note [Temporaries]).
 PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
                      const TensorObject* donated = nullptr);
+
+// No overload takes the arguments.
+[[noreturn]] void no_overload(const OpGroup& group, bool in_place, const Arguments& arguments);
 
 // Slots of the number protocol; a group may be null where no operation claims the operator. `reflected` is for a number
 // on the left: it is called with the operands exchanged.

@@ -20,8 +20,8 @@ namespace clew::bind {
 namespace {
 
 struct PythonOp : OpDef {
-    std::string schema_line, node, outputs, domain, doc;  // what `text` points to
-    PyObject *run, *rule;
+    std::string schema_line, node, outputs, derivative, domain, doc;  // what `text` points to
+    PyObject *run, *infer, *rule;
 };
 
 // The result as the output, or written into it if it is a destination.
@@ -41,7 +41,8 @@ void give(const OpDef& op, const Tensor& result, Tensors inputs, Tensor& output)
 // run(*arguments) -> a tuple of the results; arguments are in the order of the schema.
 void python_forward(OpCall& call) {
     const auto& op = static_cast<const PythonOp&>(call.op);
-    need_values(op.name);
+    const bool inferring = kernels_skipped;
+    if (inferring && op.infer == Py_None) need_values(op.name);
     const Handle arguments = Handle::steal(checked(PyTuple_New(static_cast<Py_ssize_t>(op.schema.arguments.size()))));
     std::size_t input = 0, field = 0;
     for (const Argument& argument : op.schema.arguments) {
@@ -51,7 +52,11 @@ void python_forward(OpCall& call) {
             is_tensor(argument) ? wrap(call.inputs[input++]) : checked(attribute_object(op, call.attributes, field++)));
     }
     const ModeGuard guard(kNoGrad | kInBackward, true);
-    const Handle results = Handle::steal(checked(PyObject_CallObject(op.run, static_cast<PyObject*>(arguments.get()))));
+    // Elementwise operations are inferred by running one element.
+    const SkipKernels skip(inferring && !op.is(kElementByElement));
+    const Handle results = Handle::steal(
+        checked(PyObject_CallObject(inferring ? op.infer : op.run, static_cast<PyObject*>(arguments.get()))));
+    const SkipKernels rest(inferring);
     auto* tuple = static_cast<PyObject*>(results.get());
     if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != static_cast<Py_ssize_t>(call.outputs.size()))
         fail(ErrorKind::Type, "%s: expected its forward to give %zu result(s)", op.name, call.outputs.size());
@@ -59,32 +64,54 @@ void python_forward(OpCall& call) {
         give(op, Tensor(as_tensor(PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i)))), call.inputs, call.outputs[i]);
 }
 
+// What a rule of Python reads of a node, where there is none.
+Handle node_of_operands(const OpDef& op, const RuleOperands& operands) {
+    const Handle types = Handle::steal(checked(PyImport_ImportModule("types")));
+    Handle node =
+        Handle::steal(checked(PyObject_CallMethod(static_cast<PyObject*>(types.get()), "SimpleNamespace", nullptr)));
+    const auto put = [&](const std::string& name, PyObject* value) {
+        const Handle held = Handle::steal(checked(value));
+        checked(PyObject_SetAttrString(static_cast<PyObject*>(node.get()), ("_saved_" + name).c_str(), value));
+    };
+    std::size_t input = 0, field = 0;
+    for (const Argument& argument : op.schema.arguments)
+        put(argument.name,
+            is_tensor(argument) ? wrap(operands.inputs[input++]) : attribute_object(op, operands.attributes, field++));
+    for (std::size_t i = 0; i < operands.outputs.size(); ++i) put(op.output_names[i], wrap(operands.outputs[i]));
+    return node;
+}
+
 // rule(node, gradients, needs) -> gradients
 void python_backward(BackwardCall& call) {
-    const auto& op = static_cast<const PythonOp&>(*call.node->kind);
-    const Handle rule = Handle::steal(checked(PyMethod_New(op.rule, as_object(call.node))));
+    const auto& op = static_cast<const PythonOp&>(call.operands ? *call.operands->op : *call.node->kind);
+    const Handle node =
+        call.operands ? node_of_operands(op, *call.operands) : Handle::steal(Py_NewRef(as_object(call.node)));
+    const Handle rule = Handle::steal(checked(PyMethod_New(op.rule, static_cast<PyObject*>(node.get()))));
     call_python_rule(call, static_cast<PyObject*>(rule.get()));
 }
 
-// define_operation(schema, node, in_place_node, outputs, flags, domain, doc, run, rule, saves, constants,
-// differentiable_outputs): `saves` has, for each input, what its rule keeps: a bit for each input, a bit for each
-// output.
+// define_operation(schema, node, in_place_node, outputs, flags, domain, derivative, doc, run, infer, rule, saves,
+// constants, differentiable_outputs): `saves` has, for each input, what its rule keeps: a bit for each input, a bit for
+// each output.
 PyObject* define_operation(PyObject*, PyObject* args) {
-    const char *schema, *node, *in_place_node, *outputs, *domain, *doc;
-    PyObject *run, *rule, *saves;
+    const char *schema, *node, *in_place_node, *outputs, *domain, *derivative, *doc;
+    PyObject *run, *infer, *rule, *saves;
     unsigned flags;
     unsigned long long constants, differentiable_outputs;
-    if (!PyArg_ParseTuple(args, "ssssIssOOO!KK", &schema, &node, &in_place_node, &outputs, &flags, &domain, &doc, &run,
-                          &rule, &PyList_Type, &saves, &constants, &differentiable_outputs))
+    if (!PyArg_ParseTuple(args, "ssssIsssOOOO!KK", &schema, &node, &in_place_node, &outputs, &flags, &domain,
+                          &derivative, &doc, &run, &infer, &rule, &PyList_Type, &saves, &constants,
+                          &differentiable_outputs))
         return nullptr;
     return guarded([&]() -> PyObject* {
         auto* op = new PythonOp{};  // as long as the program, like all definitions
-        op->schema_line = schema, op->node = node, op->outputs = outputs, op->domain = domain, op->doc = doc;
-        op->run = Py_NewRef(run), op->rule = Py_NewRef(rule);
+        op->schema_line = schema, op->node = node, op->outputs = outputs, op->domain = domain, op->doc = doc,
+        op->derivative = derivative;
+        op->run = Py_NewRef(run), op->infer = Py_NewRef(infer), op->rule = Py_NewRef(rule);
         op->text = {.schema = op->schema_line.c_str(),
                     .node = op->node.c_str(),
                     .flags = flags,
                     .outputs = op->outputs.c_str(),
+                    .derivative = op->derivative.c_str(),
                     .domain = op->domain.c_str(),
                     .doc = op->doc.c_str()};
         op->forward = python_forward;

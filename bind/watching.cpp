@@ -11,6 +11,7 @@
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/base/allocator.h"
+#include "core/base/frame.h"
 #include "core/tensor/storage.h"
 #include "core/tensor/timeline.h"
 
@@ -73,7 +74,7 @@ nb::object next_step(SteppedBackward& steps) {
 }
 
 // `gradients` loses its elements: the rule is alone with them, as in a backward.
-nb::object rule_of(nb::handle object, nb::handle gradients) {
+nb::object rule_of(nb::handle object, nb::handle gradients, bool compute) {
     if (!PyList_Check(gradients.ptr())) fail(ErrorKind::Type, "run_rule: expected a list of gradients");
     Node* node = as_node(object.ptr());
     if (node == nullptr) fail(ErrorKind::Type, "run_rule: expected a Node, got %s", Py_TYPE(object.ptr())->tp_name);
@@ -84,6 +85,7 @@ nb::object rule_of(nb::handle object, nb::handle gradients) {
     std::vector<Tensor> incoming;
     for (Py_ssize_t i = 0; i < count; ++i) incoming.emplace_back(as_tensor(PyList_GET_ITEM(gradients.ptr(), i)));
     checked(PyList_SetSlice(gradients.ptr(), 0, count, nullptr));
+    const SkipKernels skip(!compute);
     return gradients_of_inputs(*node, run_rule(*node, incoming));
 }
 
@@ -103,8 +105,9 @@ void init_watching(nb::module_& m) {
         },
         nb::rv_policy::take_ownership, nb::arg("tensors"), nb::arg("gradients").none(), nb::arg("retain_graph").none(),
         nb::arg("create_graph"), "Checks and prepares a backward from these tensors; nothing has run yet.");
-    m.def("run_rule", rule_of, nb::arg("node"), nb::arg("gradients"),
-          "The gradients of a node's inputs from those of its outputs; no hooks, nothing freed. Empties the list.");
+    m.def("run_rule", rule_of, nb::arg("node"), nb::arg("gradients"), nb::arg("compute") = true,
+          "The gradients of a node's inputs from those of its outputs; no hooks, nothing freed. Empties the list. With "
+          "compute=False they have no values, or NotImplementedError says that values decide.");
     init_backward_log(m);
     init_growth_watch(m);
     m.def("tick", [] { return tick(); }, "A fresh number of the clock that numbers nodes and writes.");

@@ -32,7 +32,7 @@ WRITES_INPUT, MANY_VIEWS, COMPOSITE, ELEMENTWISE, NAMESPACE = (1 << i for i in r
 # Modules that are loaded when they are first asked for, with operations and functions of their own.
 NAMESPACES = ("linalg", "special")
 
-FIELDS = ("name", "schema", "node", "differentiable", "flags", "domain", "outputs")
+FIELDS = ("name", "schema", "node", "differentiable", "flags", "domain", "derivative", "outputs")
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 1}
 TENSORS = {"Tensor", "Operand", "Tensor[]"}
 
@@ -147,6 +147,7 @@ class Overload:
     differentiable: bool
     flags: int
     domain: str
+    derivative: str  # what kind of function it is: Note [Derivative classes] in core/ops/derivative_class.h
     outputs: int  # 0: the arguments decide
 
     def __str__(self) -> str:
@@ -222,6 +223,7 @@ def _composition(path: str, function: Any) -> Composition:
         differentiable=True,
         flags=FUNCTION,
         domain=getattr(function, "domain", ""),
+        derivative="",
         outputs=0,
         path=path,
     )

@@ -19,12 +19,14 @@
 namespace clew {
 
 struct Node;
+struct NodeKind;
 struct SavedSlot;   // core/autograd/saved.h
 struct NodeExtras;  // core/autograd/hooks.h
 
 // The gradients that arrive at a node, and where its rule puts the ones that leave.
 // What a rule reads, given apart from a node: Note [Rules that run kernels].
 struct RuleOperands {
+    const NodeKind* op;
     std::span<const Tensor> inputs, outputs;  // what is saved of them
     const void* attributes;
 };

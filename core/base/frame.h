@@ -29,6 +29,18 @@ struct [[maybe_unused]] DispatchFrame {};
 // While this is set, kernels do nothing on this thread: sizes are wanted, not values (core/ops/infer.h).
 extern thread_local constinit bool kernels_skipped __attribute__((tls_model("initial-exec")));
 
+// Sets it for a scope, or clears it.
+class SkipKernels {
+public:
+    explicit SkipKernels(bool skip) : before_(kernels_skipped) { kernels_skipped = skip; }
+    ~SkipKernels() { kernels_skipped = before_; }
+    SkipKernels(const SkipKernels&) = delete;
+    SkipKernels& operator=(const SkipKernels&) = delete;
+
+private:
+    const bool before_;
+};
+
 // Error(NotImplemented) while kernels are skipped: what follows depends on values.
 void need_values(const char* what);
 

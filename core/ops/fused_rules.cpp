@@ -31,7 +31,8 @@ void show_fused(const OpDef& op, const OpDef& rule, BackwardCall& call) {
     std::vector<char> attributes(rule.attribute_bytes);
     const Header header{call.needed, call.incoming.size()};
     std::memcpy(attributes.data(), &header, sizeof header);
-    if (op.attribute_bytes) std::memcpy(attributes.data() + sizeof header, call.node->attributes(), op.attribute_bytes);
+    if (op.attribute_bytes)
+        std::memcpy(attributes.data() + sizeof header, &attributes_of<char>(call), op.attribute_bytes);
     OpCall shown{rule, operands, attributes.data(), call.results};
     dispatch(shown);
 }
@@ -42,7 +43,7 @@ void run_from_operands(OpCall& call, void (*fused_backward)(BackwardCall&)) {
     const std::size_t inputs = call.inputs.size() - 2 * header.outputs;
     std::vector<Tensor> incoming(call.inputs.begin(),
                                  call.inputs.begin() + static_cast<std::ptrdiff_t>(header.outputs));
-    const RuleOperands operands{call.inputs.subspan(header.outputs, inputs),
+    const RuleOperands operands{&call.op, call.inputs.subspan(header.outputs, inputs),
                                 call.inputs.subspan(header.outputs + inputs),
                                 static_cast<const char*>(call.attributes) + sizeof header};
     BackwardCall rule{nullptr, incoming, call.outputs, header.needed, &operands};

@@ -196,6 +196,12 @@ void finish(OpDef& def) {
         return index < static_cast<int>(names_of.size()) ? names_of[static_cast<std::size_t>(index)].c_str() : "result";
     };
     def.writes = def.schema.writes;
+    const bool by_element = def.is(kElementwise) || def.is(kElementByElement);
+    const std::string first = def.is(kView) && !def.schema.arguments.empty() ? def.schema.arguments[0].name : "";
+    def.derivative = parse_derivative_class(*def.text.derivative ? def.text.derivative
+                                            : by_element         ? "elementwise"
+                                                                 : first.c_str(),
+                                            def.schema);
     def.in_place_form = renamed(def, def.text.in_place_node);
     if (OpDef* form = renamed(def, def.text.number_node)) {
         form->constants |= 0b10;
@@ -205,6 +211,7 @@ void finish(OpDef& def) {
 }
 
 }  // namespace opdef_detail
+
 OpDef unregistered(const char* name, void (*forward)(OpCall&)) {
     OpDef def;
     def.name = def.node_name = def.full_name = name;

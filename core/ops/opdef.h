@@ -34,136 +34,13 @@
 // const Attrs&)`: apply's caller asks it how many to bring.
 #pragma once
 #include <cstring>
-#include <span>
-#include <string>
 #include <tuple>
 #include <type_traits>
-#include <vector>
 
-#include "core/autograd/node.h"
 #include "core/autograd/saved.h"
-#include "core/ops/schema.h"
+#include "core/ops/registry.h"
 
 namespace clew {
-
-using Tensors = std::span<const Tensor>;
-
-class Generator;
-struct OpDef;
-
-// What a call does with its results.
-enum class Form : std::uint8_t {
-    Functional,  // new tensors
-    InPlace,     // written over input 0; `outputs` is empty
-    Out,  // written into `outputs`, which may get other memory by it: a Functional call, then an InPlace or Rebind
-    Accumulate,  // input 1 is added to input 0, a gradient that the engine sums up: no history, no version
-    Function,    // an autograd.Function, whose forward calls operations
-    Rebind,      // input 0 looks at the memory of input 1 from now on (x.data = y), or owns it as its .grad
-    Read,        // values of input 0 go to Python, or their memory does
-};
-
-// What few calls have.
-struct CallDetails {
-    const char* name = nullptr;      // where it isn't the operation's: in the write log, in errors, of a read
-    Generator* generator = nullptr;  // of an operation that draws; null: the one that the thread has chosen
-    const Tensor* before = nullptr;  // InPlace: what input 0 was, where the rule reads it; null: not copied yet
-};
-
-// One call on its way through dispatch(). forward() gets it, too.
-struct OpCall {
-    const OpDef& op;
-    Tensors inputs;
-    const void* attributes;
-    std::span<Tensor> outputs;
-    Form form = Form::Functional;
-    const CallDetails* details = nullptr;
-
-    const char* name() const { return details ? details->name : nullptr; }
-};
-
-struct Saves {
-    std::uint32_t inputs = 0;  // bit i: keep input i
-    std::uint32_t outputs = 0;
-};
-
-enum OpFlag : std::uint32_t {
-    kMethod = 1,       // x.op(...)
-    kFunction = 2,     // clew.op(...)
-    kInPlace = 4,      // x.op_(...) is derived
-    kOutArgument = 8,  // op(..., out=) is derived
-    kView = 16,        // the result looks at the memory of input 0
-    kNonDifferentiable = 32,
-    kHidden = 64,         // only for rules and for Python code of ours: clew._core.ops.<name>
-    kProperty = 128,      // x.op without parentheses
-    kWritesInput = 256,   // input 0 is written (copy_, fill_ ...): only the in-place form exists
-    kManyViews = 512,     // a view with any number of outputs: split, unbind
-    kElementwise = 2048,  // rules too go element by element: Note [Strips]
-    kComposite = 1024,    // forward calls operations that record themselves; dispatch() only passes it on
-    kNamespace = 4096,    // linalg_qr is clew.linalg.qr: no function of clew itself
-    kOutAlike = 8192,     // out= must have the result's dtype; without these three, one that the result can be cast to
-    kOutTruth = 16384,    // out= must be bool or uint8
-    kOutSetsDType = 32768,       // out= says what `dtype` is, if that isn't given
-    kAxesInPlace = 65536,        // with kWritesInput: only the geometry of input 0 changes, which may overlap itself
-    kElementByElement = 131072,  // what is written in Python: results lie as Note [The layout of results] says
-    kOutAny = 262144,            // out= may have any dtype: all of them have the results
-    kSizedByValues = 524288,     // the result's sizes depend on values of inputs
-    kGeometryOnly = 1048576,     // reads shapes and strides only, so that no history is lost
-    kOptimizerStep = 4194304,    // what errors advise about a write depends on it
-    kChooses = 2097152,          // takes some elements and not others: gradients of the others are zero
-    kBoth = kMethod | kFunction,
-};
-
-struct OpText {
-    const char* schema;
-    const char* node = "";           // PyTorch's name of the node
-    const char* in_place_node = "";  // of op_(), where that is another
-    const char* number_node = "";    // of op_() with a number for the second operand, which then has no edge
-    const char* operators =
-        "";  // "__mul__ __rmul__": Python's operators that mean this; __r...__ with operands exchanged
-    std::uint32_t flags = kBoth;
-    const char* outputs = "result";  // names, for _saved_<name>
-    const char* domain = "";         // arguments that tests may call it with: Note [Domains]
-    const char* doc = "";
-};
-
-struct NoAttrs {
-    bool operator==(const NoAttrs&) const = default;
-};
-
-// How one attribute is read from Python, shown and compared; made from a pointer to the member.
-struct Field {
-    void (*assign)(void* place, const Value& value);
-    void (*read)(const void* place, Value& value);
-    std::size_t offset = 0;  // of the place in the attributes; 0 where it is all of them
-    void set(void* attributes, const Value& value) const { assign(static_cast<char*>(attributes) + offset, value); }
-    void get(const void* attributes, Value& value) const { read(static_cast<const char*>(attributes) + offset, value); }
-};
-
-struct OpDef : NodeKind {
-    OpText text{};
-    Schema schema;
-    void (*forward)(OpCall&) = nullptr;
-    std::uint32_t output_count = 1;
-    std::vector<Saves> saved_by_rule;                                                             // rule by rule
-    Saves (*joint_saves)(Tensors inputs, std::uint64_t needs, const void* attributes) = nullptr;  // or all at once
-    std::size_t (*count_outputs)(Tensors inputs,
-                                 const void* attributes) = nullptr;  // where arguments decide; else output_count
-    bool differentiable = false;
-    bool variadic = false;        // a Tensor[] among the inputs
-    bool draws = false;           // from a generator
-    std::uint64_t writes = 0;     // bit i: input i is written by every call, as the schema says: Tensor(a!)
-    std::uint64_t constants = 0;  // bit i: the i-th argument of tensors has no derivative
-    // Bit i: output i has a derivative. Rules, one for each input, know of the first; the others are means to it.
-    std::uint64_t differentiable_outputs = ~std::uint64_t{0};
-    std::vector<Field> fields;  // in the order of the schema's arguments that are no tensors
-    std::vector<std::string> output_names;
-    std::string in_place_name;             // "mul_": what errors and the write log say
-    const OpDef* in_place_form = nullptr;  // the same with another name for its nodes
-    const OpDef* number_form = nullptr;
-    bool is(OpFlag flag) const { return (text.flags & flag) != 0; }
-    // Whether some call could give this one of `count` inputs a gradient: not an index, a mask, a weight of a loss.
-    bool has_derivative(int input, int count) const;
-};
 
 // ------------------------------------------------------------------------------------------------- parameters of rules
 template <int I>
@@ -197,12 +74,22 @@ struct Shape {
 Tensor saved_input(BackwardCall& call, int input);
 Tensor saved_output(BackwardCall& call, int output);
 inline const Layout& input_layout(BackwardCall& call, int input) {
+    if (call.operands) return call.operands->inputs[static_cast<std::size_t>(input)].layout();
     const Edge edge = call.node->edge(input);
     return *edge.node->outputs()[edge.index].layout;
 }
 inline DType input_dtype(BackwardCall& call, int input) {
+    if (call.operands) return call.operands->inputs[static_cast<std::size_t>(input)].dtype();
     const Edge edge = call.node->edge(input);
     return edge.node->output_dtypes()[edge.index];
+}
+// Whether these two are known: a node knows them of inputs that need a gradient.
+inline bool knows_input(BackwardCall& call, int input) {
+    return call.operands ? bool(call.operands->inputs[static_cast<std::size_t>(input)]) : bool(call.node->edge(input));
+}
+inline const Layout& output_layout(BackwardCall& call, int output) {
+    return call.operands ? call.operands->outputs[static_cast<std::size_t>(output)].layout()
+                         : *call.node->outputs()[output].layout;
 }
 template <class Attrs>
 const Attrs& attributes_of(BackwardCall& call) {
@@ -458,12 +345,6 @@ OpDef& definition() {
     }();
     return def;
 }
-
-// What passes dispatch() but is no operation of the registry.
-OpDef unregistered(const char* name, void (*forward)(OpCall&));
-
-// All operations, in the order in which they were registered; and by full name.
-const std::vector<OpDef*>& all_operations();
 
 template <class... Ops>
 struct Register {

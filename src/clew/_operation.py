@@ -17,6 +17,7 @@ Rules are made of operations on tensors, so that they have derivatives themselve
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ import numpy
 
 from . import _core
 from ._core import Operation, Tensor
+from ._size import broadcast_shapes
 
 Rule = Callable[..., Any]
 
@@ -43,6 +45,8 @@ def operation(
     in_place_node: str = "",
     flags: int = HIDDEN,
     arrays: bool = True,
+    derivative: str = "",
+    infer: Rule | None = None,
     domain: str,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Register the operation of which the decorated function computes the values.
@@ -59,6 +63,10 @@ def operation(
         in_place_node: those of the form in place, if that is another name.
         flags: of core/ops/opdef.h.
         arrays: False for a forward that gets tensors as they are, whose dtypes tell numbers from arrays.
+        derivative: what kind of function it is: Note [Derivative classes] in core/ops/derivative_class.h.
+        infer: gives, from what forward gets (always tensors), empty tensors of the sizes and dtypes of its results,
+            without a look at values. `from_forward` where forward itself does so while kernels are skipped: it calls
+            nothing but operations. Those with ELEMENTWISE need none.
         domain: arguments that tests may call it with: Note [Domains] in core/ops/opdef.h.
     """
     name = schema.partition("(")[0].partition(".")[0]
@@ -71,15 +79,38 @@ def operation(
             if arrays:
                 arguments = tuple(one.detach().numpy() if isinstance(one, Tensor) else one for one in arguments)
             with numpy.errstate(all="ignore"):  # infinities and NaN are results like others
-                results = forward(*arguments)
-            return tuple(map(_tensor, results if isinstance(results, tuple) else (results,)))
+                return tuple(map(_tensor, _tuple(forward(*arguments))))
 
-        given: tuple[Any, ...] = (inspect.getdoc(forward) or "", run, plan.gradients, plan.saves)
+        if flags & ELEMENTWISE:
+            inferring: Rule | None = functools.partial(_infer_elementwise, run)
+        elif infer is from_forward:
+            inferring = run
+        else:
+            inferring = infer and (lambda *arguments: _tuple(infer(*arguments)))
+        given: tuple[Any, ...] = (derivative, inspect.getdoc(forward) or "", run, inferring)
+        given += (plan.gradients, plan.saves)
         kind = flags if plan.saves else flags | _NON_DIFFERENTIABLE
         masks = plan.constants, plan.differentiable_outputs
         return _core.define_operation(schema, text, in_place_node, outputs, kind, domain, *given, *masks)
 
     return define
+
+
+def from_forward(*_: Any) -> Any:
+    """For `infer`: forward says it."""
+    raise AssertionError("only a mark")
+
+
+def _infer_elementwise(run: Rule, *arguments: Any) -> tuple[Tensor, ...]:
+    """The dtypes are those of results for one element."""
+    tensors = [one for one in arguments if isinstance(one, Tensor)]
+    shape = broadcast_shapes(*(one.shape for one in tensors))
+    one_each = (one.new_ones((1,) * one.ndim) if isinstance(one, Tensor) else one for one in arguments)
+    return tuple(result.new_empty(shape) for result in run(*one_each))
+
+
+def _tuple(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
 
 
 def _tensor(result: Any) -> Tensor:

@@ -53,6 +53,7 @@ struct Bernoulli {
         .schema = "bernoulli(Tensor self)",
         .node = "BernoulliBackward0",
         .flags = kBoth | kOutArgument | kOutAny,
+        .derivative = "elementwise",
         .domain = "fraction",
         .doc = "1 with the probability that self says, else 0, for each element; p= gives one for all."};
     static void forward(const Tensor& x, Generator& generator, Tensor& out) {
@@ -66,6 +67,7 @@ struct BernoulliChance {
     static constexpr auto fields = std::tuple{&Attrs::p};
     static constexpr OpText text{.schema = "bernoulli.p(Tensor self, float p)",
                                  .node = "torch::autograd::NotImplemented",
+                                 .derivative = "elementwise",
                                  .domain = "real, p=0.5"};
     static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
         check_probability("bernoulli", attrs.p);

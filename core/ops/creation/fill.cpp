@@ -69,6 +69,7 @@ struct Fill {
         .schema = "fill(Tensor self, Scalar value)",
         .node = "FillBackward0",
         .flags = kFunction | kOutArgument,
+        .derivative = "elementwise",
         .domain = "real, value=2.5",
         .doc = "One value, a number or 0-dim tensor, everywhere in the shape and dtype of self."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor& out) {
@@ -81,6 +82,7 @@ struct FillTensor {
     static constexpr OpText text{.schema = "fill.Tensor(Tensor self, Tensor value)",
                                  .node = "FillBackward1",
                                  .flags = kFunction | kOutArgument,
+                                 .derivative = "value",
                                  .domain = "self=real(a, b), value=real()"};
     static void forward(const Tensor& self, const Tensor& value, Tensor& out) {
         out = empty_like(self, self.dtype());

@@ -106,6 +106,7 @@ struct Poisson {
     static constexpr OpText text{.schema = "poisson(Tensor self)",
                                  .node = "PoissonBackward0",
                                  .flags = kFunction,
+                                 .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "A number from the Poisson distribution for each rate in self."};
     static void forward(const Tensor& given, Generator& generator, Tensor& out) {
@@ -128,6 +129,7 @@ struct Binomial {
         .schema = "binomial(Tensor count, Tensor prob)",
         .node = "torch::autograd::NotImplemented",
         .flags = kFunction,
+        .derivative = "elementwise",
         .domain = "count=positive(a, b), prob=fraction(a, b)",
         .doc = "How many of `count` trials succeed, each with probability `prob`, element by element."};
     static void forward(const Tensor& counts, const Tensor& probabilities, Generator& generator, Tensor& out) {

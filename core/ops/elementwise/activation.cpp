@@ -18,6 +18,7 @@ struct ThresholdBackward {
     static constexpr OpText text{.schema = "_threshold_backward(Tensor grad_output, Tensor self, float threshold)",
                                  .node = "ThresholdBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero, threshold=0.0"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("threshold_backward", kernels::activation().threshold_backward, {attrs.threshold}, std::array{g, x},
@@ -53,6 +54,7 @@ struct Threshold {
                                  .node = "ThresholdBackward0",
                                  .in_place_node = "ThresholdBackward1",
                                  .flags = kFunction | kInPlace,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero, threshold=0.1, value=2.0",
                                  .doc = "self where it is above the threshold, else value."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -73,6 +75,7 @@ struct SiluBackward {
     static constexpr OpText text{.schema = "_silu_backward(Tensor grad_output, Tensor self)",
                                  .node = "SiluBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
         binary("silu_backward", kernels::activation().silu_backward, g, x, out);
@@ -128,6 +131,7 @@ struct GeluBackward {
     static constexpr OpText text{.schema = "_gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none')",
                                  .node = "GeluBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         const auto& table = kernels::activation();
@@ -161,6 +165,7 @@ struct LogSigmoidBackward {
     static constexpr OpText text{.schema = "_logsigmoid_backward(Tensor grad_output, Tensor self)",
                                  .node = "LogSigmoidBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
         binary("logsigmoid_backward", kernels::activation().logsigmoid_backward, g, x, out);

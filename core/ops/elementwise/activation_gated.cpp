@@ -43,6 +43,7 @@ struct GluBackward {
     static constexpr OpText text{.schema = "_glu_backward(Tensor grad_output, Tensor self, int dim)",
                                  .node = "GluBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "grad_output",
                                  .domain = "grad_output=real(a, b), self=real(c, b), dim=0"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int axis = even_axis(x, attrs.dim);
@@ -103,6 +104,7 @@ struct MishBackward {
     static constexpr OpText text{.schema = "_mish_backward(Tensor grad_output, Tensor self)",
                                  .node = "MishBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
         binary("mish_backward", kernels::activation().mish_backward, g, x, out);

@@ -23,6 +23,7 @@ struct HardtanhBackward {
         .schema = "_hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)",
         .node = "HardtanhBackwardBackward0",
         .flags = kHidden,
+        .derivative = "elementwise",
         .domain = "real, min_val=-0.5, max_val=0.5"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("hardtanh_backward", kernels::activation().hardtanh_backward,
@@ -59,6 +60,7 @@ struct HardsigmoidBackward {
     static constexpr OpText text{.schema = "_hardsigmoid_backward(Tensor grad_output, Tensor self)",
                                  .node = "HardsigmoidBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
         binary("hardsigmoid_backward", kernels::activation().hardsigmoid_backward, g, x, out);
@@ -83,6 +85,7 @@ struct HardswishBackward {
     static constexpr OpText text{.schema = "_hardswish_backward(Tensor grad_output, Tensor self)",
                                  .node = "HardswishBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
         binary("hardswish_backward", kernels::activation().hardswish_backward, g, x, out);
@@ -137,6 +140,7 @@ struct PreluKernel {
     static constexpr OpText text{.schema = "_prelu_kernel(Tensor self, Tensor weight)",
                                  .node = "PreluKernelBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero"};
     static void forward(const Tensor& x, const Tensor& weight, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);

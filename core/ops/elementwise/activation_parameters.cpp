@@ -20,6 +20,7 @@ struct SoftplusBackward {
         .schema = "_softplus_backward(Tensor grad_output, Tensor self, float beta, float threshold)",
         .node = "SoftplusBackwardBackward0",
         .flags = kHidden,
+        .derivative = "elementwise",
         .domain = "real, beta=1.5, threshold=20.0"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("softplus_backward", kernels::activation().softplus_backward, {attrs.beta, attrs.threshold},
@@ -62,6 +63,7 @@ struct EluBackward {
         .schema = "_elu_backward(Tensor grad_output, Tensor self, float alpha, float scale, float input_scale)",
         .node = "EluBackwardBackward0",
         .flags = kHidden,
+        .derivative = "elementwise",
         .domain = "nonzero, alpha=1.5, scale=1.0, input_scale=0.5"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("elu_backward", kernels::activation().elu_backward, {attrs.alpha, attrs.scale, attrs.input_scale},
@@ -127,6 +129,7 @@ struct LeakyReluBackward {
         .schema = "_leaky_relu_backward(Tensor grad_output, Tensor self, float negative_slope)",
         .node = "LeakyReluBackwardBackward0",
         .flags = kHidden,
+        .derivative = "elementwise",
         .domain = "nonzero, negative_slope=0.1"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("leaky_relu_backward", kernels::activation().leaky_relu_backward, {attrs.negative_slope},

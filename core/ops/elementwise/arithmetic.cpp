@@ -114,6 +114,7 @@ struct DivRounded {
         .schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
         .node = "DivBackward2",
         .flags = kBoth | kInPlace | kOutArgument,
+        .derivative = "elementwise",
         .domain = "nonzero, rounding_mode='floor'; nonzero, rounding_mode='trunc'; nonzero",
         .doc = "self / other; rounding_mode 'floor' rounds down, 'trunc' toward 0, None not at all."};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
@@ -142,6 +143,7 @@ struct RsubNumber {
                                  .node = "RsubBackward1",
                                  .operators = "__rsub__",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "real, other=2.5; real, other=2, alpha=3"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         Sub::forward(b, a, attrs, out);
@@ -159,6 +161,7 @@ struct Rsub {
     static constexpr OpText text{.schema = "rsub(Tensor self, Tensor other, *, Scalar alpha=1)",
                                  .node = "RsubBackward0",
                                  .flags = kFunction,
+                                 .derivative = "elementwise",
                                  .domain = "real; real, alpha=3",
                                  .doc = "other - alpha * self: what `1 - x` means."};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
@@ -174,6 +177,7 @@ struct RsubScalar {
     static constexpr auto fields = std::tuple{&Attrs::alpha};
     static constexpr OpText text{.schema = "rsub.Scalar(Tensor self, Operand other, *, Scalar alpha=1)",
                                  .flags = kFunction | kComposite,
+                                 .derivative = "elementwise",
                                  .domain = "real, other=2.5; real, other=2, alpha=3"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         out = run<RsubNumber>(attrs, a, b);

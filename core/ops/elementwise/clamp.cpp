@@ -30,6 +30,7 @@ struct Clamp {
     static constexpr OpText text{.schema = "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
                                  .node = "ClampBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain =
                                      "self=distinct(a, b), min=distinct(a, b) - 1.05, max=distinct(a, b) + 0.95; "
                                      "self=distinct(a, b), min=distinct(a, b) - 0.05",
@@ -63,6 +64,7 @@ struct ClampNumbers {
     static constexpr OpText text{.schema = "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
                                  .node = "ClampBackward1",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .derivative = "elementwise",
                                  .domain = "distinct, min=-0.75, max=0.75; distinct, max=0.75",
                                  .doc = "self limited to [min, max]; None means no limit."};
     static void clamp(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -97,6 +99,7 @@ struct ClampNumbers {
         static constexpr OpText text{.schema = #name ".Tensor(Tensor self, Tensor " #limit ")",                  \
                                      .node = Node "1",                                                           \
                                      .flags = kBoth | kInPlace | kOutArgument,                                   \
+                                     .derivative = "elementwise",                                                \
                                      .domain = "self=distinct(a, b), " #limit "=distinct(a, b) - 0.05",          \
                                      .doc = "self, but " what ", element by element."};                          \
         static void forward(const Tensor& x, const Tensor& limit, Tensor& out) {                                 \
@@ -115,6 +118,7 @@ struct ClampNumbers {
         static constexpr OpText text{.schema = #name "(Tensor self, Scalar " #limit ")",                         \
                                      .node = Node "0",                                                           \
                                      .flags = kBoth | kInPlace | kOutArgument | kOutAlike,                       \
+                                     .derivative = "elementwise",                                                \
                                      .domain = "distinct, " #limit "=0.75",                                      \
                                      .doc = "self, but " what "."};                                              \
         static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {                                  \

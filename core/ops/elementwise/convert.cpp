@@ -19,6 +19,7 @@ struct Clone {
     static constexpr OpText text{
         .schema = "clone(Tensor self, *, memory_format? memory_format=None)",
         .node = "CloneBackward0",
+        .derivative = "self",
         .domain = "real",
         .doc = "A copy with memory of its own; its axes lie as those of self, unless memory_format says otherwise."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -29,8 +30,11 @@ struct Clone {
 };
 
 struct Contiguous {
-    static constexpr OpText text{
-        .schema = "_contiguous(Tensor self)", .node = "CloneBackward0", .flags = kHidden, .domain = "real"};
+    static constexpr OpText text{.schema = "_contiguous(Tensor self)",
+                                 .node = "CloneBackward0",
+                                 .flags = kHidden,
+                                 .derivative = "self",
+                                 .domain = "real"};
     static void forward(const Tensor& x, Tensor& out) {
         out = empty(Layout::make(x.sizes()), x.dtype());
         kernels::copy(out.view(), x.view());
@@ -42,6 +46,7 @@ struct CopyLaidAs {
     static constexpr OpText text{.schema = "_copy_laid_as(Tensor self, Tensor like)",
                                  .node = "CloneBackward0",
                                  .flags = kHidden,
+                                 .derivative = "self",
                                  .domain = "self=real(a, b), like=constant(real(a, b))"};
     static void forward(const Tensor& x, const Tensor& like, Tensor& out) {
         out = empty(like.layout_ref(), x.dtype());
@@ -58,6 +63,7 @@ struct Cast {
     static constexpr OpText text{.schema = "_cast(Tensor self, dtype dtype)",
                                  .node = "ToCopyBackward0",
                                  .flags = kHidden,
+                                 .derivative = "self",
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = empty(like_layout(x), attrs.dtype);

@@ -33,6 +33,7 @@ struct FloorDivide {
                                  .node = "torch::autograd::NotImplemented",
                                  .operators = "__floordiv__",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "self / other, rounded down. Its derivative is not defined: backward raises."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
@@ -54,6 +55,7 @@ struct Remainder {
                                  .node = "RemainderBackward1",
                                  .operators = "__mod__",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "What division rounded down leaves over: it has the sign of other."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
@@ -69,6 +71,7 @@ struct Fmod {
     static constexpr OpText text{.schema = "fmod.Tensor(Tensor self, Tensor other)",
                                  .node = "FmodBackward1",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "What division rounded toward 0 leaves over: it has the sign of self."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
@@ -91,6 +94,7 @@ struct Fmod {
                                      .node = Node,                                         \
                                      .operators = symbols,                                 \
                                      .flags = kBoth | kInPlace | kOutArgument,             \
+                                     .derivative = "elementwise",                          \
                                      .domain = "nonzero, other=1.9",                       \
                                      .doc = what};                                         \
         static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {            \

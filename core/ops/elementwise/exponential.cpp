@@ -124,6 +124,7 @@ struct TanhBackward {
     static constexpr OpText text{.schema = "_tanh_backward(Tensor grad_output, Tensor output)",
                                  .node = "TanhBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "unit"};
     static void forward(const Tensor& g, const Tensor& y, Tensor& out) {
         binary("tanh_backward", kernels::activation().tanh_backward, g, y, out);
@@ -139,6 +140,7 @@ struct SigmoidBackward {
     static constexpr OpText text{.schema = "_sigmoid_backward(Tensor grad_output, Tensor output)",
                                  .node = "SigmoidBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "elementwise",
                                  .domain = "unit"};
     static void forward(const Tensor& g, const Tensor& y, Tensor& out) {
         binary("sigmoid_backward", kernels::activation().sigmoid_backward, g, y, out);

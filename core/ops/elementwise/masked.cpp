@@ -41,6 +41,7 @@ struct MaskedFill {
     static constexpr OpText text{.schema = "masked_fill(Tensor self, Tensor mask, Scalar value)",
                                  .node = "MaskedFillBackward0",
                                  .flags = kBoth | kInPlace | kChooses,
+                                 .derivative = "self; value",
                                  .domain = "self=real(a, b), mask=mask(a, b), value=2.5",
                                  .doc = "self with one number where the mask is True; mask and self are broadcast."};
     static void forward(const Tensor& self, const Tensor& mask, const Attrs& attrs, Tensor& out) {
@@ -53,6 +54,7 @@ struct MaskedFillTensor {
     static constexpr OpText text{.schema = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value)",
                                  .node = "MaskedFillBackward1",
                                  .flags = kBoth | kInPlace | kChooses,
+                                 .derivative = "self + value",
                                  .domain = "self=real(a, b), mask=mask(a, b), value=real()",
                                  .doc = "self with the number in a 0-dim tensor where the mask is True."};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& value, Tensor& out) {
@@ -75,6 +77,7 @@ struct MaskedSelect {
         .schema = "masked_select(Tensor self, Tensor mask)",
         .node = "MaskedSelectBackward0",
         .flags = kBoth | kOutArgument | kOutAlike | kSizedByValues,
+        .derivative = "self",
         .domain = "self=real(a, b), mask=mask(a, b)",
         .doc = "The elements where the mask is True, in order, along one axis; mask and self are broadcast."};
     static void forward(const Tensor& self, const Tensor& mask, Tensor& out) {
@@ -93,6 +96,7 @@ struct MaskedScatter {
     static constexpr OpText text{.schema = "masked_scatter(Tensor self, Tensor mask, Tensor source)",
                                  .node = "MaskedScatterBackward0",
                                  .flags = kBoth | kInPlace,
+                                 .derivative = "self + source",
                                  .domain = "self=real(a, b), mask=mask(a, b), source=real(a, b)",
                                  .doc = "self with the elements of source, one after another, where the mask is True."};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& source, Tensor& out) {
@@ -154,6 +158,7 @@ struct WhereNonzero {
     static constexpr OpText text{
         .schema = "where.condition(Tensor condition)",
         .flags = kFunction | kNonDifferentiable | kSizedByValues,
+        .derivative = "elementwise",
         .domain = "condition=mask(a, b)",
         .doc = "Where condition is not zero: a tuple with one vector of indices for each axis."};
     static std::size_t outputs(Tensors inputs, const NoAttrs&) {

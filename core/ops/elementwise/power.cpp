@@ -76,6 +76,7 @@ struct Pow {
                                  .node = "PowBackward1",
                                  .operators = "__pow__",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "self to the power of exponent, element by element."};
     static void forward(const Tensor& x, const Tensor& y, Tensor& out) {
@@ -159,6 +160,7 @@ struct PowOfNumber {
     static constexpr OpText text{.schema = "pow.Scalar_Tensor(Scalar self, Tensor exponent)",
                                  .node = "PowBackward2",
                                  .flags = kBoth | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "self=1.5, exponent=real(a, b)",
                                  .doc = "One number to the powers of a tensor."};
     static void forward(const Tensor& y, const Attrs& attrs, Tensor& out) {

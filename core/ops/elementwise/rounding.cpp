@@ -35,6 +35,7 @@ constexpr OpText sign_text(const char* schema, const char* node) {
     return {.schema = schema,
             .node = node,
             .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+            .derivative = "elementwise",
             .domain = "nonzero",
             .doc = "-1, 0 or 1."};
 }
@@ -53,6 +54,7 @@ struct Floor {
     static constexpr OpText text{.schema = "floor(Tensor self)",
                                  .node = "FloorBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The largest whole number that is not above self."};
     static void forward(const Tensor& x, Tensor& out) { round_with("floor", kernels::unary().floor, x, out); }
@@ -63,6 +65,7 @@ struct Ceil {
     static constexpr OpText text{.schema = "ceil(Tensor self)",
                                  .node = "CeilBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The smallest whole number that is not below self."};
     static void forward(const Tensor& x, Tensor& out) { round_with("ceil", kernels::unary().ceil, x, out); }
@@ -73,6 +76,7 @@ struct Round {
     static constexpr OpText text{.schema = "round(Tensor self)",
                                  .node = "RoundBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The nearest whole number; halves go to the even one."};
     static void forward(const Tensor& x, Tensor& out) { round_with("round", kernels::unary().round, x, out); }
@@ -88,6 +92,7 @@ struct RoundDecimals {
         .schema = "round.decimals(Tensor self, *, int decimals)",
         .node = "RoundBackward1",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .derivative = "elementwise",
         .domain = "nonzero, decimals=1; nonzero, decimals=-1",
         .doc = "The nearest number with so many decimals; negative ones are zeros before the point."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -107,6 +112,7 @@ struct Trunc {
     static constexpr OpText text{.schema = "trunc(Tensor self)",
                                  .node = "TruncBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The whole part: rounded toward 0."};
     static void forward(const Tensor& x, Tensor& out) { round_with("trunc", kernels::unary().trunc, x, out); }

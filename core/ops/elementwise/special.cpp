@@ -22,6 +22,7 @@ struct Erf {
     static constexpr OpText text{.schema = "erf(Tensor self)",
                                  .node = "ErfBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "real",
                                  .doc = "The error function."};
     static void forward(const Tensor& x, Tensor& out) { unary("erf", kernels::special().erf, x, out, Result::Float); }
@@ -32,6 +33,7 @@ struct Erfc {
     static constexpr OpText text{.schema = "erfc(Tensor self)",
                                  .node = "ErfcBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "real",
                                  .doc = "1 - erf(self), exact where that is small."};
     static void forward(const Tensor& x, Tensor& out) { unary("erfc", kernels::special().erfc, x, out, Result::Float); }
@@ -44,6 +46,7 @@ struct Erfinv {
     static constexpr OpText text{.schema = "erfinv(Tensor self)",
                                  .node = "ErfinvBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "unit",
                                  .doc = "The inverse of erf, on (-1, 1)."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -60,6 +63,7 @@ struct Lgamma {
     static constexpr OpText text{.schema = "lgamma(Tensor self)",
                                  .node = "LgammaBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "The logarithm of the absolute value of the gamma function."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -72,6 +76,7 @@ struct Digamma {
     static constexpr OpText text{.schema = "digamma(Tensor self)",
                                  .node = "DigammaBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "The derivative of lgamma."};
     static void forward(const Tensor& x, Tensor& out) {
@@ -89,6 +94,7 @@ struct Polygamma {
         .schema = "polygamma(int n, Tensor self)",
         .node = "PolygammaBackward0",
         .flags = kFunction | kOutArgument,
+        .derivative = "elementwise",
         .domain = "n=1, self=positive(a, b); n=0, self=positive(a, b); n=3, self=positive(a, b)",
         .doc = "The n-th derivative of digamma."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -117,6 +123,7 @@ struct Igamma {
     static constexpr OpText text{.schema = "igamma(Tensor self, Tensor other)",
                                  .node = "IgammaBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "self=constant(positive(a, b)), other=positive(a, b)",
                                  .doc = "The regularised lower incomplete gamma function P(self, other)."};
     static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
@@ -131,6 +138,7 @@ struct Igammac {
     static constexpr OpText text{.schema = "igammac(Tensor self, Tensor other)",
                                  .node = "IgammacBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "self=constant(positive(a, b)), other=positive(a, b)",
                                  .doc = "The regularised upper incomplete gamma function, 1 - igamma."};
     static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
@@ -147,6 +155,7 @@ struct Xlogy {
     static constexpr OpText text{.schema = "xlogy(Operand self, Operand other)",
                                  .node = "XlogyBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "self * log(other), and 0 where self is 0 (unless other is NaN)."};
     static void forward(const Tensor& x, const Tensor& y, Tensor& out) {

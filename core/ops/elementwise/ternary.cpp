@@ -18,6 +18,7 @@ struct Where {
         .schema = "where(Tensor condition, Operand self, Operand other)",
         .node = "WhereBackward0",
         .flags = kFunction | kOutArgument | kOutAlike | kChooses,
+        .derivative = "elementwise",
         .domain = "condition=mask(a, b), self=real(a, b), other=real(a, b)",
         .doc = "self where the condition holds, else other. The gradient goes only to what was chosen."};
     static void forward(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& out) {
@@ -52,6 +53,7 @@ struct Lerp {
     static constexpr OpText text{.schema = "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
                                  .node = "LerpBackward1",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .derivative = "elementwise",
                                  .domain = "real",
                                  .doc = "self + weight * (end - self), with a weight for each element."};
     static void forward(const Tensor& a, const Tensor& b, const Tensor& weight, Tensor& out) {
@@ -74,6 +76,7 @@ struct LerpNumber {
     static constexpr OpText text{.schema = "lerp.Scalar(Tensor self, Tensor end, float weight)",
                                  .node = "LerpBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "real, weight=0.3",
                                  .doc = "self + weight * (end - self)."};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
@@ -98,6 +101,7 @@ struct Addcmul {
     static constexpr OpText text{.schema = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
                                  .node = "AddcmulBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "real",
                                  .doc = "self + value * tensor1 * tensor2, in one pass."};
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
@@ -121,6 +125,7 @@ struct Addcdiv {
     static constexpr OpText text{.schema = "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
                                  .node = "AddcdivBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "self + value * tensor1 / tensor2, in one pass."};
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
@@ -150,6 +155,7 @@ struct NanToNum {
         .schema = "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
         .node = "NanToNumBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .derivative = "elementwise",
         .domain = "real",
         .doc = "NaN replaced by 0 and infinities by the largest finite numbers, or by what is given."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

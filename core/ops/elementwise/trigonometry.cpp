@@ -95,6 +95,7 @@ struct Atan2 {
     static constexpr OpText text{.schema = "atan2(Tensor self, Tensor other)",
                                  .node = "Atan2Backward0",
                                  .flags = kBoth | kInPlace | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The angle of the point (other, self), between -pi and pi."};
     static void forward(const Tensor& y, const Tensor& x, Tensor& out) {

@@ -51,6 +51,7 @@ struct EmbeddingBackward {
         .schema = "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx)",
         .node = "EmbeddingDenseBackwardBackward0",
         .flags = kHidden,
+        .derivative = "grad_output",
         .domain = "grad_output=real(a, b), indices=index(c, a), num_weights=c, padding_idx=-1"};
     static void forward(const Tensor& g, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         const std::int64_t width = g.size(g.ndim() - 1);
@@ -84,6 +85,7 @@ struct Embedding {
             "scale_grad_by_freq=False, bool sparse=False)",
         .node = "EmbeddingBackward0",
         .flags = kFunction,
+        .derivative = "weight",
         .domain = "weight=real(c, b), indices=index(c, a, 3); weight=real(c, b), indices=index(b, 4), padding_idx=3",
         .doc =
             "Rows of a table (V, D) picked by indices of any shape (*): a result of shape (*, "

@@ -36,6 +36,7 @@ struct Index {
         .schema = "_index(Tensor self, Tensor[] indices)",
         .node = "IndexBackward0",
         .flags = kHidden | kSizedByValues,
+        .derivative = "self",
         .domain = "self=real(b, c), indices=[index(b, 4)]; self=real(b, c), indices=[index(b, 4), index(c, 4)]"};
     static void forward(const Tensor& x, Tensors indices, Tensor& out) {
         if (is_whole_mask(x, indices)) {
@@ -58,7 +59,7 @@ struct Index {
     }
     static void backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
-        const std::vector<Tensor> indices = saved_indices(call, static_cast<int>(call.node->edge_count));
+        const std::vector<Tensor> indices = saved_indices(call, static_cast<int>(call.results.size()));
         bool repeats = false;  // masks name each place once
         for (const Tensor& index : indices) repeats = repeats || (index && index.dtype() != DType::Bool);
         call.results[0] = index_put(zeros(input_layout(call, 0).shape(), g.dtype()), indices, g, repeats);
@@ -81,6 +82,7 @@ struct IndexPut {
         .schema = "index_put(Tensor self, Tensor[]? indices, Tensor values, bool accumulate=False)",
         .node = "IndexPutBackward0",
         .flags = kBoth | kInPlace,
+        .derivative = "self + values",
         .domain =
             "self=real(b, c), indices=[order(b, a)], values=real(a, c); self=real(b, c), indices=[index(b, 4), "
             "index(c, 4)], values=real(4), accumulate=True",
@@ -120,7 +122,7 @@ struct IndexPut {
     }
     static void backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
-        const int last = static_cast<int>(call.node->edge_count) - 1;
+        const int last = static_cast<int>(call.results.size()) - 1;
         const std::vector<Tensor> indices = saved_indices(call, last);
         if (call.needs(0)) {
             const bool accumulate = attributes_of<Attrs>(call).accumulate;
@@ -135,6 +137,7 @@ struct Take {
         .schema = "take(Tensor self, Tensor index)",
         .node = "TakeBackward0",
         .flags = kBoth | kOutArgument | kOutAlike,
+        .derivative = "self",
         .domain = "self=real(a, b), index=index(a * b, c)",
         .doc = "The elements at these places of self seen as one vector, in the shape of index."};
     static void forward(const Tensor& x, const Tensor& given, Tensor& out) {

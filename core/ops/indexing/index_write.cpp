@@ -70,6 +70,7 @@ struct IndexAdd {
         .schema = "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
         .node = "IndexAddBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .derivative = "self + source",
         .domain =
             "self=real(b, c), dim=1, index=index(c, a), source=real(b, a); self=real(b, c), dim=0, index=index(b, a), "
             "source=real(a, c), alpha=2.5",
@@ -110,6 +111,7 @@ struct IndexCopy {
         .schema = "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
         .node = "IndexCopyBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .derivative = "self + source",
         .domain = "self=real(b, c), dim=1, index=order(c, a), source=real(b, a)",
         .doc =
             "self with source written at the positions of an axis that index names; of repeated ones the last stays."};
@@ -152,6 +154,7 @@ struct IndexFill {
     static constexpr OpText text{.schema = "index_fill(Tensor self, int dim, Tensor index, Scalar value)",
                                  .node = "IndexFillBackward0",
                                  .flags = kBoth | kInPlace,
+                                 .derivative = "self; value",
                                  .domain = "self=real(b, c), dim=1, index=order(c, a), value=2.5",
                                  .doc = "self with one number at the positions of an axis that index names."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, Tensor& out) {
@@ -171,6 +174,7 @@ struct IndexFillTensor {
         .schema = "index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value)",
         .node = "IndexFillBackward1",
         .flags = kBoth | kInPlace,
+        .derivative = "self + value",
         .domain = "self=real(b, c), dim=1, index=order(c, a), value=real()",
         .doc = "self with the number in a 0-dim tensor at the positions of an axis that index names."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& value, Tensor& out) {

@@ -17,6 +17,7 @@ struct IndexSelect {
     static constexpr OpText text{.schema = "index_select(Tensor self, int dim, Tensor index)",
                                  .node = "IndexSelectBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
+                                 .derivative = "self",
                                  .domain = "self=real(b, c), dim=1, index=index(c, a)",
                                  .doc = "The positions of an axis that a one-dimensional index names, in its order."};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
@@ -65,6 +66,7 @@ struct Gather {
         .schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
         .node = "GatherBackward0",
         .flags = kBoth | kOutArgument | kOutAlike,
+        .derivative = "self",
         .domain = "self=real(b, c), dim=1, index=index(c, b, a)",
         .doc = "out[i][j] = self[index[i][j]][j] for dim 0: one position of an axis for each place of index."};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
@@ -239,6 +241,7 @@ struct ScatterAdd {
         .schema = "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
         .node = "ScatterAddBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .derivative = "self + src",
         .domain = "self=real(b, c), dim=0, index=index(b, a, c), src=real(a, c)",
         .doc = "self with src[i][j] added to out[index[i][j]][j] for dim 0; repeated places add up."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {

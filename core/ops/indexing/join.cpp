@@ -37,6 +37,7 @@ struct Cat {
     static constexpr OpText text{.schema = "_cat(Tensor[] tensors, int dim, int[] constant)",
                                  .node = "CatBackward0",
                                  .flags = kHidden,
+                                 .derivative = "tensors",
                                  .domain = "tensors=[real(a, b), real(a, c)], dim=1, constant=()"};
 
     static const Tensor& model(Tensors parts) {
@@ -65,8 +66,8 @@ struct Cat {
         std::int64_t start = 0;
         int runs = 0;
         bool in_run = false;
-        for (int i = 0; i < static_cast<int>(call.node->edge_count); ++i) {
-            if (!call.node->edge(i)) {
+        for (int i = 0; i < static_cast<int>(call.results.size()); ++i) {
+            if (!knows_input(call, i)) {
                 if (!in_run) start += attrs.constant[runs++];
                 in_run = true;
                 continue;
@@ -172,6 +173,7 @@ struct Stack {
     static constexpr OpText text{.schema = "stack(Tensor[] tensors, int dim=0)",
                                  .node = "StackBackward0",
                                  .flags = kFunction | kOutArgument,
+                                 .derivative = "tensors",
                                  .domain = "real",
                                  .doc = "Tensors of one shape joined along a new axis; dtypes are promoted."};
     static void forward(Tensors parts, const Attrs& attrs, Tensor& out) {
@@ -198,8 +200,8 @@ struct Stack {
     static void backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
         const int axis = wrap_axis(attributes_of<Attrs>(call).dim, g.ndim(), "stack");
-        for (int i = 0; i < static_cast<int>(call.node->edge_count); ++i)
-            if (call.needs(i) && call.node->edge(i)) call.results[static_cast<std::size_t>(i)] = select(g, axis, i);
+        for (int i = 0; i < static_cast<int>(call.results.size()); ++i)
+            if (call.needs(i) && knows_input(call, i)) call.results[static_cast<std::size_t>(i)] = select(g, axis, i);
     }
 };
 

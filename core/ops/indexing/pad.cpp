@@ -30,6 +30,7 @@ struct ConstantPad {
     static constexpr OpText text{.schema = "_constant_pad_nd(Tensor self, int[] before, int[] after, Scalar value)",
                                  .node = "ConstantPadNdBackward0",
                                  .flags = kHidden,
+                                 .derivative = "self; value",
                                  .domain =
                                      "real, before=(1,), after=(2,), value=0.5; real, before=(-1, 2), after=(2, -1), "
                                      "value=0"};
@@ -90,6 +91,7 @@ struct BlockDiag {
     static constexpr OpText text{.schema = "_block_diag_parts(Tensor[] tensors, int[] rows, int[] columns)",
                                  .node = "BlockDiagBackward0",
                                  .flags = kHidden,
+                                 .derivative = "tensors",
                                  .domain = "tensors=[real(a, b), real(c), real()], rows=(), columns=()"};
     static void forward(Tensors parts, const Attrs&, Tensor& out) {
         std::int64_t row = 0, column = 0;
@@ -119,8 +121,8 @@ struct BlockDiag {
         std::int64_t row = 0, column = 0;
         int runs = 0;
         bool in_run = false;
-        for (int i = 0; i < static_cast<int>(call.node->edge_count); ++i) {
-            if (!call.node->edge(i)) {
+        for (int i = 0; i < static_cast<int>(call.results.size()); ++i) {
+            if (!knows_input(call, i)) {
                 if (!in_run) row += attrs.rows[runs], column += attrs.columns[runs++];
                 in_run = true;
                 continue;

@@ -31,6 +31,7 @@ struct Tril {
     static constexpr OpText text{.schema = "tril(Tensor self, int diagonal=0)",
                                  .node = "TrilBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .derivative = "self",
                                  .domain = "real",
                                  .doc = "The lower triangle of each matrix, zeros above the diagonal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -46,6 +47,7 @@ struct Triu {
     static constexpr OpText text{.schema = "triu(Tensor self, int diagonal=0)",
                                  .node = "TriuBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .derivative = "self",
                                  .domain = "real",
                                  .doc = "The upper triangle of each matrix, zeros below the diagonal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -62,6 +64,7 @@ struct DiagEmbed {
     static constexpr auto fields = std::tuple{&Attrs::offset, &Attrs::dim1, &Attrs::dim2};
     static constexpr OpText text{.schema = "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
                                  .node = "DiagEmbedBackward0",
+                                 .derivative = "self",
                                  .domain = "real, offset=1",
                                  .doc = "Matrices of zeros with the last axis of self on a diagonal."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -90,6 +93,7 @@ struct DiagonalCopy {
     static constexpr OpText text{.schema = "_diagonal_copy(Tensor self, int diagonal)",
                                  .node = "DiagonalBackward0_copy",
                                  .flags = kHidden,
+                                 .derivative = "self",
                                  .domain = "self=real(c, c), diagonal=1"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Part part = diagonal_part(x.sizes(), x.strides(), attrs.diagonal, 0, 1);
@@ -119,6 +123,7 @@ struct Diag {
 struct Trace {
     static constexpr OpText text{.schema = "trace(Tensor self)",
                                  .node = "TraceBackward0",
+                                 .derivative = "self",
                                  .domain = "self=real(b, c)",
                                  .doc = "The sum of the diagonal of a matrix."};
     static void forward(const Tensor& x, Tensor& out) {

@@ -79,6 +79,7 @@ struct Convolution {
             "transposed, int[] output_padding, int groups)",
         .node = "ConvolutionBackward0",
         .flags = kFunction,
+        .derivative = "input * weight + bias",
         .domain =
             "input=real(a, 2, 5), weight=real(2, 2, 3), bias=real(2), stride=(2,), padding=(1,), dilation=(1,), "
             "transposed=False, output_padding=(0,), groups=1; input=real(a, 2, 3), weight=real(2, 2, 3), stride=(2,), "
@@ -125,6 +126,7 @@ struct ConvolutionWeight {
             "dilation, int groups)",
         .node = "ConvolutionBackwardBackward0",
         .flags = kHidden,
+        .derivative = "grad_output * input",
         .domain =
             "grad_output=real(a, 4, 4, 3), input=real(a, 2, 5, 5), weight=(4, 2, 2, 3), stride=(1, 1), padding=(0, 0), "
             "dilation=(1, 1), groups=1"};

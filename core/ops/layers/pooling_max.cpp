@@ -22,6 +22,7 @@ struct MaxPoolGradient {
         .schema = "_max_pool_gradient(Tensor grad_output, Tensor indices, int[] sizes, int axes)",
         .node = "MaxPoolWithIndicesBackwardBackward0",
         .flags = kHidden,
+        .derivative = "grad_output",
         .domain = "grad_output=real(a, b, 2), indices=index(5, a, b, 2), sizes=(a, b, 5), axes=1"};
     static void forward(const Tensor& grad, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         const Tensor g = as_contiguous(grad), places = as_contiguous(indices);

@@ -62,6 +62,7 @@ struct AvgPoolGradient {
                                "_avg_pool3d_gradient" CLEW_ARGUMENTS),
         .node = CLEW_BY_AXES("AvgPool1DBackwardBackward0", "AvgPool2DBackwardBackward0", "AvgPool3DBackwardBackward0"),
         .flags = kHidden,
+        .derivative = "grad_output",
         .domain = CLEW_BY_AXES("grad_output=real(a, b, 2), kernel_size=(2,), stride=(2,), padding=(0,), "
                                "ceil_mode=False, count_include_pad=True, sizes=(a, b, 5)",
                                "grad_output=real(a, b, 2, 2), kernel_size=(2, 2), stride=(2, 2), padding=(0, 0), "
@@ -89,6 +90,7 @@ struct AvgPool {
         .schema = CLEW_BY_AXES("avg_pool1d" CLEW_ARGUMENTS, "avg_pool2d" CLEW_ARGUMENTS, "avg_pool3d" CLEW_ARGUMENTS),
         .node = CLEW_BY_AXES("AvgPool1DBackward0", "AvgPool2DBackward0", "AvgPool3DBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
+        .derivative = "input",
         .domain = CLEW_BY_AXES("input=real(a, b, 5), kernel_size=(2,); input=real(b, 5), kernel_size=(3,), "
                                "stride=(2,), padding=(1,), ceil_mode=True, count_include_pad=False",
                                "input=real(1, a, 5, 4), kernel_size=(2, 2); input=real(a, 5, 4), kernel_size=(3, 2), "
@@ -128,6 +130,7 @@ struct AdaptiveAvgPoolGradient {
         .node = CLEW_BY_AXES("AdaptiveAvgPool1DBackwardBackward0", "AdaptiveAvgPool2DBackwardBackward0",
                              "AdaptiveAvgPool3DBackwardBackward0"),
         .flags = kHidden,
+        .derivative = "grad_output",
         .domain = CLEW_BY_AXES("grad_output=real(a, b, 2), sizes=(a, b, 5)",
                                "grad_output=real(a, b, 2, 2), sizes=(a, b, 5, 4)",
                                "grad_output=real(1, a, 2, 2, 2), sizes=(1, a, 3, 4, 2)")};
@@ -153,6 +156,7 @@ struct AdaptiveAvgPool {
                                "adaptive_avg_pool3d" CLEW_ARGUMENTS),
         .node = CLEW_BY_AXES("AdaptiveAvgPool1DBackward0", "AdaptiveAvgPool2DBackward0", "AdaptiveAvgPool3DBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
+        .derivative = "input",
         .domain = CLEW_BY_AXES("input=real(a, b, 5), output_size=(2,)", "input=real(a, b, 5, 4), output_size=(2, 2)",
                                "input=real(1, a, 3, 4, 2), output_size=(2, 2, 2)"),
         .doc = "The mean of each of output_size windows that cover the input (N, C, ...); N may be missing."};

@@ -95,6 +95,7 @@ struct NllForward {
         .node = spatial ? "NllLoss2DBackward0" : "NllLossBackward0",
         .flags = kHidden,
         .outputs = "output total_weight",
+        .derivative = "self",
         .domain = "unsampled, 'its later results are for its backward alone; nll_loss runs it'"};
     static void forward(const Tensor& input, const Tensor& target, const Tensor& weight, const Attrs& attrs,
                         Tensor& out, Tensor& total_weight) {
@@ -131,6 +132,7 @@ struct NllBackward {
                                      "ignore_index)",
                                  .node = "NllLossBackwardBackward0",
                                  .flags = kHidden,
+                                 .derivative = "grad_output",
                                  .domain =
                                      "grad_output=real(a), target=index(b, a), total_weight=constant(real()), "
                                      "sizes=(a, b), reduction=0, ignore_index=-100"};

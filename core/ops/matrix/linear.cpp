@@ -85,6 +85,7 @@ struct AddedProduct {
                           : "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
         .node = batched ? "BaddbmmBackward0" : "AddmmBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .derivative = batched ? "self + batch1 * batch2" : "self + mat1 * mat2",
         .domain =
             batched
                 ? "self=real(a, b, e), batch1=real(a, b, c), batch2=real(a, c, e), beta=2, alpha=0.5"
@@ -124,6 +125,7 @@ struct Addmv {
         .schema = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
         .node = "AddmvBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .derivative = "self + mat * vec",
         .domain =
             "self=real(a), mat=real(a, b), vec=real(b); self=real(), mat=real(a, b), vec=real(b), beta=2, alpha=0.5",
         .doc = "beta * self + alpha * mat @ vec; self is broadcast to the shape of the product."};

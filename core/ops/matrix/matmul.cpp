@@ -12,6 +12,7 @@ struct Mm {
     static constexpr OpText text{.schema = "mm(Tensor self, Tensor mat2)",
                                  .node = "MmBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
+                                 .derivative = "self * mat2",
                                  .domain = "self=real(a, b), mat2=real(b, c)",
                                  .doc = "The product of an (n, k) and a (k, m) matrix."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
@@ -34,6 +35,7 @@ struct Bmm {
     static constexpr OpText text{.schema = "bmm(Tensor self, Tensor mat2)",
                                  .node = "BmmBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
+                                 .derivative = "self * mat2",
                                  .domain = "self=real(a, b, c), mat2=real(a, c, b)",
                                  .doc = "The products of b pairs of matrices: (b, n, k) and (b, k, m) give (b, n, m)."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
@@ -59,6 +61,7 @@ struct Mv {
     static constexpr OpText text{.schema = "mv(Tensor self, Tensor vec)",
                                  .node = "MvBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
+                                 .derivative = "self * vec",
                                  .domain = "self=real(a, b), vec=real(b)",
                                  .doc = "The product of an (n, k) matrix and a vector of k elements."};
     static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
@@ -82,6 +85,7 @@ struct Dot {
     static constexpr OpText text{.schema = "dot(Tensor self, Tensor tensor)",
                                  .node = "DotBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
+                                 .derivative = "self * tensor",
                                  .domain = "self=real(b), tensor=real(b)",
                                  .doc = "The sum of the products of the elements of two vectors."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {

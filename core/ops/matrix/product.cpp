@@ -65,6 +65,7 @@ struct Product {
                 : "_product(Tensor self, Tensor other, bool transpose_self, bool transpose_other, bool column_major)",
         .node = batched ? "BmmBackward0" : "MmBackward0",
         .flags = kHidden,
+        .derivative = "self * other",
         .domain =
             batched
                 ? "self=real(a, b, c), other=real(a, c, b), transpose_self=False, transpose_other=False, "

@@ -17,6 +17,7 @@ struct Maximum {
     static constexpr OpText text{.schema = "maximum(Tensor self, Tensor other)",
                                  .node = "MaximumBackward0",
                                  .flags = kBoth | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
                                  .doc = "The larger of two, element by element; NaN wins. Equals share the gradient."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
@@ -32,6 +33,7 @@ struct Minimum {
     static constexpr OpText text{.schema = "minimum(Tensor self, Tensor other)",
                                  .node = "MinimumBackward0",
                                  .flags = kBoth | kOutArgument,
+                                 .derivative = "elementwise",
                                  .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
                                  .doc = "The smaller of two, element by element; NaN wins. Equals share the gradient."};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {

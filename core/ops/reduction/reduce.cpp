@@ -24,6 +24,7 @@ struct SumAll {
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "sum(Tensor self, *, dtype? dtype=None)",
                                  .node = "SumBackward0",
+                                 .derivative = "self",
                                  .domain = "real",
                                  .doc = "The sum of all elements; integers are summed as int64."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -42,6 +43,7 @@ struct SumAxes {
     static constexpr OpText text{.schema = "sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)",
                                  .node = "SumBackward1",
                                  .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
+                                 .derivative = "self",
                                  .domain = "real, dim=(1,), keepdim=True",
                                  .doc = "The sum over the given axes; none given means all."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -71,6 +73,7 @@ struct MeanAll {
     static constexpr OpText text{.schema = "mean(Tensor self, *, dtype? dtype=None)",
                                  .node = "MeanBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
+                                 .derivative = "self",
                                  .domain = "real",
                                  .doc = "The mean of all elements; of none it is NaN."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -89,6 +92,7 @@ struct MeanAxes {
         .schema = "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)",
         .node = "MeanBackward1",
         .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
+        .derivative = "self",
         .domain = "real, dim=(1,), keepdim=True",
         .doc = "The mean over the given axes; none given means all."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

@@ -45,6 +45,7 @@ struct CumsumFromTheEnd {
     static constexpr OpText text{.schema = "_cumsum_from_the_end(Tensor self, int dim)",
                                  .node = "CumsumFromTheEndBackward0",
                                  .flags = kHidden,
+                                 .derivative = "self",
                                  .domain = "real, dim=1"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "cumsum");
@@ -72,6 +73,7 @@ struct Cumsum {
         .schema = "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
         .node = "CumsumBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
+        .derivative = "self",
         .domain = "real, dim=1",
         .doc = "At each place along an axis, the sum of all elements up to it; integers are summed as int64."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

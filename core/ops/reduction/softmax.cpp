@@ -43,6 +43,7 @@ struct SoftmaxBackward {
     static constexpr OpText text{.schema = "_softmax_backward_data(Tensor grad_output, Tensor output, int dim)",
                                  .node = "SoftmaxBackwardDataBackward0",
                                  .flags = kHidden,
+                                 .derivative = "grad_output",
                                  .domain = "grad_output=real(a, b), output=real(a, b), dim=1"};
     static void forward(const Tensor& g, const Tensor& y, const Attrs& attrs, Tensor& out) {
         backward_by("softmax", kernels::softmax_backward, g, y, attrs, out);
@@ -78,6 +79,7 @@ struct LogSoftmaxBackward {
     static constexpr OpText text{.schema = "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim)",
                                  .node = "LogSoftmaxBackwardDataBackward0",
                                  .flags = kHidden,
+                                 .derivative = "grad_output",
                                  .domain = "grad_output=real(a, b), output=real(a, b), dim=1"};
     static void forward(const Tensor& g, const Tensor& y, const Attrs& attrs, Tensor& out) {
         backward_by("log_softmax", kernels::log_softmax_backward, g, y, attrs, out);

@@ -19,6 +19,7 @@ struct Repeat {
     static constexpr OpText text{.schema = "repeat(Tensor self, int[] repeats)",
                                  .node = "RepeatBackward0",
                                  .flags = kMethod,
+                                 .derivative = "self",
                                  .domain = "real, repeats=(2, 1)",
                                  .doc =
                                      "A copy with self repeated along each axis, as often as `repeats` says; more "
@@ -118,6 +119,7 @@ struct Roll {
     static constexpr OpText text{
         .schema = "roll(Tensor self, int[] shifts, int[] dims=[])",
         .node = "RollBackward0",
+        .derivative = "self",
         .domain = "real, shifts=(1,), dims=(1,); real, shifts=(2,)",
         .doc = "A copy whose elements are moved along the axes; what falls off the end comes in at the start."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -167,6 +169,7 @@ struct Flip {
     static constexpr auto fields = std::tuple{&Attrs::dims};
     static constexpr OpText text{.schema = "flip(Tensor self, int[] dims)",
                                  .node = "FlipBackward0",
+                                 .derivative = "self",
                                  .domain = "real, dims=(0, 1)",
                                  .doc = "A copy with the order along these axes reversed."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

@@ -53,6 +53,7 @@ struct UnsafeView {
     static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)",
                                  .node = "UnsafeViewBackward0",
                                  .flags = kHidden,
+                                 .derivative = "self",
                                  .domain = "self=real(a, b), size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.contiguous())

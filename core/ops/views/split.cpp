@@ -35,7 +35,7 @@ Tensor part_of(const Tensor& x, int axis, std::int64_t start, std::int64_t lengt
 std::vector<Tensor> incoming_or_zeros(BackwardCall& call) {
     std::vector<Tensor> parts(call.incoming.begin(), call.incoming.end());
     for (std::size_t i = 0; i < parts.size(); ++i)
-        if (!parts[i]) parts[i] = zeros(call.node->outputs()[i].layout->shape(), input_dtype(call, 0));
+        if (!parts[i]) parts[i] = zeros(output_layout(call, static_cast<int>(i)).shape(), input_dtype(call, 0));
     return parts;
 }
 

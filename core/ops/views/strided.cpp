@@ -87,6 +87,7 @@ struct Embed {
         .schema = "_embed(Tensor self, int[] sizes, int[] part_sizes, int[] part_strides, int offset)",
         .node = "EmbedBackward0",
         .flags = kHidden,
+        .derivative = "self",
         .domain = "self=real(b), sizes=(a, b), part_sizes=(b,), part_strides=(1,), offset=b"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = zeros(attrs.sizes, x.dtype());
@@ -116,6 +117,7 @@ struct AsStridedScatter {
         .schema = "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset)",
         .node = "AsStridedScatterBackward0",
         .flags = kHidden,
+        .derivative = "self + src",
         .domain = "self=real(a, b), src=real(b, a), size=(b, a), stride=(1, b), offset=0"};
     static void forward(const Tensor& base, const Tensor& value, const Attrs& attrs, Tensor& out) {
         out = empty(Layout::make(base.sizes()), base.dtype());

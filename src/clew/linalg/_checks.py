@@ -8,6 +8,7 @@ import numpy
 
 from .. import _core
 from .._core import Tensor
+from .._size import broadcast_shapes
 
 _Results = TypeVar("_Results")
 
@@ -110,3 +111,16 @@ def _fill(name: str, value: Tensor, place: Tensor) -> None:
 def identity_like(like: Tensor, rows: int, columns: int) -> Tensor:
     """Ones on the diagonal, of the dtype of `like`."""
     return _core.from_numpy(numpy.eye(rows, columns)).to(like.dtype)
+
+
+# ------------------------------------------------------------------------ results without values, for operation(infer=)
+def info_like(A: Tensor) -> Tensor:
+    """An empty tensor for a number that tells what is wrong with each matrix."""
+    return A.new_empty(A.shape[:-2], dtype=_core.dtypes["int32"])
+
+
+def solution_like(A: Tensor, B: Tensor, left: bool) -> Tensor:
+    """An empty tensor for the X with A X = B, or X A = B."""
+    if A.shape[-1] != A.shape[-2] or B.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(f"linalg.solve: expected matching matrices, got {list(A.shape)} and {list(B.shape)}")
+    return B.new_empty((*broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:]))

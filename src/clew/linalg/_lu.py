@@ -11,7 +11,7 @@ from .._core import Tensor
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
 from . import _arrays
-from ._checks import check_floating, check_info, check_matrices, check_square, filled, identity_like
+from ._checks import check_floating, check_info, check_matrices, check_square, filled, identity_like, info_like
 from ._triangular import _solve_triangular
 
 __all__ = ["lu", "lu_factor", "lu_factor_ex", "lu_solve"]
@@ -46,6 +46,11 @@ def _gradient_of_lu(g_LU: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     outputs="LU pivots info",
     rules=(_gradient_of_lu,),
     flags=NAMESPACE | OUT,
+    infer=lambda A, pivot, check_errors: (
+        A.new_empty(A.shape),
+        A.new_empty((*A.shape[:-2], min(A.shape[-2:])), dtype=_core.dtypes["int32"]),
+        info_like(A),
+    ),
     domain="A=real(b, b); A=real(a, c, b); A=real(b, d)",
 )
 def _lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> Any:

@@ -32,6 +32,7 @@ def _gradient_of_pinv(g: Tensor, A: Tensor, result: Tensor) -> Tensor:
     "_linalg_pinv(Tensor A, Tensor atol, Tensor rtol, bool hermitian=False)",
     rules=(_gradient_of_pinv,),
     node="LinalgPinvBackward0",
+    infer=lambda A, atol, rtol, hermitian: A.new_empty((*A.shape[:-2], A.shape[-1], A.shape[-2])),
     domain="A=real(b, a), atol=constant(real()), rtol=constant(fraction()*1e-9); "
     "A=real(a, b, c), atol=constant(fraction()*1e-9), rtol=constant(fraction()*1e-9)",
 )
@@ -106,6 +107,7 @@ def pinv(
 
 @operation(
     "_linalg_matrix_rank(Tensor A, Tensor atol, Tensor rtol, bool hermitian=False)",
+    infer=lambda A, atol, rtol, hermitian: A.new_empty(A.shape[:-2], dtype=_core.dtypes["int64"]),
     domain="A=real(a, b, c), atol=constant(fraction()), rtol=constant(fraction())",
 )
 def _matrix_rank(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
@@ -161,6 +163,12 @@ def _gradient_of_target(g_solution: Tensor, A: Tensor, rcond: Tensor) -> Tensor:
     outputs="solution rank singular_values",
     rules=(_gradient_of_fitted, _gradient_of_target),
     node="LinalgLstsqBackward0",
+    derivative="B",
+    infer=lambda A, B, rcond: (
+        B.new_empty((*B.shape[:-2], A.shape[-1], B.shape[-1])),
+        A.new_empty(A.shape[:-2], dtype=_core.dtypes["int64"]),
+        A.new_empty((*A.shape[:-2], min(A.shape[-2:]))),
+    ),
     domain="A=real(c, b), B=real(c, a), rcond=constant(fraction()*1e-9); "
     "A=real(a, b, c), B=real(a, b, a), rcond=constant(fraction()*1e-9)",
 )

@@ -44,11 +44,18 @@ def _gradient_of_tall_qr(g_Q: Tensor, g_R: Tensor, Q: Tensor, R: Tensor) -> Tens
     return result
 
 
+def _qr_like(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    (m, n), batch = A.shape[-2:], A.shape[:-2]
+    inner = m if mode == "complete" else min(m, n)
+    return A.new_empty(0 if mode == "r" else (*batch, m, inner)), A.new_empty((*batch, inner, n))
+
+
 @operation(
     "linalg_qr(Tensor A, str mode='reduced')",
     outputs="Q R",
     rules=(_gradient_of_qr,),
     flags=NAMESPACE | OUT,
+    infer=_qr_like,
     domain="A=real(c, b); A=real(a, b, d); A=real(b, c), mode='complete'",
 )
 def _qr(A: Any, mode: str) -> Any:

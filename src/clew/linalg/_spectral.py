@@ -55,6 +55,7 @@ def _gradient_of_eigh(
     outputs="eigenvalues eigenvectors",
     rules=(_gradient_of_eigh,),
     node="LinalgEighBackward0",
+    infer=lambda A, UPLO: (A.new_empty(A.shape[:-1]), A.new_empty(A.shape)),
     domain="A=symmetric(b, b); A=symmetric(a, c, c), UPLO='U'",
 )
 def _eigh(A: Any, UPLO: str) -> Any:
@@ -156,11 +157,19 @@ def _gradient_of_svd(
     return result
 
 
+def _svd_like(A: Tensor, full_matrices: bool) -> tuple[Tensor, Tensor, Tensor]:
+    (m, n), batch = A.shape[-2:], A.shape[:-2]
+    least = min(m, n)
+    columns, rows = (m, n) if full_matrices else (least, least)
+    return A.new_empty((*batch, m, columns)), A.new_empty((*batch, least)), A.new_empty((*batch, rows, n))
+
+
 @operation(
     "_linalg_svd(Tensor A, bool full_matrices=False)",
     outputs="U S Vh",
     rules=(_gradient_of_svd,),
     node="LinalgSvdBackward0",
+    infer=lambda A, full_matrices: _svd_like(A, full_matrices),
     domain="A=real(b, b); A=real(a, c, b); A=real(b, d)",
 )
 def _svd(A: Any, full_matrices: bool) -> Any:
@@ -168,7 +177,7 @@ def _svd(A: Any, full_matrices: bool) -> Any:
     return tuple(converged("linalg.svd", _arrays.svd, A, full_matrices))
 
 
-@operation("_linalg_svdvals(Tensor A)", outputs="S", domain="A=real(a, c, b)")
+@operation("_linalg_svdvals(Tensor A)", outputs="S", infer=lambda A: _svd_like(A, False)[1], domain="A=real(a, c, b)")
 def _svdvals_alone(A: Any) -> Any:
     """The singular values without vectors, which take most of the time."""
     return converged("linalg.svdvals", _arrays.svd, A, False, False)

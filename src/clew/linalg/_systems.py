@@ -11,7 +11,7 @@ from .._core import Tensor
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
 from . import _arrays
-from ._checks import check_floating, check_info, check_matrices, check_square, filled
+from ._checks import check_floating, check_info, check_matrices, check_square, filled, info_like, solution_like
 
 __all__ = ["det", "inv", "inv_ex", "slogdet", "solve", "solve_ex"]
 
@@ -36,6 +36,8 @@ def _gradient_of_right_side(g: Tensor, A: Tensor, left: bool) -> Tensor:
     outputs="result info",
     rules=(_gradient_of_matrix, _gradient_of_right_side),
     node="LinalgSolveExBackward0",
+    derivative="B",
+    infer=lambda A, B, left: (solution_like(A, B, left), info_like(A)),
     domain="A=dominant(b, b), B=real(b, a); A=dominant(a, 1, b, b), B=real(c, b), left=False",
 )
 def _solve_ex(A: Any, B: Any, left: bool) -> Any:
@@ -126,6 +128,7 @@ def solve_ex(
     outputs="inverse info",
     rules=(lambda g_inverse, inverse: -(inverse.mT @ g_inverse @ inverse.mT),),
     flags=NAMESPACE | OUT,
+    infer=lambda A, check_errors: (A.new_empty(A.shape), info_like(A)),
     domain="A=dominant(b, b); A=dominant(a, 1, c, c)",
 )
 def _inv_ex(A: Any, check_errors: bool) -> Any:
@@ -191,6 +194,7 @@ def _gradient_of_cofactors(g: Tensor, A: Tensor, result: Tensor) -> Tensor:
 @operation(
     "_linalg_cofactors(Tensor A)",
     rules=(_gradient_of_cofactors,),
+    infer=lambda A: A.new_empty(A.shape),
     domain="A=dominant(b, b); A=dominant(a, a, a)",
 )
 def _cofactors(A: Any) -> Any:
@@ -207,6 +211,7 @@ def _cofactors(A: Any) -> Any:
     "_linalg_det(Tensor A)",
     rules=(lambda g, A: g[..., None, None] * (_cofactors(A) if A.shape[-1] != 1 else 1),),
     node="LinalgDetBackward0",
+    infer=lambda A: A.new_empty(A.shape[:-2]),
     domain="A=real(b, b); A=real(a, c, c)",
 )
 def _det(A: Any) -> Any:
@@ -225,6 +230,7 @@ def _gradient_of_slogdet(g_sign: Tensor | None, g_logabsdet: Tensor | None, A: T
     outputs="sign logabsdet",
     rules=(_gradient_of_slogdet,),
     node="LinalgSlogdetBackward0",
+    infer=lambda A: (A.new_empty(A.shape[:-2]), A.new_empty(A.shape[:-2])),
     domain="A=real(b, b); A=real(a, c, c)",
 )
 def _slogdet(A: Any) -> Any:

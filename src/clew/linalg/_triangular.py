@@ -9,7 +9,7 @@ from .._core import Tensor
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
 from . import _arrays
-from ._checks import check_floating, check_info, check_matrices, check_square, filled
+from ._checks import check_floating, check_info, check_matrices, check_square, filled, info_like, solution_like
 
 __all__ = ["cholesky", "cholesky_ex", "solve_triangular"]
 
@@ -34,6 +34,8 @@ def _gradient_of_right_side(g: Tensor, self: Tensor, upper: bool, left: bool, un
     "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)",
     rules=(_gradient_of_triangle, _gradient_of_right_side),
     flags=NAMESPACE | OUT,
+    derivative="B",
+    infer=lambda A, B, upper, left, unitriangular: solution_like(A, B, left),
     domain="self=dominant(b, b), B=real(b, a), upper=True; self=dominant(a, 1, b, b), B=real(c, b), upper=False, "
     "left=False; self=dominant(b, b), B=real(a, b, a), upper=False, unitriangular=True",
 )
@@ -100,6 +102,7 @@ def _gradient_of_cholesky(g_L: Tensor, L: Tensor, upper: bool) -> Tensor:
     outputs="L info",
     rules=(_gradient_of_cholesky,),
     flags=NAMESPACE | OUT,
+    infer=lambda A, upper, check_errors: (A.new_empty(A.shape), info_like(A)),
     domain="self=definite(b, b); self=definite(a, c, c), upper=True",
 )
 def _cholesky_ex(A: Any, upper: bool, check_errors: bool) -> Any:

@@ -69,6 +69,7 @@ def _no_slope(g_hist: Tensor | None, g_bin_edges: Tensor | None) -> Tensor:
     node="torch::autograd::NotImplemented",
     flags=HIDDEN,
     rules=(_no_slope, _no_slope, _no_slope),
+    infer=lambda self, bins, weight, density: (self.new_empty(len(bins) - 1), bins.new_empty(bins.shape)),
     domain="self=constant(real(d)), bins=constant(ascending(c))",
 )
 def _histogram(self: Any, bins: Any, weight: Any, density: bool) -> Any:

@@ -10,7 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import IN_PLACE, operation
+from .._operation import IN_PLACE, from_forward, operation
 
 __all__ = [
     "adjoint",
@@ -253,6 +253,8 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     node="ConjPhysicalBackward1",
     flags=IN_PLACE,
     arrays=False,
+    derivative="self",
+    infer=from_forward,
     domain="real",
 )
 def _conj_physical(self: Tensor) -> Tensor:

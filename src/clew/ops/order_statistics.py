@@ -59,6 +59,14 @@ class _Values(NamedTuple):
     indices: Tensor
 
 
+def _with_indices(x: Tensor, axis: int, keepdim: bool, kept: int | None = None) -> tuple[Tensor, Tensor]:
+    """Empty values and indices, of the axis as it is or `kept` of it."""
+    sizes = [size if place != axis or kept is None else kept for place, size in enumerate(x.shape)]
+    if not keepdim:
+        del sizes[axis : axis + 1]
+    return x.new_empty(sizes), x.new_empty(sizes, dtype=_core.dtypes["int64"])
+
+
 def _define_running(name: str, extreme: Any, reaches: Any, which: str) -> None:
     def running(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         axis = axis_of(name, self, dim)
@@ -74,6 +82,7 @@ def _define_running(name: str, extreme: Any, reaches: Any, which: str) -> None:
         outputs="values indices",
         rules=(lambda g_values, indices, dim: g_values.new_zeros(g_values.shape).scatter_add(dim, indices, g_values),),
         flags=METHOD | FUNCTION | OUT | OUT_ALIKE,
+        infer=lambda self, dim: _with_indices(self, axis_of(name, self, dim), True),
         domain="self=distinct(a, d), dim=1; self=distinct(c, a), dim=0",
         arrays=False,
     )(running)
@@ -94,6 +103,7 @@ def _gradient_of_mode(g_values: Tensor, self: Tensor, indices: Tensor, dim: int,
     outputs="values indices",
     rules=(_gradient_of_mode,),
     flags=METHOD | FUNCTION | OUT | OUT_ALIKE,
+    infer=lambda self, dim, keepdim: _with_indices(self, axis_of("mode", self, dim), keepdim, 1),
     domain="self=index(3, a, d); self=distinct(a, b), dim=0, keepdim=True",
     arrays=False,
 )
@@ -162,6 +172,7 @@ _one, _nothing = _core.tensor(1.0), _core.tensor(-math.inf)
     node="LogcumsumexpBackward0",
     flags=HIDDEN,
     rules=(_gradient_of_logcumsumexp,),
+    infer=lambda self, dim: self.new_empty(self.shape),
     domain="real, dim=1; real, dim=0",
 )
 def _logcumsumexp(self: Any, dim: int) -> Any:

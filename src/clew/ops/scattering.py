@@ -11,7 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import FUNCTION, HIDDEN, IN_PLACE, METHOD, operation
+from .._operation import FUNCTION, HIDDEN, IN_PLACE, METHOD, from_forward, operation
 from ._options import axis_of, in_place
 
 __all__ = ["index_reduce", "scatter_reduce"]
@@ -44,7 +44,8 @@ def _define_replaced(schema: str, part: Callable[..., Tensor], where: str, doc: 
         return result
 
     forward.__doc__ = doc
-    define = operation(schema, rules=(rest, part), flags=METHOD | FUNCTION, domain=where, arrays=False)
+    kind: Any = {"flags": METHOD | FUNCTION, "derivative": "self + src", "infer": from_forward}
+    define = operation(schema, rules=(rest, part), **kind, domain=where, arrays=False)
     defined = define(forward)
 
 
@@ -83,6 +84,8 @@ _define_replaced(
     ),
     flags=METHOD | FUNCTION | IN_PLACE,
     arrays=False,
+    derivative="self + source",
+    infer=from_forward,
     domain="self=real(a, b), index=order(6, 2), source=real(a); "
     "self=real(a, b), index=index(6, c), source=real(c), accumulate=True",
 )
@@ -129,6 +132,7 @@ def _start(kind: str, dtype: Any) -> Any:
             g, self, dim, index, src, include_self, result
         )[1],
     ),
+    infer=lambda self, dim, index, src, reduce, include_self: self.new_empty(self.shape),
     domain="self=distinct(b, a), dim=0, index=index(3, c, a), src=real(c, a), reduce='amax', include_self=True; "
     "self=distinct(b, a), dim=0, index=index(3, c, a), src=real(c, a), reduce='amin', include_self=False",
 )
@@ -236,6 +240,7 @@ def _product_of_others(g: Tensor, self: Tensor, index: Tensor, src: Tensor, resu
         None,
         lambda g, self, index, src, result, dim: _product_of_others(g, self, index, src, result, dim)[1],
     ),
+    infer=lambda self, index, src, dim: self.new_empty(self.shape),
     domain="self=real(b, a), index=index(3, c, a), src=positive(c, a), dim=0",
 )
 def _scatter_product(self: Any, index: Any, src: Any, dim: int) -> Any:

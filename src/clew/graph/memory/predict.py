@@ -2,10 +2,10 @@
 
 Note [Predicting the peak]
 What a derivative takes depends on its operation, its shapes and what is broadcast; a table of that would drift from the
-engine. So each rule is run once, alone, on gradients of zeros, and what it takes and gives is measured; rules of the
-same line and shapes (the layers of a loop) once together. Then the whole backward is played through with sizes only, in
-the engine's order: which gradients wait, which are added in place, what each node frees when it has run. The prediction
-itself never needs more than one rule at a time.
+engine. So each rule is run once, alone, with its kernels skipped, and the memory that it takes and gives is measured;
+rules of the same line and shapes (the layers of a loop) once together. Where values decide, it computes. Then the whole
+backward is played through with sizes only, in the engine's order: which gradients wait, which are added in place, what
+each node frees when it has run. The prediction itself never needs more than one rule at a time.
 
 Where gradients of several megabytes pass through elementwise operations, the engine takes them strip by strip and never
 has the ones between whole (Note [Strips]): it then needs less than is predicted.
@@ -60,8 +60,9 @@ class _Memory:
 def predict_peak(tensors: Any, *, retain_graph: bool = False) -> int:
     """The most bytes of tensor data that will be alive at once while ``backward()`` of these tensors runs.
 
-    Nothing is freed or accumulated. It takes about as long as one backward of the graph's distinct operations, and
-    memory for one of them at a time. The answer counts as :func:`clew.memory.stats` does: what is alive now is in it.
+    Nothing is freed or accumulated. It takes memory for one operation at a time, which stays untouched, and computes
+    nothing but the few derivatives whose memory depends on values. The answer counts as :func:`clew.memory.stats`
+    does: what is alive now is in it.
 
     Args:
         tensors: a tensor, or a sequence of tensors, from which backward would be called.

@@ -1,4 +1,4 @@
-"""What the derivative of one node takes and gives, measured on gradients of zeros (Note [Predicting the peak])."""
+"""What the derivative of one node takes and gives, measured by running its rule (Note [Predicting the peak])."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ...ops.creation import empty_strided, zeros
+from ...ops.creation import empty, empty_strided
 
 
 class Buffer:
@@ -70,15 +70,23 @@ class Rule:
 
 
 def measured(node: Any, incoming: Sequence[Gradient | None]) -> Rule:
-    given = [None if gradient is None else _zeros(gradient) for gradient in incoming]
+    """What the rule takes and gives; nothing is computed unless values decide."""
+    try:
+        return _measured(node, incoming, False)
+    except NotImplementedError:
+        return _measured(node, incoming, True)
+
+
+def _measured(node: Any, incoming: Sequence[Gradient | None], compute: bool) -> Rule:
+    given = [None if gradient is None else _alike(gradient, compute) for gradient in incoming]
     places = {gradient._storage_id: index for index, gradient in enumerate(given) if gradient is not None}
     # A rule may write over a gradient that it holds alone; what others hold too is held here.
     held = [
-        zeros for gradient, zeros in zip(incoming, given, strict=True) if gradient is not None and not gradient.is_alone
+        alike for gradient, alike in zip(incoming, given, strict=True) if gradient is not None and not gradient.is_alone
     ]
     kept = {slot.storage for slot in node.saved if slot.storage}
     recording = _core.MemoryTimeline()
-    results = _core.run_rule(node, given)
+    results = _core.run_rule(node, given, compute)
     recording.stop()
     del held
     columns = recording.columns()
@@ -121,13 +129,17 @@ def guessed(node: Any) -> Rule:
     return Rule(most, tuple(results))
 
 
-def _zeros(gradient: Gradient) -> Any:
-    """Zeros that lie in memory as the gradient will."""
+def _alike(gradient: Gradient, zeros: bool) -> Any:
+    """A tensor that lies in memory as the gradient will; of zeros, or untouched."""
     if gradient.is_alone:
-        return empty_strided(gradient.shape, gradient.strides, dtype=gradient.dtype).zero_()
-    reach = 1 + sum((size - 1) * stride for size, stride in zip(gradient.shape, gradient.strides, strict=True))
-    memory = zeros((max(0, reach) if all(gradient.shape) else 0,), dtype=gradient.dtype)
-    return memory.as_strided(gradient.shape, gradient.strides)
+        memory = result = empty_strided(gradient.shape, gradient.strides, dtype=gradient.dtype)
+    else:
+        reach = 1 + sum((size - 1) * stride for size, stride in zip(gradient.shape, gradient.strides, strict=True))
+        memory = empty(max(0, reach) if all(gradient.shape) else 0, dtype=gradient.dtype)
+        result = memory.as_strided(gradient.shape, gradient.strides)
+    if zeros:
+        memory.zero_()
+    return result
 
 
 def has_no_gaps(shape: Sequence[int], strides: Sequence[int]) -> bool:

@@ -34,6 +34,11 @@ def _added(pairs: Pairs) -> Pairs:
     return [(max(before, 0), max(after, 0)) for before, after in pairs]
 
 
+def _padded_sizes(x: Tensor, padding: Sequence[int], sign: int) -> list[int]:
+    """The sizes of a padded x; with sign -1, those of which x is the padded form."""
+    return [size + sign * (b + a) for size, (b, a) in zip(x.shape, _pairs(padding, x.ndim), strict=True)]
+
+
 def _left(pairs: Pairs, shape: Sequence[int]) -> tuple[slice, ...]:
     """What of an array of this shape negative numbers leave."""
     return tuple(slice(max(-b, 0), size - max(-a, 0)) for (b, a), size in zip(pairs, shape, strict=True))
@@ -71,6 +76,8 @@ def _define(kind: str, axes: int) -> Any:
         f"{name}(Tensor self, int[] padding)",
         rules=(lambda g, padding: transposed(g, padding),),
         node=f"{node}0",
+        derivative="self",
+        infer=lambda x, padding: x.new_empty(_padded_sizes(x, padding, 1)),
         domain=f"self=real({shape}), padding={padding}; self=real({shape}), padding={(2, -1, *padding[2:])}",
     )
     def padded(self: Any, padding: Sequence[int]) -> Any:
@@ -85,6 +92,8 @@ def _define(kind: str, axes: int) -> Any:
         f"{'_' + name.lstrip('_')}_backward(Tensor grad_output, int[] padding)",
         rules=(lambda g, padding: padded(g, padding),),
         node=f"{node}Backward0",
+        derivative="grad_output",
+        infer=lambda g, padding: g.new_empty(_padded_sizes(g, padding, -1)),
         domain=f"grad_output=real({', '.join(map(str, (2, 4, 6, 8)[-axes - 1 :]))}), padding={padding}",
     )
     def transposed(grad_output: Any, padding: Sequence[int]) -> Any:

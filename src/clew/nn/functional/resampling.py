@@ -144,6 +144,8 @@ def _define(name: str) -> Any:
             g, output_size, input_size, align_corners, scale_d, scale_h, scale_w
         ),),
         node=f"{node}Backward0",
+        derivative="self",
+        infer=lambda x, output_size, *_: x.new_empty((*x.shape[:2], *output_size)),
         domain=f"self=real{(*batch, *own)}, {rest}",
     )  # fmt: skip
     def resampled(self: Any, *attributes: Any) -> Any:
@@ -158,6 +160,8 @@ def _define(name: str) -> Any:
             g, output_size, input_size, align_corners, scale_d, scale_h, scale_w
         ),),
         node=f"{node}BackwardBackward0",
+        derivative="grad_output",
+        infer=lambda g, output_size, input_size, *_: g.new_empty((*g.shape[:2], *input_size)),
         domain=f"grad_output=real{(*batch, *output)}, {rest}",
     )  # fmt: skip
     def transposed(grad_output: Any, *attributes: Any) -> Any:

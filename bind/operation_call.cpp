@@ -1,0 +1,226 @@
+// Calls of operations: arguments from Python, the fast ways and the slow one, results back.
+#include <cstring>
+
+#include "bind/errors.h"
+#include "bind/interop.h"
+#include "bind/objects.h"
+#include "bind/operation.h"
+#include "bind/operation_object.h"
+#include "bind/parse.h"
+#include "bind/temporaries.h"
+#include "bind/torch_function.h"
+#include "core/base/error.h"
+
+namespace clew::bind {
+namespace {
+
+PyObject* results(OpGroup& group, const OpDef& def, std::vector<Tensor>& outputs) {
+    if (outputs.size() == 1 && !def.count_outputs) return wrap(std::move(outputs[0]));
+    PyObject* tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), wrap(std::move(outputs[i])));
+    if (group.return_type == nullptr || def.count_outputs) return tuple;
+    PyObject* named = PyObject_CallOneArg(group.return_type, tuple);
+    Py_DECREF(tuple);
+    return checked(named);
+}
+
+std::vector<Tensor> read_out(PyObject* out, const OpDef& def) {
+    std::vector<Tensor> destinations;
+    if (TensorObject* one = as_tensor(out)) {
+        destinations.emplace_back(one);
+    } else if (PyTuple_Check(out) || PyList_Check(out)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) {
+            TensorObject* tensor = as_tensor(PySequence_Fast_GET_ITEM(out, i));
+            if (tensor == nullptr)
+                fail(ErrorKind::Type, "%s: expected out= to hold tensors, got %s", def.name, Py_TYPE(out)->tp_name);
+            destinations.emplace_back(tensor);
+        }
+    }
+    if (destinations.size() != def.output_count)
+        fail(ErrorKind::Type, "%s: expected out= to be %u tensor(s), got %s", def.name, def.output_count,
+             Py_TYPE(out)->tp_name);
+    return destinations;
+}
+
+PyObject* run_parsed(OpGroup& group, const OpDef& def, bool in_place, Parsed& parsed, const TensorObject* donated) {
+    if (in_place || def.is(kWritesInput)) {
+        if (!parsed.inputs[0])
+            fail(ErrorKind::Type, "%s: expected a tensor to write into, got None", def.in_place_name.c_str());
+        apply_in_place(def, parsed.inputs, parsed.attributes);
+        return wrap(parsed.inputs[0]);
+    }
+    if (parsed.out) {
+        std::vector<Tensor> destinations = read_out(parsed.out, def);
+        apply_out(def, parsed.inputs, parsed.attributes, destinations);
+        return Py_NewRef(parsed.out);
+    }
+    std::vector<Tensor> outputs(def.count_outputs ? def.count_outputs(parsed.inputs, parsed.attributes)
+                                                  : def.output_count);
+    if (donated && outputs.size() == 1) outputs[0] = output_over(def, parsed.inputs, parsed.attributes, donated);
+    apply(def, parsed.inputs, parsed.attributes, outputs);
+    return results(group, def, outputs);
+}
+
+}  // namespace
+
+void no_overload(const OpGroup& group, bool in_place, const Arguments& arguments) {
+    std::string why;
+    Parsed parsed;
+    parse(group.overloads[0], arguments, parsed, &why);
+    std::string text = group.name + (in_place ? "_" : "") + "(): ";
+    if (group.overloads.size() == 1) {
+        text += why + "; expected " + schema_text(group.overloads[0].def->schema);
+    } else {
+        text += "received an invalid combination of arguments - got (";
+        for (Py_ssize_t i = 0; i < arguments.count; ++i)
+            text += (i ? ", " : "") + std::string(Py_TYPE(arguments.values[i])->tp_name);
+        const Py_ssize_t names = arguments.names ? PyTuple_GET_SIZE(arguments.names) : 0;
+        for (Py_ssize_t i = 0; i < names; ++i)
+            text += std::string(arguments.count + i ? ", " : "") +
+                    PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.names, i)) + "=" +
+                    Py_TYPE(arguments.values[arguments.count + i])->tp_name;
+        text += "), but expected one of:";
+        for (const Overload& overload : group.overloads) text += "\n * " + schema_text(overload.def->schema);
+    }
+    throw Error(ErrorKind::Type, text);
+}
+
+namespace {
+
+bool is_exact_number(PyObject* object) {
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
+}
+
+// Plain tensors alone: no parsing. Null if this is not that case.
+template <int kCount>
+PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* donated) {
+    const Overload* const overload = group.plain[plain_index(kCount, 0)];
+    if (overload == nullptr || overload->def->is(kWritesInput)) return nullptr;
+    for (int i = 0; i < kCount; ++i)
+        if (!is_exact_tensor(args[i])) return nullptr;
+    Tensor inputs[kCount], output;
+    for (int i = 0; i < kCount; ++i) inputs[i] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
+    if (donated) output = output_over(*overload->def, inputs, overload->defaults.data(), donated);
+    apply(*overload->def, inputs, overload->defaults.data(), std::span<Tensor>(&output, 1));
+    return wrap(std::move(output));
+}
+PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count, const TensorObject* donated) {
+    switch (count) {
+        case 1:
+            return call_with_tensors<1>(group, args, donated);
+        case 2:
+            return call_with_tensors<2>(group, args, donated);
+        case 3:
+            return call_with_tensors<3>(group, args, donated);
+        default:
+            return nullptr;
+    }
+}
+
+// The same where some are Python's own numbers, operands or attributes, and in place.
+[[gnu::noinline]] PyObject* call_with_numbers(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count,
+                                              const TensorObject* donated) {
+    if (count > kMostPlain) return nullptr;
+    std::uint32_t numbers = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (is_exact_tensor(args[i])) continue;
+        if (!is_exact_number(args[i])) return nullptr;
+        numbers |= 1u << i;
+    }
+    const Overload* const overload = group.plain[plain_index(count, numbers)];
+    if (overload == nullptr) return nullptr;
+    const OpDef& def = *overload->def;
+    if (in_place && !def.is(kInPlace)) return nullptr;
+    alignas(16) char attributes[kAttributeBytes];
+    if (def.attribute_bytes) std::memcpy(attributes, overload->defaults.data(), def.attribute_bytes);
+    Tensor inputs[kMostPlain], output;
+    std::size_t tensors = 0, field = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        const Argument& argument = def.schema.arguments[static_cast<std::size_t>(i)];
+        if ((numbers >> i & 1) == 0)
+            inputs[tensors++] = Tensor(reinterpret_cast<TensorObject*>(args[i]));
+        else if (argument.type == ArgType::Operand)
+            inputs[tensors++] = tensor_from_number(args[i]);
+        else if (!set_attribute(def, field++, argument.type, args[i], attributes))
+            return nullptr;
+    }
+    const Tensors given(inputs, tensors);
+    if (in_place || def.is(kWritesInput)) {
+        apply_in_place(def, given, attributes);
+        return wrap(std::move(inputs[0]));
+    }
+    if (donated) output = output_over(def, given, attributes, donated);
+    apply(def, given, attributes, std::span<Tensor>(&output, 1));
+    return wrap(std::move(output));
+}
+
+}  // namespace
+
+PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
+    OperationObject* self = self_of(callable);
+    return guarded([&] {
+        const Py_ssize_t count = PyVectorcall_NARGS(flags);
+        const TensorObject* const donated = donated_argument(callable, args, count);
+        return call_group(*self->group, self->in_place, args, count, names, donated);
+    });
+}
+
+PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
+                     const TensorObject* donated) {
+    if (names == nullptr) {
+        if (!in_place)
+            if (PyObject* result = call_with_tensors(group, args, count, donated)) return result;
+        if (PyObject* result = call_with_numbers(group, in_place, args, count, donated)) return result;
+    }
+    const Arguments arguments{args, count, names};
+    if (const Dispatch dispatch = find_dispatch(arguments)) return dispatch_call(dispatch, group, in_place, arguments);
+    Parsed parsed;
+    for (const Overload& overload : group.overloads) {
+        if (in_place && !overload.def->is(kInPlace)) continue;
+        if (parse(overload, arguments, parsed, nullptr))
+            return run_parsed(group, *overload.def, in_place, parsed, donated);
+    }
+    no_overload(group, in_place, arguments);
+}
+
+namespace {
+bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object); }
+
+PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* donated) {
+    PyObject* const args[] = {a, b};
+    if (PyObject* result = call_with_numbers(group, false, args, 2, donated)) return result;
+    if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+    return call_group(group, false, args, 2, nullptr, donated);
+}
+}  // namespace
+
+PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObject* b) {
+    if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
+    return guarded([&]() -> PyObject* {
+        PyObject* const args[] = {a, b};
+        const TensorObject* const donated = donated_operand(a, b);
+        if (PyObject* result = call_with_tensors<2>(*group, args, donated)) return result;
+        if (reflected && (is_exact_number(a) || !as_tensor(a))) return operate(*reflected, b, a, donated);
+        return operate(*group, a, b, donated);
+    });
+}
+
+PyObject* in_place_operator(OpGroup* group, PyObject* a, PyObject* b) {
+    if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
+    return guarded([&]() -> PyObject* {
+        if (!is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+        PyObject* const args[] = {a, b};
+        return call_group(*group, true, args, 2, nullptr);
+    });
+}
+
+PyObject* unary_operator(OpGroup* group, PyObject* a) {
+    if (group == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "this operator is not defined for tensors");
+        return nullptr;
+    }
+    return guarded([&] { return call_group(*group, false, &a, 1, nullptr); });
+}
+
+}  // namespace clew::bind

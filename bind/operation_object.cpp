@@ -1,0 +1,117 @@
+#include "bind/operation_object.h"
+
+#include <structmember.h>
+
+#include <string>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "bind/type.h"
+
+namespace clew::bind {
+
+PyTypeObject operation_type = blank_type();
+
+namespace {
+
+PyObject* operation_repr(PyObject* object) { return PyUnicode_FromFormat("<operation %U>", self_of(object)->name); }
+
+PyObject* operation_get(PyObject* self, PyObject* instance, PyObject*) {
+    if (instance == nullptr || instance == Py_None) return Py_NewRef(self);
+    return PyMethod_New(self, instance);
+}
+
+PyObject* operation_doc(PyObject* object, void*) {
+    const OpGroup& group = *self_of(object)->group;
+    std::string text;
+    for (const Overload& overload : group.overloads) text += schema_text(overload.def->schema) + "\n";
+    text.append("\n").append(group.overloads[0].def->text.doc);
+    if (self_of(object)->in_place) text += "\nIn place: writes the result over self.";
+    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+PyObject* operation_reduce(PyObject* object, PyObject*) {
+    PyObject* finder = PyObject_GetAttrString(PyImport_AddModule("clew._core"), "_find_operation");
+    if (finder == nullptr) return nullptr;
+    return Py_BuildValue("N(sO)", finder, self_of(object)->group->name.c_str(),
+                         self_of(object)->in_place ? Py_True : Py_False);
+}
+
+PyObject* operation_overloads(PyObject* object, void*) { return overloads_list(*self_of(object)->group); }
+
+PyObject* operation_signature(PyObject* object, void*) {
+    PyObject* module = PyImport_ImportModule("clew._signatures");
+    if (module == nullptr) return nullptr;
+    PyObject* signature = PyObject_CallMethod(module, "signature_of", "O", object);
+    Py_DECREF(module);
+    return signature;
+}
+
+PyGetSetDef operation_attributes[] = {
+    {"__doc__", operation_doc, nullptr, nullptr, nullptr},
+    {"overloads", operation_overloads, nullptr, "what the registry says of each overload", nullptr},
+    {"__signature__", operation_signature, nullptr, "for inspect.signature", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMemberDef operation_members[] = {
+    {"__name__", T_OBJECT_EX, offsetof(OperationObject, name), READONLY, nullptr},
+    {"__qualname__", T_OBJECT_EX, offsetof(OperationObject, name), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+PyMethodDef operation_methods[] = {
+    {"__reduce__", operation_reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyObject* property_get(PyObject* tensor, void* closure) {
+    return guarded([&] {
+        OpGroup& group = *static_cast<OpGroup*>(closure);
+        return call_group(group, false, &tensor, 1, nullptr);
+    });
+}
+
+}  // namespace
+
+PyObject* new_operation(OpGroup* group, bool in_place) {
+    auto* made = PyObject_New(OperationObject, &operation_type);
+    checked(reinterpret_cast<PyObject*>(made));
+    made->vectorcall = operation_call;
+    made->group = group;
+    made->in_place = in_place;
+    made->dict = nullptr;
+    const bool writes = group->overloads[0].def->is(kWritesInput);
+    made->name = checked(PyUnicode_FromString((group->name + (in_place && !writes ? "_" : "")).c_str()));
+    return reinterpret_cast<PyObject*>(made);
+}
+
+// x.T, an operation without parentheses. The type keeps the definition for good.
+PyObject* new_property(OpGroup& group) {
+    auto* definition =
+        new PyGetSetDef{group.name.c_str(), property_get, nullptr, group.overloads[0].def->text.doc, &group};
+    return checked(PyDescr_NewGetSet(&tensor_type, definition));
+}
+
+const OpDef* operation_of(PyObject* object) {
+    if (!Py_IS_TYPE(object, &operation_type) || self_of(object)->group->overloads.size() != 1) return nullptr;
+    return self_of(object)->group->overloads[0].def;
+}
+
+void init_operation_type(PyObject* module) {
+    operation_type.tp_name = "clew.Operation";
+    operation_type.tp_basicsize = sizeof(OperationObject);
+    operation_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                              Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    operation_type.tp_vectorcall_offset = offsetof(OperationObject, vectorcall);
+    operation_type.tp_call = PyVectorcall_Call;
+    operation_type.tp_descr_get = operation_get;
+    operation_type.tp_repr = operation_repr;
+    operation_type.tp_getset = operation_attributes;
+    operation_type.tp_members = operation_members;
+    operation_type.tp_methods = operation_methods;
+    operation_type.tp_dictoffset = offsetof(OperationObject, dict);
+    checked(PyType_Ready(&operation_type));
+    checked(PyModule_AddObjectRef(module, "Operation", reinterpret_cast<PyObject*>(&operation_type)));
+}
+
+}  // namespace clew::bind
