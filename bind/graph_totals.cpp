@@ -1,12 +1,9 @@
 #include "bind/graph_totals.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "bind/dtype.h"
 #include "bind/node_attributes.h"
-#include "bind/site.h"
 
 namespace clew::bind {
 namespace {
@@ -189,91 +186,6 @@ PyObject* totals_dict(const GraphTotals& totals) {
     for (const auto& release : totals.releases) append(releases, release_object(release.get()));
     return static_cast<PyObject*>(owner.detach());
 }
-
-// ---------------------------------------------------------------------------------------------------------- groups
-namespace {
-
-struct Look {
-    std::size_t operator()(Node* node) const {
-        std::size_t hash = reinterpret_cast<std::uintptr_t>(node->kind);
-        const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15u; };
-        mix(reinterpret_cast<std::uintptr_t>(node->code));
-        mix(static_cast<std::size_t>(node->instruction));
-        if (const Layout* layout = layout_of(node))
-            for (const std::int64_t size : layout->shape()) mix(static_cast<std::size_t>(size));
-        return hash;
-    }
-    bool operator()(Node* a, Node* b) const {
-        if (a->kind != b->kind || a->code != b->code || a->instruction != b->instruction) return false;
-        const Layout *first = layout_of(a), *second = layout_of(b);
-        if (!first || !second) return first == second;
-        return same_sizes(first->shape(), second->shape()) && a->output_dtypes()[0] == b->output_dtypes()[0];
-    }
-    static Layout* layout_of(Node* node) { return node->output_count ? node->outputs()[0].layout : nullptr; }
-};
-
-// What a slot's storage is told by: its identity if it has one (then it is the same before and after it was freed).
-struct StorageKey {
-    std::uint64_t number;
-    bool is_identity;
-    bool operator==(const StorageKey&) const = default;
-};
-struct HashKey {
-    std::size_t operator()(const StorageKey& key) const { return key.number * 0x9e3779b97f4a7c15u >> 8; }
-};
-
-// Bytes of the storage, once for each: 0 if `seen` has it.
-std::int64_t new_bytes(const SavedSlot& slot, std::unordered_set<StorageKey, HashKey>& seen) {
-    if (const Storage* storage = slot.held_storage()) {
-        const bool known = !storage->foreign && storage->identity;
-        const StorageKey key{known ? storage->identity : reinterpret_cast<std::uintptr_t>(storage), known};
-        return seen.insert(key).second ? storage->bytes : 0;
-    }
-    if (slot.state != SlotState::Freed) return 0;
-    if (slot.freed_identity == 0) return slot.freed_bytes;
-    return seen.insert({slot.freed_identity, true}).second ? slot.freed_bytes : 0;
-}
-
-}  // namespace
-
-std::vector<NodeGroup> graph_groups(const NodeSet& seen) {
-    std::unordered_map<Node*, std::size_t, Look, Look> numbers;
-    std::unordered_set<StorageKey, HashKey> storages;
-    std::vector<NodeGroup> groups;
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-        Node& node = *seen[i];
-        const auto [place, is_new] = numbers.try_emplace(&node, groups.size());
-        if (is_new)
-            groups.push_back({.kind = node.kind,
-                              .code = Handle::borrow(node.code),
-                              .instruction = node.instruction,
-                              .layout = LayoutRef(Look::layout_of(&node)),
-                              .dtype = node.output_count ? node.output_dtypes()[0] : DType{}});
-        NodeGroup& group = groups[place->second];
-        ++group.count;
-        each_slot(node, [&](SavedSlot& slot) {
-            ++group.slots;
-            group.saved_bytes += new_bytes(slot, storages);
-        });
-    }
-    return groups;
-}
-
-PyObject* groups_list(const std::vector<NodeGroup>& groups) {
-    PyObject* list = checked(PyList_New(0));
-    Handle owner = Handle::steal(list);
-    for (const NodeGroup& group : groups) {
-        const Layout* layout = group.layout.get();
-        append(list, Py_BuildValue("ssNNNLLL", group.kind->node_name, group.kind->name,
-                                   site_object({group.code.get(), group.instruction}),
-                                   layout ? plain_tuple(layout->shape()) : Py_NewRef(Py_None),
-                                   layout ? dtype_object(group.dtype) : Py_NewRef(Py_None),
-                                   static_cast<long long>(group.count), static_cast<long long>(group.slots),
-                                   static_cast<long long>(group.saved_bytes)));
-    }
-    return static_cast<PyObject*>(owner.detach());
-}
-
 namespace {
 
 // (roots, beside, owners=None) -> dict. `beside` are further roots whose bytes count, but not their nodes.
@@ -289,16 +201,6 @@ PyObject* py_totals(PyObject*, PyObject* args) {
         return totals_dict(graph_totals(seen, &beside, &owners));
     });
 }
-
-// roots -> [(name, op, site, shape, dtype, count, slots, saved bytes)], in the order in which the first was met
-PyObject* py_groups(PyObject*, PyObject* roots) {
-    return guarded([&]() -> PyObject* {
-        NodeSet seen;
-        walk_all(Sequence(roots), Reach::Backward, seen);
-        return groups_list(graph_groups(seen));
-    });
-}
-
 // tensor -> the identity of its storage, 0 if nobody has asked for one
 PyObject* storage_identity(PyObject*, PyObject* object) {
     return guarded([&]() -> PyObject* {

@@ -28,7 +28,7 @@ struct GraphTotals {
 GraphTotals graph_totals(NodeSet& seen, const Sequence* beside, const Sequence* owners);
 PyObject* totals_dict(const GraphTotals& totals);
 
-// Nodes that look alike: same operation, same line, same shape.
+// graph_groups.cpp. Nodes that look alike: same operation, same line, same shape.
 struct NodeGroup {
     const NodeKind* kind;
     Handle code;
@@ -39,6 +39,7 @@ struct NodeGroup {
 };
 std::vector<NodeGroup> graph_groups(const NodeSet& seen);
 PyObject* groups_list(const std::vector<NodeGroup>& groups);
+PyObject* py_groups(PyObject* unused, PyObject* roots);
 
 void init_graph_totals(PyObject* module);
 

@@ -20,8 +20,6 @@ PyTypeObject tensor_type = blank_type();
 
 namespace {
 
-TensorObject* self_of(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
-
 // A tensor is tracked only while it may be part of a cycle: it has attributes, or leads to a node that holds Python
 // things.
 int tensor_traverse(PyObject* object, visitproc visit, void* arg) {
