@@ -49,6 +49,13 @@ bool read_float(PyObject* object, double& out) {
 }
 
 bool read_scalar(PyObject* object, Value& value) {
+    if (is_complex_number(object)) {
+        const Py_complex number = PyComplex_AsCComplex(object);
+        value.tag = Value::Complex;
+        value.real = number.real;
+        value.imag = number.imag;
+        return true;
+    }
     if (PyBool_Check(object)) {
         value.tag = Value::Bool;
         value.integer = object == Py_True;
@@ -139,6 +146,8 @@ PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t
             return PyLong_FromLongLong(value.integer);
         case Value::Float:
             return PyFloat_FromDouble(value.real);
+        case Value::Complex:
+            return PyComplex_FromDoubles(value.real, value.imag);
         case Value::IntList:
             return plain_tuple(value.dims);
         case Value::Text:

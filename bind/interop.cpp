@@ -89,21 +89,21 @@ PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 // ------------------------------------------------------------------------------------------------ to Python
+PyObject* python_number(bool x) { return PyBool_FromLong(x); }
+PyObject* python_number(std::int64_t x) { return PyLong_FromLongLong(x); }
+PyObject* python_number(double x) { return PyFloat_FromDouble(x); }
 PyObject* number_at(const char* data, DType dtype) {
-    switch (dtype) {
-        case DType::Bool:
-            return PyBool_FromLong(*reinterpret_cast<const bool*>(data));
-        case DType::UInt8:
-            return PyLong_FromLong(*reinterpret_cast<const std::uint8_t*>(data));
-        case DType::Int32:
-            return PyLong_FromLong(*reinterpret_cast<const std::int32_t*>(data));
-        case DType::Int64:
-            return PyLong_FromLongLong(*reinterpret_cast<const std::int64_t*>(data));
-        case DType::Float32:
-            return PyFloat_FromDouble(static_cast<double>(*reinterpret_cast<const float*>(data)));
-        default:
-            return PyFloat_FromDouble(*reinterpret_cast<const double*>(data));
-    }
+    return with_any_type(dtype, [&]<class T>() {
+        const T& x = *reinterpret_cast<const T*>(data);
+        if constexpr (is_complex(dtype_of<T>::value))
+            return PyComplex_FromDoubles(static_cast<double>(x.real), static_cast<double>(x.imag));
+        else if constexpr (is_floating(dtype_of<T>::value))
+            return python_number(static_cast<double>(x));
+        else if constexpr (std::is_same_v<T, bool>)
+            return python_number(x);
+        else
+            return python_number(static_cast<std::int64_t>(x));
+    });
 }
 
 PyObject* nested_list(const Tensor& tensor, int axis, const char* data) {
@@ -144,11 +144,15 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+bool is_complex_number(PyObject* object) {
+    return PyComplex_Check(object) || std::strcmp(Py_TYPE(object)->tp_name, "numpy.complex64") == 0;
+}
+
 bool is_number(PyObject* object) {
     if (PyFloat_Check(object) || PyLong_Check(object)) return true;
     if (as_tensor(object) || PyUnicode_Check(object) || PySequence_Check(object)) return false;
-    return PyIndex_Check(object) ||
-           (PyNumber_Check(object) && !PyComplex_Check(object) && PyObject_HasAttrString(object, "__float__") &&
+    return PyIndex_Check(object) || is_complex_number(object) ||
+           (PyNumber_Check(object) && PyObject_HasAttrString(object, "__float__") &&
             !PyObject_HasAttrString(object, "__len__"));
 }
 
@@ -163,6 +167,9 @@ Tensor tensor_from_number(PyObject* number) {
         const long long value = PyLong_AsLongLong(number);
         if (value == -1 && PyErr_Occurred()) throw PythonError();
         result = scalar_int(value, DType::Int64);
+    } else if (is_complex_number(number)) {
+        const Py_complex value = PyComplex_AsCComplex(number);
+        result = scalar(Complex<double>(value.real, value.imag), DType::Complex128);
     } else {
         const Handle exact =
             Handle::steal(checked(PyIndex_Check(number) ? PyNumber_Index(number) : PyNumber_Float(number)));

@@ -35,32 +35,13 @@ public:
         return made;
     }
     void store(const Tensor& out) const {
-        switch (out.dtype()) {
-            case DType::Bool:
-                values_.store(out.data_as<bool>());
-                break;
-            case DType::UInt8:
-                values_.store(out.data_as<std::uint8_t>());
-                break;
-            case DType::Int32:
-                values_.store(out.data_as<std::int32_t>());
-                break;
-            case DType::Int64:
-                values_.store(out.data_as<std::int64_t>());
-                break;
-            case DType::Float32:
-                values_.store(out.data_as<float>());
-                break;
-            case DType::Float64:
-                values_.store(out.data_as<double>());
-                break;
-        }
+        with_any_type(out.dtype(), [&]<class T>() { values_.store(out.data_as<T>()); });
     }
 
 private:
     DType inferred() const {
         std::optional<DType> common;
-        for (int i = 0; i < 6; ++i) {
+        for (int i = 0; i < kDTypes; ++i) {
             const auto dtype = static_cast<DType>(i);
             if (seen_ & 1u << i) common = common ? promote(*common, dtype) : dtype;
         }
@@ -165,26 +146,19 @@ private:
     }
 
     void add_all(const void* data, DType dtype, std::int64_t count, Values::Kind real) {
-        for (std::int64_t i = 0; i < count; ++i) switch (dtype) {
-                case DType::Bool:  // other bytes than 0 and 1 are true, too
+        with_any_type(dtype, [&]<class T>() {
+            const T* numbers = static_cast<const T*>(data);
+            for (std::int64_t i = 0; i < count; ++i) {
+                if constexpr (is_complex(dtype_of<T>::value))
+                    values_.add(Complex<double>(numbers[i]));
+                else if constexpr (is_floating(dtype_of<T>::value))
+                    values_.add(static_cast<double>(numbers[i]), real);
+                else if constexpr (std::is_same_v<T, bool>)  // other bytes than 0 and 1 are true, too
                     values_.add(std::int64_t{static_cast<const std::uint8_t*>(data)[i] != 0});
-                    break;
-                case DType::UInt8:
-                    values_.add(std::int64_t{static_cast<const std::uint8_t*>(data)[i]});
-                    break;
-                case DType::Int32:
-                    values_.add(std::int64_t{static_cast<const std::int32_t*>(data)[i]});
-                    break;
-                case DType::Int64:
-                    values_.add(static_cast<const std::int64_t*>(data)[i]);
-                    break;
-                case DType::Float32:
-                    values_.add(static_cast<double>(static_cast<const float*>(data)[i]), real);
-                    break;
-                case DType::Float64:
-                    values_.add(static_cast<const double*>(data)[i], real);
-                    break;
+                else
+                    values_.add(static_cast<std::int64_t>(numbers[i]));
             }
+        });
     }
 
     // A sequence begins: the first of each depth says how long all are.
@@ -220,8 +194,13 @@ private:
         const bool text = PyUnicode_Check(object) || PyBytes_Check(object);
         if (PyUnicode_Check(object) && depth > 0 && !fixed_)
             fail(ErrorKind::Value, "tensor: too many dimensions '%s'; expected numbers", name);
-        if (text || !dtype_ || PyComplex_Check(object)) refuse(object);
-        if (!is_floating(*dtype_))
+        if (is_complex_number(object)) {
+            const Py_complex value = PyComplex_AsCComplex(object);
+            saw(complex_dtype(default_dtype()));
+            return number(depth).add(Complex<double>(value.real, value.imag));
+        }
+        if (text || !dtype_) refuse(object);
+        if (!is_inexact(*dtype_))
             fail(ErrorKind::Type, "tensor: '%s' object cannot be interpreted as an integer", name);
         const double value = PyFloat_AsDouble(object);
         if (value == -1 && PyErr_Occurred()) throw PythonError();
@@ -232,7 +211,6 @@ private:
         if (PyUnicode_Check(object) || PyBytes_Check(object))
             fail(ErrorKind::Type, "tensor: invalid data type '%s'; expected numbers or nested sequences of them",
                  Py_TYPE(object)->tp_name);
-        if (PyComplex_Check(object)) fail(ErrorKind::NotImplemented, "tensor: complex dtypes are not supported yet");
         fail(ErrorKind::Runtime, "tensor: Could not infer dtype of %s; expected numbers or nested sequences of them",
              Py_TYPE(object)->tp_name);
     }

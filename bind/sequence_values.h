@@ -21,17 +21,29 @@ public:
         RealTensor,   // the floating element of a tensor: a Python float would be cut to an int, this is not
         BeyondInt64,  // an int, rounded to a double
         BeyondReal,   // an int that no double holds
+        Complex,
     };
 
     void reserve(std::int64_t count) { bits_.reserve(static_cast<std::size_t>(count)); }
     std::int64_t size() const { return static_cast<std::int64_t>(bits_.size()); }
     void add(std::int64_t value) { add({.whole = value}, Whole); }
     void add(double value, Kind kind = Real) { add({.real = value}, kind); }
+    void add(clew::Complex<double> value) {
+        add({.real = value.real}, Complex);
+        imag_.resize(bits_.size());
+        imag_.back() = value.imag;
+    }
 
     template <class T>
     void store(T* out) const {
-        for (std::size_t i = 0; i < bits_.size(); ++i)
-            out[i] = converted<T>(bits_[i], kinds_.empty() ? first_kind_ : kinds_[i]);
+        for (std::size_t i = 0; i < bits_.size(); ++i) {
+            const Kind kind = kinds_.empty() ? first_kind_ : kinds_[i];
+            if constexpr (is_complex(dtype_of<T>::value))
+                out[i] = T(clew::Complex<double>(converted<double>(bits_[i], kind == Complex ? Real : kind),
+                                                 i < imag_.size() ? imag_[i] : 0.0));
+            else
+                out[i] = converted<T>(bits_[i], kind);
+        }
     }
 
 private:
@@ -52,9 +64,12 @@ private:
 
     template <class T>
     static T converted(Bits bits, Kind kind) {
+        if (kind == Complex)
+            fail(ErrorKind::Type, "tensor: expected real numbers for dtype %s, got a complex one; give a complex dtype",
+                 dtype_name(dtype_of<T>::value));
         if constexpr (std::is_same_v<T, bool>) {
             return kind == Whole ? bits.whole != 0 : bits.real != 0;
-        } else if constexpr (std::is_floating_point_v<T>) {
+        } else if constexpr (is_floating(dtype_of<T>::value)) {
             if (kind == BeyondReal) {
                 PyErr_SetString(PyExc_OverflowError, "tensor: int too large to convert to float");
                 throw PythonError();
@@ -92,7 +107,8 @@ private:
 
     std::vector<Bits> bits_;
     Kind first_kind_ = Whole;
-    std::vector<Kind> kinds_;  // empty while all are of the first one's
+    std::vector<Kind> kinds_;   // empty while all are of the first one's
+    std::vector<double> imag_;  // as long as there are complex numbers
 };
 
 }  // namespace clew::bind

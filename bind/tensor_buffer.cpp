@@ -8,11 +8,6 @@
 namespace clew::bind {
 namespace {
 
-const char* format_of(DType dtype) {
-    constexpr const char* formats[] = {"?", "B", "i", "l", "f", "d"};
-    return formats[static_cast<int>(dtype)];
-}
-
 // What a buffer looks at stays as long as the buffer does: the tensor may get other memory meanwhile (`x.data = y`).
 struct Export {
     StorageRef storage;
@@ -26,6 +21,11 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
         PyErr_SetString(
             PyExc_BufferError,
             "buffer: the tensor requires grad, and writes to the buffer would not be recorded; use tensor.detach()");
+        return -1;
+    }
+    if (*info(tensor->dtype).format == '\0') {
+        PyErr_Format(PyExc_TypeError, "buffer: no format of buffers or of NumPy is %s; cast with .float() first",
+                     dtype_name(tensor->dtype));
         return -1;
     }
     if (!layout.contiguous && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
@@ -52,7 +52,7 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     buffer->itemsize = size;
     buffer->readonly = 0;
     buffer->ndim = layout.ndim;
-    buffer->format = flags & PyBUF_FORMAT ? const_cast<char*>(format_of(tensor->dtype)) : nullptr;
+    buffer->format = flags & PyBUF_FORMAT ? const_cast<char*>(info(tensor->dtype).format) : nullptr;
     buffer->shape = flags & PyBUF_ND ? geometry : nullptr;
     buffer->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? geometry + layout.ndim : nullptr;
     buffer->suboffsets = nullptr;

@@ -21,7 +21,10 @@ using Loop = void (*)(char* const* data, const std::int64_t* strides, std::int64
 // A number beside arrays: loops over floating dtypes read `real`, those over integers `integer`, which is exact.
 struct Number {
     double real;
-    std::int64_t integer;
+    union {
+        std::int64_t integer;
+        double imag;  // for loops over complex dtypes
+    };
 };
 // The same with up to three numbers (slope, bounds, alpha ...).
 using ParamLoop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count, const Number* params);

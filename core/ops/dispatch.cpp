@@ -9,6 +9,7 @@
 #include "core/ops/functions.h"
 #include "core/ops/interpreter.h"
 #include "core/ops/recording.h"
+#include "core/ops/storage_types.h"
 
 namespace clew {
 namespace {
@@ -35,7 +36,7 @@ void run_in_place(OpCall& call) {
     if (!sources.empty()) inner.inputs = sources;
     {
         [[maybe_unused]] const DispatchFrame frame;
-        call.op.forward(inner);
+        run_forward(inner);
     }
     bump_version(self, name, call.op.is(kOptimizerStep));
     record.finish();
@@ -123,7 +124,7 @@ void run_functional(OpCall& call) {
     if (call.op.is(kComposite)) return call.op.forward(call);
     {
         [[maybe_unused]] const DispatchFrame frame;
-        call.op.forward(call);
+        run_forward(call);
     }
     record_call(call);
 }

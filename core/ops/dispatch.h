@@ -10,6 +10,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/frame.h"
 #include "core/ops/opdef.h"
+#include "core/ops/storage_types.h"
 
 namespace clew {
 
@@ -83,7 +84,7 @@ template <class Op>
 void run_fused(BackwardCall& call) {
     static const OpDef rule =
         fused_rule(definition<Op>(), [](OpCall& by) { run_from_operands(by, &Op::fused_backward); });
-    if (mode(kInterpreted)) [[unlikely]]
+    if (mode(kInterpreted) || any_stored(call.incoming)) [[unlikely]]
         return show_fused(definition<Op>(), rule, call);
     [[maybe_unused]] const DispatchFrame frame;
     Op::fused_backward(call);

@@ -6,6 +6,7 @@
 #include "core/kernels/elementwise/elementwise.h"
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
+#include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/tensor/packing.h"
 
@@ -23,6 +24,10 @@ bool add_flat(kernels::Loop loop, const Tensor& into, const Tensor& value) {
 }
 
 void add_now(const Tensor& into, const Tensor& value) {
+    if (is_storage_type(into.dtype())) {
+        Tensor sum = into;
+        return binary("add", kernels::arithmetic().add, into, value, sum);
+    }
     const kernels::Loop loop = kernels::arithmetic().add[static_cast<int>(into.dtype())];
     if (into.dtype() == value.dtype() && add_flat(loop, into, value)) return;
     const Tensor fitted = expand(cast(value, into.dtype()), into.sizes());

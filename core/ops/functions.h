@@ -11,7 +11,6 @@ namespace clew {
 using Tensors = std::span<const Tensor>;
 
 // promote.cpp
-DType promote(DType a, DType b);
 
 // arithmetic.cpp
 Tensor add(const Tensor& a, const Tensor& b);

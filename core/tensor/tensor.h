@@ -130,8 +130,10 @@ Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset);
 
 // Numbers as tensors without axes.
 Tensor scalar(double value, DType dtype);
+Tensor scalar(Complex<double> value, DType dtype);
 Tensor scalar_int(std::int64_t value, DType dtype);
-double read_number(const Tensor& one_element);         // as double
+double read_number(const Tensor& one_element);  // as double; of a complex one the real part
+Complex<double> read_complex(const Tensor& one_element);
 std::int64_t read_integer(const Tensor& one_element);  // exact for integers
 // Of all elements, one by one: more than the storage has where a view repeats them.
 inline std::int64_t bytes_of(const Tensor& t) {

@@ -27,24 +27,6 @@ T uniform(Generator& generator) {
         return generator.uniform_double();
 }
 
-template <class Body>
-void with_type(DType dtype, void* out, const Body& body) {
-    switch (dtype) {
-        case DType::Bool:
-            return body(static_cast<bool*>(out));
-        case DType::UInt8:
-            return body(static_cast<std::uint8_t*>(out));
-        case DType::Int32:
-            return body(static_cast<std::int32_t*>(out));
-        case DType::Int64:
-            return body(static_cast<std::int64_t*>(out));
-        case DType::Float32:
-            return body(static_cast<float*>(out));
-        case DType::Float64:
-            return body(static_cast<double*>(out));
-    }
-}
-
 // Box and Muller on sixteen uniforms: the first eight give radii, the others angles.
 void normals_from_uniforms(double* data, std::int64_t blocks, double mean, double deviation) {
     for (; blocks > 0; --blocks, data += 16) {
@@ -143,11 +125,11 @@ void fill_integers(Generator& generator, void* out, DType dtype, std::int64_t co
     const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     const bool one_word = range < std::uint64_t{1}
                                       << 28;  // a remainder of 32 bits favours small numbers by up to 1 in 16
-    with_type(dtype, out, [&](auto* to) {
+    with_any_type(dtype, [&]<class T>() {
         for (std::int64_t i = 0; i < count; ++i) {
             const std::uint64_t draw = one_word ? generator.random() : generator.random64();
             const std::uint64_t value = (range == 0 ? draw : draw % range) + static_cast<std::uint64_t>(low);
-            to[i] = static_cast<std::remove_reference_t<decltype(*to)>>(static_cast<std::int64_t>(value));
+            static_cast<T*>(out)[i] = static_cast<T>(static_cast<std::int64_t>(value));
         }
     });
 }
@@ -164,16 +146,18 @@ void fill_permutation(Generator& generator, std::int64_t* out, std::int64_t coun
 
 void fill_bernoulli(Generator& generator, void* out, DType dtype, std::int64_t count, double probability) {
     CLEW_KERNEL();
-    with_type(dtype, out, [&](auto* to) {
-        for (std::int64_t i = 0; i < count; ++i) to[i] = generator.uniform_double() < probability;
+    with_any_type(dtype, [&]<class T>() {
+        T* to = static_cast<T*>(out);
+        for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(generator.uniform_double() < probability);
     });
 }
 
 template <class T>
 void fill_bernoulli(Generator& generator, void* out, DType dtype, std::int64_t count, const T* probabilities) {
     CLEW_KERNEL();
-    with_type(dtype, out, [&](auto* to) {
-        for (std::int64_t i = 0; i < count; ++i) to[i] = uniform<T>(generator) < probabilities[i];
+    with_any_type(dtype, [&]<class To>() {
+        To* to = static_cast<To*>(out);
+        for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(uniform<T>(generator) < probabilities[i]);
     });
 }
 

@@ -90,7 +90,8 @@ void add_rows(const Task& task, const char* in, std::int64_t rows, std::int64_t 
     const std::int64_t row_stride = task.reduced.in[0];
     if (task.kept.in[0] == task.in_size) return task.reducer.columns(high, low, in, row_stride, rows, width, centers);
     alignas(64) char buffer[kGatheredColumns * kGatheredRows * 8];
-    const Loop copy_row = copy_loops().cast[static_cast<int>(task.in_dtype)][static_cast<int>(task.in_dtype)];
+    const int dtype = static_cast<int>(task.in_dtype);
+    const Loop copy_row = copy_loops().cast[dtype].to[dtype];
     const std::int64_t strides[] = {task.in_size, task.kept.in[0]};
     for (std::int64_t begin = 0; begin < rows; begin += kGatheredRows) {
         const std::int64_t count = rows - begin < kGatheredRows ? rows - begin : kGatheredRows;

@@ -115,8 +115,9 @@ struct Arange {
             const double count = std::ceil((attrs.end.real - attrs.start.real) / attrs.step.real);
             if (count >= 0x1p62)
                 fail(ErrorKind::Runtime, "arange: invalid size, possible overflow: %g elements", count);
-            out = empty(Dims{static_cast<std::int64_t>(count)}, attrs.dtype);
-            kernels::arange(out.view(), attrs.start.real, attrs.step.real);
+            const Tensor numbers = empty(Dims{static_cast<std::int64_t>(count)}, compute_dtype(attrs.dtype));
+            kernels::arange(numbers.view(), attrs.start.real, attrs.step.real);
+            out = converted(numbers, attrs.dtype);
             return;
         }
         const std::int64_t start = integer(attrs.start), end = integer(attrs.end), step = integer(attrs.step);
@@ -155,7 +156,8 @@ struct Linspace {
                  static_cast<long long>(attrs.steps));
         check_fits("linspace", attrs.start, attrs.dtype);
         check_fits("linspace", attrs.end, attrs.dtype);
-        const Tensor numbers = empty(Dims{attrs.steps}, is_floating(attrs.dtype) ? attrs.dtype : DType::Float64);
+        const Tensor numbers =
+            empty(Dims{attrs.steps}, is_floating(attrs.dtype) ? compute_dtype(attrs.dtype) : DType::Float64);
         kernels::linspace(numbers.view(), attrs.start.real, attrs.end.real);
         out = converted(numbers, attrs.dtype);
     }
@@ -255,11 +257,10 @@ struct Randperm {
     static constexpr OpText text{
         .schema = "_randperm(int n, dtype dtype)", .flags = kHidden, .domain = "n=d, dtype=int64"};
     static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
-        constexpr std::int64_t limits[kDTypes] = {
-            2, 256, std::int64_t{1} << 31, INT64_MAX, (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 53) + 1};
+        const std::int64_t largest = greatest_integer(attrs.dtype);
         if (attrs.n < 0)
             fail(ErrorKind::Runtime, "randperm: n must be non-negative, got %lld", static_cast<long long>(attrs.n));
-        if (attrs.n > limits[static_cast<int>(attrs.dtype)])
+        if (attrs.n - 1 > largest)
             fail(ErrorKind::Runtime, "randperm: n=%lld is too large for dtype %s", static_cast<long long>(attrs.n),
                  dtype_name(attrs.dtype));
         const Tensor order = empty(Dims{attrs.n}, DType::Int64);
@@ -268,9 +269,7 @@ struct Randperm {
     }
 };
 
-Scalar scalar_of(double value, DType dtype) {
-    return is_floating(dtype) ? Scalar::of(value) : Scalar::of(whole(value));
-}
+Scalar scalar_of(double value, DType dtype) { return is_inexact(dtype) ? Scalar::of(value) : Scalar::of(whole(value)); }
 
 }  // namespace
 

@@ -41,15 +41,29 @@ Tensor reordered(const Tensor& x, const Dims& axes) {
     return alias(x, Layout::make(sizes, strides), x->offset);
 }
 
-// Calls draw(contiguous tensor) and puts what it made where it belongs.
+// The parts of contiguous complex numbers, one after the other.
+Tensor parts_of(const Tensor& x) {
+    Tensor parts = alias(x, Layout::make(Dims{2 * x.numel()}), 2 * x->offset);
+    parts->dtype = real_dtype(x.dtype());
+    return parts;
+}
+
+// Calls draw(contiguous tensor) and puts what it made where it belongs. Halves are rounded from float32, the parts of
+// complex numbers drawn one after the other.
 template <class Draw>
 void fill_in_memory_order(const Tensor& self, const Draw& draw) {
     if (kernels_skipped) return;
+    if (is_floating(self.dtype()) && is_storage_type(self.dtype())) {
+        const Tensor drawn = empty(like_layout(self), compute_dtype(self.dtype()));
+        fill_in_memory_order(drawn, draw);
+        return kernels::copy(self.view(), drawn.view());
+    }
+    if (is_complex(self.dtype()) && self.contiguous()) return draw(parts_of(self));
     if (self.contiguous()) return draw(self);
     const Tensor target = reordered(self, outermost_first(self.layout()));
     if (target.contiguous()) return draw(target);
     const Tensor drawn = empty(target.sizes(), self.dtype());
-    draw(drawn);
+    fill_in_memory_order(drawn, draw);
     kernels::copy(target.view(), drawn.view());
 }
 
@@ -180,6 +194,14 @@ Bounds integer_bounds(DType dtype) {
             return {-(std::int64_t{1} << 24), std::int64_t{1} << 24};
         case DType::Float64:
             return {-(std::int64_t{1} << 53), std::int64_t{1} << 53};
+        case DType::Int8:
+            return {std::numeric_limits<std::int8_t>::min(), std::numeric_limits<std::int8_t>::max()};
+        case DType::Int16:
+            return {std::numeric_limits<std::int16_t>::min(), std::numeric_limits<std::int16_t>::max()};
+        case DType::Float16:
+            return {-(std::int64_t{1} << 11), std::int64_t{1} << 11};
+        case DType::BFloat16:
+            return {-(std::int64_t{1} << 8), std::int64_t{1} << 8};
         default:
             return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
     }
@@ -188,6 +210,7 @@ Bounds integer_bounds(DType dtype) {
 // From low up to and including `last`.
 void draw_integers_up_to(Generator& generator, const char* op, const Tensor& self, std::int64_t low,
                          std::int64_t last) {
+    if (is_complex(self.dtype())) no_kernel_for(self.dtype());
     const Bounds bounds = integer_bounds(self.dtype());
     if (!is_floating(self.dtype()))
         for (const auto& [name, value] : {std::pair{"from", low}, std::pair{"to - 1", last}})
@@ -256,6 +279,8 @@ struct RandomFrom {
 
 }  // namespace
 
+std::int64_t greatest_integer(DType dtype) { return integer_bounds(dtype).greatest; }
+
 Generator& current_generator() { return chosen_generator ? *chosen_generator : default_generator(); }
 Generator& opdef_detail::generator_of(const OpCall& call) {
     return call.details && call.details->generator ? *call.details->generator : current_generator();
@@ -275,6 +300,7 @@ void draw_uniform(Generator& generator, const char* op, const Tensor& self, doub
 
 void draw_normal(Generator& generator, const char* op, const Tensor& self, double mean, double deviation) {
     if (!(deviation >= 0)) fail(ErrorKind::Runtime, "%s: normal expects std >= 0.0, but found std %g", op, deviation);
+    if (is_complex(self.dtype())) deviation /= std::numbers::sqrt2;  // half of the variance for each part
     fill_in_memory_order(self, [&](const Tensor& x) {
         with_floating(op, x, [&](auto* data) {
             const std::int64_t at_once = self.contiguous() ? std::max<std::int64_t>(x.numel(), 1) : 1;
@@ -292,6 +318,7 @@ void draw_integers(Generator& generator, const char* op, const Tensor& self, std
 }
 
 void draw_bernoulli(Generator& generator, const Tensor& self, double probability) {
+    if (is_complex(self.dtype())) no_kernel_for(self.dtype());
     fill_in_memory_order(
         self, [&](const Tensor& x) { fill_bernoulli(generator, x.data(), x.dtype(), x.numel(), probability); });
 }

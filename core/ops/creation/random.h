@@ -15,6 +15,8 @@ Generator* choose_generator(Generator* generator);  // null: the default one; gi
 void draw_uniform(Generator& generator, const char* op, const Tensor& x, double from, double to);
 void draw_normal(Generator& generator, const char* op, const Tensor& x, double mean, double deviation);
 void draw_integers(Generator& generator, const char* op, const Tensor& x, std::int64_t low, std::int64_t high);
+// The greatest integer of a dtype; of a floating one, that up to which all integers are exact.
+std::int64_t greatest_integer(DType dtype);
 void draw_bernoulli(Generator& generator, const Tensor& x, double probability);
 
 // Calls body(data of type T, contiguous), for floating tensors.
