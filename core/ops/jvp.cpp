@@ -117,7 +117,7 @@ std::vector<Tensor> linear_tangents(const Pushed& call) {
         std::vector<Tensor> parts(call.outputs.size());
         apply(call.op, inputs, attributes.empty() ? nullptr : attributes.data(), parts);
         for (std::size_t i = 0; i < parts.size(); ++i)
-            if (parts[i] && is_floating(parts[i].dtype()) &&
+            if (parts[i] && is_inexact(parts[i].dtype()) &&
                 (call.op.differentiable_outputs >> std::min<std::size_t>(i, 63) & 1))
                 sums[i] = added(std::move(sums[i]), std::move(parts[i]));
     }
@@ -132,7 +132,7 @@ std::vector<Tensor> transposed_tangents(const Pushed& call) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
         const Tensor& output = call.outputs[i];
-        if (!output || !is_floating(output.dtype()) ||
+        if (!output || !is_inexact(output.dtype()) ||
             !(call.op.differentiable_outputs >> std::min<std::size_t>(i, 63) & 1))
             continue;
         incoming[i] = ones(output.sizes(), output.dtype());

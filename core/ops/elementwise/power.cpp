@@ -124,12 +124,12 @@ struct PowNumber {
             parametric("pow", kernels::parametric().pow, {even}, Tensors(&x, 1), power);
             return binary("pow", kernels::arithmetic().mul, power, x, out);
         }
-        if (is_floating(x.dtype()) && fits(attrs.exponent, x.dtype())) {
+        if (is_inexact(x.dtype()) && fits(attrs.exponent, x.dtype())) {
             parametric("pow", kernels::parametric().pow, {attrs.exponent}, Tensors(&x, 1), out);
             return;
         }
         const Tensor base = converted_beside(x, {attrs.exponent});
-        if (!is_floating(base.dtype()) && attrs.exponent.real < 0)
+        if (is_integral(base.dtype()) && attrs.exponent.real < 0)
             fail(ErrorKind::Runtime,
                  "pow: Integers to negative integer powers are not allowed. Got %s to the power of %lld; cast the base "
                  "to "
@@ -143,6 +143,10 @@ struct PowNumber {
     }
     static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x, const Attrs& attrs) {
         const double y = attrs.exponent.real;
+        if (attrs.exponent.kind == Scalar::Complex || is_complex(x->dtype())) {
+            const Tensor exponent = number(attrs.exponent);
+            return where(compare("eq", exponent, 0), zero(), mul(g, conj(mul(exponent, pow(x, sub(exponent, one()))))));
+        }
         if (y == 0) return zeros_like(g);
         // Under create_graph the last powers depend on x, too, though their derivative is 0: so that it can be asked
         // for.
@@ -170,6 +174,8 @@ struct PowOfNumber {
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> y, Out<> power, const Attrs& attrs) {
         const double base = attrs.self.real;
+        if (attrs.self.kind == Scalar::Complex || is_complex(y->dtype()) || (base < 0 && is_complex(power->dtype())))
+            return mul(g, conj(mul(power, log(cast(number(attrs.self), complex_dtype(power->dtype()))))));
         if (base != 0) return mul(g, conj(mul(power, std::log(base))));
         return run<PowByExponent>(g, number(0, power->dtype()), y, power);
     }};
