@@ -23,6 +23,12 @@ bool any_pair_of(const Tensor& result, const Tensor& incoming, const Visit& visi
 }
 template <class Visit>
 bool any_pair(const Tensor& result, const Tensor& incoming, const Visit& visit) {
+    const DType dtype = result.dtype();
+    if (is_complex(dtype)) return any_pair(engine_ops.view_as_real(result), engine_ops.view_as_real(incoming), visit);
+    if (is_storage_type(dtype)) {
+        const DType wide = compute_dtype(dtype);
+        return any_pair(engine_ops.cast(result, wide), engine_ops.cast(incoming, wide), visit);
+    }
     return result.dtype() == DType::Float32 ? any_pair_of<float>(result, incoming, visit)
                                             : any_pair_of<double>(result, incoming, visit);
 }

@@ -14,8 +14,9 @@ namespace {
 // Rounding leaves integers as they are.
 void round_with(const char* op, Table loops, const Tensor& x, Tensor& out) {
     if (is_floating(x.dtype())) return unary(op, loops, x, out);
-    if (x.dtype() == DType::Bool)
-        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
+    if (x.dtype() == DType::Bool || is_complex(x.dtype()))
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast the input first", op,
+             dtype_name(x.dtype()));
     if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
     kernels::copy(out.view(), x.view());
 }

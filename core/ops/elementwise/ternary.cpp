@@ -157,7 +157,8 @@ struct NanToNum {
         .domain = "real",
         .doc = "NaN replaced by 0 and infinities by the largest finite numbers, or by what is given."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (!is_floating(x.dtype())) {
+        if (is_complex(x.dtype())) no_kernel_for(x.dtype());
+        if (is_integral(x.dtype())) {
             if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
             return kernels::copy(out.view(), x.view());
         }
