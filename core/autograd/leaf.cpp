@@ -113,7 +113,8 @@ void assign_grad(const Tensor& tensor, Tensor grad) {
 void set_requires_grad(const Tensor& tensor, bool on) {
     if (on && !is_inexact(tensor.dtype()))
         fail(ErrorKind::Runtime,
-             "requires_grad: only Tensors of floating point and complex dtype can require gradients, got %s; cast it first",
+             "requires_grad: only Tensors of floating point and complex dtype can require gradients, got %s; cast it "
+             "first",
              dtype_name(tensor.dtype()));
     if (on && tensor->has(TensorObject::kInference) && !mode(kInferenceMode))
         fail(ErrorKind::Runtime,

@@ -181,6 +181,9 @@ std::vector<Tensor> jvp(const OpDef& op, Tensors inputs, const void* attributes,
              op.name);
     if (!op.differentiable || op.backward == nullptr) return std::vector<Tensor>(outputs.size());
     if (!by_rule && op.derivative.kind == DerivativeClass::Linear && covered(call)) return linear_tangents(call);
+    // Transposed over the reals: the rule of abs or conj on a tangent would not be its tangent.
+    const auto complex = [](const Tensor& x) { return x && is_complex(x.dtype()); };
+    by_rule = by_rule || std::ranges::any_of(inputs, complex) || std::ranges::any_of(outputs, complex);
     if (!by_rule && op.derivative.kind == DerivativeClass::Elementwise) {
         std::vector<Tensor> found(outputs.size());
         found[0] = elementwise_tangent(call);

@@ -47,14 +47,14 @@ CLEW_OPERATION(Xor, a ^ b);
      binary_loop<op, int64_t>,    \
      binary_loop<op, float>,      \
      binary_loop<op, double>}
-#define CLEW_ALL(op, boolean)           \
-    {boolean,                           \
-     binary_loop<op, uint8_t>,          \
-     binary_loop<op, int32_t>,          \
-     binary_loop<op, int64_t>,          \
-     binary_loop<op, float>,            \
-     binary_loop<op, double>,           \
-     binary_loop<op, Complex<float>>,   \
+#define CLEW_ALL(op, boolean)         \
+    {boolean,                         \
+     binary_loop<op, uint8_t>,        \
+     binary_loop<op, int32_t>,        \
+     binary_loop<op, int64_t>,        \
+     binary_loop<op, float>,          \
+     binary_loop<op, double>,         \
+     binary_loop<op, Complex<float>>, \
      binary_loop<op, Complex<double>>}
 #define CLEW_BITS(op)          \
     {binary_loop<op, uint8_t>, \

@@ -56,13 +56,14 @@ struct Always {
 #define CLEW_ALL(loop, op)                                                               \
     {loop<op, uint8_t, uint8_t>, loop<op, uint8_t, uint8_t>, loop<op, uint8_t, int32_t>, \
      loop<op, uint8_t, int64_t>, loop<op, uint8_t, float>,   loop<op, uint8_t, double>}
-#define CLEW_WITH_COMPLEX(loop, op)                                                      \
-    {loop<op, uint8_t, uint8_t>,       loop<op, uint8_t, uint8_t>, loop<op, uint8_t, int32_t>, \
-     loop<op, uint8_t, int64_t>,       loop<op, uint8_t, float>,   loop<op, uint8_t, double>,  \
+#define CLEW_WITH_COMPLEX(loop, op)                                                                    \
+    {loop<op, uint8_t, uint8_t>,        loop<op, uint8_t, uint8_t>,        loop<op, uint8_t, int32_t>, \
+     loop<op, uint8_t, int64_t>,        loop<op, uint8_t, float>,          loop<op, uint8_t, double>,  \
      loop<op, uint8_t, Complex<float>>, loop<op, uint8_t, Complex<double>>}
-#define CLEW_FLOATING_OR(always, op)                                                                                   \
-    {unary_loop<always, uint8_t, uint8_t>, unary_loop<always, uint8_t, uint8_t>, unary_loop<always, uint8_t, int32_t>, \
-     unary_loop<always, uint8_t, int64_t>, unary_loop<op, uint8_t, float>,       unary_loop<op, uint8_t, double>,       \
+#define CLEW_FLOATING_OR(always, op)                                                \
+    {unary_loop<always, uint8_t, uint8_t>,    unary_loop<always, uint8_t, uint8_t>, \
+     unary_loop<always, uint8_t, int32_t>,    unary_loop<always, uint8_t, int64_t>, \
+     unary_loop<op, uint8_t, float>,          unary_loop<op, uint8_t, double>,      \
      unary_loop<op, uint8_t, Complex<float>>, unary_loop<op, uint8_t, Complex<double>>}
 
 }  // namespace

@@ -9,12 +9,12 @@ namespace clew::kernels {
 
 namespace complex_functions {
 
-#define CLEW_FUNCTION(Name, ...)                   \
-    struct Name {                                  \
-        template <class T>                         \
+#define CLEW_FUNCTION(Name, ...)                      \
+    struct Name {                                     \
+        template <class T>                            \
         static auto apply(const std::complex<T>& z) { \
-            return __VA_ARGS__;                    \
-        }                                          \
+            return __VA_ARGS__;                       \
+        }                                             \
     }
 CLEW_FUNCTION(Exp, std::exp(z));
 CLEW_FUNCTION(Exp2, std::exp(z* std::numbers::ln2_v<T>));
@@ -103,7 +103,7 @@ void complex_power_by_number(char* const* data, const std::int64_t* strides, std
     }
 }
 
-#define CLEW_INSTANCE(Function)                                                                                   \
+#define CLEW_INSTANCE(Function)                                                                                      \
     template void complex_loop<complex_functions::Function, float>(char* const*, const std::int64_t*, std::int64_t); \
     template void complex_loop<complex_functions::Function, double>(char* const*, const std::int64_t*, std::int64_t);
 CLEW_INSTANCE(Exp)

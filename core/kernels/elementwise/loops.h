@@ -229,10 +229,21 @@ void ternary_param_loop(char* const* data, const int64_t* strides, int64_t count
 // An entry for each kernel dtype, in the order of the list in core/base/dtype.h: for floating ones, also for complex
 // ones by the same loop, or by a function of complex.h.
 #define CLEW_FLOATING(loop, op) {nullptr, nullptr, nullptr, nullptr, loop<op, float>, loop<op, double>}
-#define CLEW_INEXACT(loop, op)                                                                           \
-    {nullptr,         nullptr,          nullptr,                  nullptr,                  loop<op, float>, \
-     loop<op, double>, loop<op, Complex<float>>, loop<op, Complex<double>>}
-#define CLEW_HOLOMORPHIC(loop, op, function)                                                           \
-    {nullptr,          nullptr,                                             nullptr,                   \
-     nullptr,          loop<op, float>,                                     loop<op, double>,          \
-     complex_loop<complex_functions::function, float>, complex_loop<complex_functions::function, double>}
+#define CLEW_INEXACT(loop, op) \
+    {nullptr,                  \
+     nullptr,                  \
+     nullptr,                  \
+     nullptr,                  \
+     loop<op, float>,          \
+     loop<op, double>,         \
+     loop<op, Complex<float>>, \
+     loop<op, Complex<double>>}
+#define CLEW_HOLOMORPHIC(loop, op, function)           \
+    {nullptr,                                          \
+     nullptr,                                          \
+     nullptr,                                          \
+     nullptr,                                          \
+     loop<op, float>,                                  \
+     loop<op, double>,                                 \
+     complex_loop<complex_functions::function, float>, \
+     complex_loop<complex_functions::function, double>}

@@ -168,9 +168,9 @@ void power_slope(char* const* data, const int64_t* strides, int64_t count, const
 
 #define CLEW_NUMBERS(loop, op) \
     {nullptr, loop<op, uint8_t>, loop<op, int32_t>, loop<op, int64_t>, loop<op, float>, loop<op, double>}
-#define CLEW_WITH_COMPLEX(loop, op)                                                                          \
-    {nullptr, loop<op, uint8_t>, loop<op, int32_t>, loop<op, int64_t>, loop<op, float>, loop<op, double>, \
-     loop<op, Complex<float>>, loop<op, Complex<double>>}
+#define CLEW_WITH_COMPLEX(loop, op)                                                   \
+    {nullptr,         loop<op, uint8_t>, loop<op, int32_t>,        loop<op, int64_t>, \
+     loop<op, float>, loop<op, double>,  loop<op, Complex<float>>, loop<op, Complex<double>>}
 
 }  // namespace
 

@@ -67,32 +67,39 @@ CLEW_OPERATION(Truncate, to_zero(a));
 
 #define CLEW_NUMBERS(op, boolean, byte) \
     {boolean, byte, unary_loop<op, int32_t>, unary_loop<op, int64_t>, unary_loop<op, float>, unary_loop<op, double>}
-#define CLEW_ALL(op, boolean, byte, single, twice)                                                              \
+#define CLEW_ALL(op, boolean, byte, single, twice)                                                                   \
     {boolean, byte, unary_loop<op, int32_t>, unary_loop<op, int64_t>, unary_loop<op, float>, unary_loop<op, double>, \
-     single, twice}
+     single,  twice}
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(UnaryTable, unary,
-                  {
-                      .neg = CLEW_ALL(Negative, nullptr, (unary_loop<Negative, uint8_t>), (unary_loop<Negative, Complex<float>>), (unary_loop<Negative, Complex<double>>)),
-                      .abs = CLEW_ALL(Absolute, (unary_loop<Same, uint8_t>), (unary_loop<Same, uint8_t>), (complex_loop<complex_functions::Abs, float>), (complex_loop<complex_functions::Abs, double>)),
-                      .sign = CLEW_NUMBERS(Sign, (unary_loop<Same, uint8_t>), (unary_loop<Sign, uint8_t>)),
-                      .square = CLEW_ALL(Square, (unary_loop<Same, uint8_t>), (unary_loop<Square, uint8_t>), (unary_loop<Square, Complex<float>>), (unary_loop<Square, Complex<double>>)),
-                      .bitwise_not = {unary_loop<LogicalNot, uint8_t>, unary_loop<BitwiseNot, uint8_t>,
-                                      unary_loop<BitwiseNot, int32_t>, unary_loop<BitwiseNot, int64_t>, nullptr,
-                                      nullptr},
-                      .relu = CLEW_NUMBERS(Relu, nullptr, (unary_loop<Same, uint8_t>)),
-                      .sgn = CLEW_ALL(Sign, (unary_loop<Same, uint8_t>), (unary_loop<Sign, uint8_t>), (complex_loop<complex_functions::Sign, float>), (complex_loop<complex_functions::Sign, double>)),
-                      .angle = {nullptr, nullptr, nullptr, nullptr, unary_loop<Angle, float>, unary_loop<Angle, double>, complex_loop<complex_functions::Angle, float>, complex_loop<complex_functions::Angle, double>},
-                      .conj = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, unary_loop<Conjugate, Complex<float>>, unary_loop<Conjugate, Complex<double>>},
-                      .reciprocal = CLEW_INEXACT(unary_loop, Reciprocal),
-                      .sqrt = CLEW_HOLOMORPHIC(unary_loop, SquareRoot, Sqrt),
-                      .rsqrt = CLEW_HOLOMORPHIC(unary_loop, ReciprocalSquareRoot, Rsqrt),
-                      .floor = CLEW_FLOATING(unary_loop, Floor),
-                      .ceil = CLEW_FLOATING(unary_loop, Ceil),
-                      .round = CLEW_FLOATING(unary_loop, Round),
-                      .trunc = CLEW_FLOATING(unary_loop, Truncate),
-                  });
+CLEW_EXPORT_TABLE(
+    UnaryTable, unary,
+    {
+        .neg = CLEW_ALL(Negative, nullptr, (unary_loop<Negative, uint8_t>), (unary_loop<Negative, Complex<float>>),
+                        (unary_loop<Negative, Complex<double>>)),
+        .abs = CLEW_ALL(Absolute, (unary_loop<Same, uint8_t>), (unary_loop<Same, uint8_t>),
+                        (complex_loop<complex_functions::Abs, float>), (complex_loop<complex_functions::Abs, double>)),
+        .sign = CLEW_NUMBERS(Sign, (unary_loop<Same, uint8_t>), (unary_loop<Sign, uint8_t>)),
+        .square = CLEW_ALL(Square, (unary_loop<Same, uint8_t>), (unary_loop<Square, uint8_t>),
+                           (unary_loop<Square, Complex<float>>), (unary_loop<Square, Complex<double>>)),
+        .bitwise_not = {unary_loop<LogicalNot, uint8_t>, unary_loop<BitwiseNot, uint8_t>,
+                        unary_loop<BitwiseNot, int32_t>, unary_loop<BitwiseNot, int64_t>, nullptr, nullptr},
+        .relu = CLEW_NUMBERS(Relu, nullptr, (unary_loop<Same, uint8_t>)),
+        .sgn = CLEW_ALL(Sign, (unary_loop<Same, uint8_t>), (unary_loop<Sign, uint8_t>),
+                        (complex_loop<complex_functions::Sign, float>),
+                        (complex_loop<complex_functions::Sign, double>)),
+        .angle = {nullptr, nullptr, nullptr, nullptr, unary_loop<Angle, float>, unary_loop<Angle, double>,
+                  complex_loop<complex_functions::Angle, float>, complex_loop<complex_functions::Angle, double>},
+        .conj = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, unary_loop<Conjugate, Complex<float>>,
+                 unary_loop<Conjugate, Complex<double>>},
+        .reciprocal = CLEW_INEXACT(unary_loop, Reciprocal),
+        .sqrt = CLEW_HOLOMORPHIC(unary_loop, SquareRoot, Sqrt),
+        .rsqrt = CLEW_HOLOMORPHIC(unary_loop, ReciprocalSquareRoot, Rsqrt),
+        .floor = CLEW_FLOATING(unary_loop, Floor),
+        .ceil = CLEW_FLOATING(unary_loop, Ceil),
+        .round = CLEW_FLOATING(unary_loop, Round),
+        .trunc = CLEW_FLOATING(unary_loop, Truncate),
+    });
 
 }  // namespace clew::kernels

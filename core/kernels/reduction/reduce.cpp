@@ -4,8 +4,8 @@
 #include "core/base/threads.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
-#include "core/kernels/memory/scratch.h"
 #include "core/kernels/memory/parts.h"
+#include "core/kernels/memory/scratch.h"
 #include "core/kernels/reduction/reduce_axes.h"
 #include "core/kernels/reduction/reduce_loops.h"
 

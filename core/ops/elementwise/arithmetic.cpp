@@ -151,9 +151,7 @@ struct RsubNumber {
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         Sub::forward(b, a, attrs, out);
     }
-    static Tensor gradient(const Tensor& g, const Attrs& attrs) {
-        return scaled(g, negated(attrs.alpha));
-    }
+    static Tensor gradient(const Tensor& g, const Attrs& attrs) { return scaled(g, negated(attrs.alpha)); }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, const Attrs& attrs) { return gradient(g, attrs); }, nullptr};
 };

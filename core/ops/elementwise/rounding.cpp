@@ -29,9 +29,8 @@ struct Abs {
                                  .domain = "nonzero",
                                  .doc = "The absolute value; its derivative at 0 is 0."};
     static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out, Result::Real); }
-    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) {
-        return is_complex(x->dtype()) ? mul(g, sgn(x)) : mul(std::move(g), sign(x));
-    }};
+    static constexpr auto rules = std::tuple{
+        [](Tensor&& g, In<0> x) { return is_complex(x->dtype()) ? mul(g, sgn(x)) : mul(std::move(g), sign(x)); }};
 };
 
 constexpr OpText sign_text(const char* schema, const char* node) {

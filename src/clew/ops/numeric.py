@@ -236,14 +236,14 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------- real numbers
-@domain("real")
+@domain("real; complex")
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element: a copy of complex tensors (never lazy), real ones themselves."""
     result: Tensor = _ops._conj(input) if input.is_complex() else input
     return result
 
 
-@domain("real")
+@domain("real; complex")
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The same as `conj`."""
     return conj(input) if out is None else out.copy_(conj(input))
@@ -276,14 +276,14 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
-@domain("real")
+@domain("real; complex")
 def real(input: Tensor) -> Tensor:
     """The real parts: a view of a complex tensor, with the real dtype; a real tensor itself."""
     result: Tensor = _ops._real(input) if input.is_complex() else input
     return result
 
 
-@domain("unsampled, 'real tensors are refused'")
+@domain("complex")
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts of a complex tensor: a view with the real dtype.
 
@@ -304,7 +304,7 @@ _core.add_method("real", _write_part(real))
 _core.add_method("imag", _write_part(imag))
 
 
-@domain("abs=positive, angle=unit")
+@domain("abs=positive(a, b), angle=unit(a, b)")
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex numbers with these absolute values and angles: abs * cos(angle) + i abs * sin(angle)."""
     result: Tensor = _ops.complex(abs * angle.cos(), abs * angle.sin())
