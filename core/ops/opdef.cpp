@@ -71,6 +71,9 @@ void assign(Dims& field, const Value& value) {
     field = value.dims;
     if (value.tag == Value::Int) field = Dims{value.integer};
 }
+void assign(Axes& field, const Value& value) {
+    field = value.tag == Value::Int ? Axes{value.integer} : Axes(value.dims);
+}
 void assign(Text& field, const Value& value) { field = value.text; }
 void assign(DType& field, const Value& value) { field = static_cast<DType>(value.integer); }
 
@@ -90,6 +93,7 @@ void read(const Scalar& field, Value& value) {
 void read(const Dims& field, Value& value) {
     value = {.tag = Value::IntList, .integer = 0, .real = 0, .dims = field, .text = {}};
 }
+void read(const Axes& field, Value& value) { read(Dims(field), value); }
 void read(const Text& field, Value& value) {
     value = {.tag = Value::Text, .integer = 0, .real = 0, .dims = {}, .text = field};
 }

@@ -15,7 +15,7 @@ using kernels::ReduceKind;
 
 struct NormAttrs {
     Scalar ord;
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     bool keepdim;
     std::optional<DType> dtype;
 };
@@ -59,7 +59,7 @@ Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) 
 struct NormBackward {
     struct Attrs {
         Scalar ord;
-        Dims dim;
+        Axes dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::ord, &Attrs::dim};
     static constexpr OpText text{
@@ -152,7 +152,7 @@ struct VectorNorm {
 struct Norm {
     struct Attrs {
         std::optional<Scalar> p;
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
         std::optional<DType> dtype;
     };
@@ -170,7 +170,7 @@ struct Norm {
 struct NamedNorm {
     struct Attrs {
         Text p;
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
         std::optional<DType> dtype;
     };
@@ -191,7 +191,7 @@ struct NamedNorm {
 
 struct LogSumExp {
     struct Attrs {
-        Dims dim;
+        Axes dim;
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};

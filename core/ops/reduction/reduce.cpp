@@ -35,7 +35,7 @@ struct SumAll {
 
 struct SumAxes {
     struct Attrs {
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
         std::optional<DType> dtype;
     };

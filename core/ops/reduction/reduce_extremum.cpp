@@ -11,7 +11,7 @@ namespace {
 
 using kernels::ReduceKind;
 
-void need_elements(const char* op, const Tensor& x, const std::optional<Dims>& dims,
+void need_elements(const char* op, const Tensor& x, const std::optional<Axes>& dims,
                    ErrorKind kind = ErrorKind::Runtime) {
     if (!dims || dims->empty()) {
         if (x.numel() == 0)
@@ -79,7 +79,7 @@ struct ExtremumAxis {
             "The extreme elements along an axis and their indices; the first of equals, to which the gradient goes."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const char* op = extremum_name<kind>;
-        need_elements(op, x, Dims{attrs.dim});
+        need_elements(op, x, Axes{attrs.dim});
         const int axis = wrap_axis(attrs.dim, x.ndim(), op);
         const std::uint32_t mask = x.ndim() ? 1u << axis : 0;
         const Dims without = reduced_sizes(x.sizes(), mask, false);
@@ -116,7 +116,7 @@ template <ReduceKind kind>
 struct ExtremumAxes {
     static constexpr bool largest = kind == ReduceKind::Max;
     struct Attrs {
-        Dims dim;
+        Axes dim;
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
@@ -160,7 +160,7 @@ struct ArgExtremum {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.dtype() == DType::Bool)
             fail(ErrorKind::Runtime, "%s(): does not support bool input; cast it to uint8", name);
-        need_elements(name, x, attrs.dim ? std::optional(Dims{*attrs.dim}) : std::nullopt, ErrorKind::Index);
+        need_elements(name, x, attrs.dim ? std::optional(Axes{*attrs.dim}) : std::nullopt, ErrorKind::Index);
         const std::uint32_t mask = attrs.dim && x.ndim() ? 1u << wrap_axis(*attrs.dim, x.ndim(), name) : all_axes(x);
         out = empty(reduced_sizes(x.sizes(), mask, false), DType::Int64);
         if (attrs.dim) {

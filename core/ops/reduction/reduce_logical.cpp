@@ -29,7 +29,7 @@ template <ReduceKind kind>
 struct TruthAxes {
     static constexpr bool any = kind == ReduceKind::Any;
     struct Attrs {
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
@@ -49,7 +49,7 @@ struct TruthAxes {
 
 struct CountNonzero {
     struct Attrs {
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "count_nonzero(Tensor self, int[]? dim=None)",

@@ -24,14 +24,14 @@ struct UnbiasedAttrs {
     static constexpr auto fields = std::tuple{&UnbiasedAttrs::unbiased};
 };
 struct DimAttrs {
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     bool unbiased, keepdim;
     static constexpr int way = 1;
     static constexpr const char* domain = "real, dim=(1,); real, dim=(0,), unbiased=False, keepdim=True";
     static constexpr auto fields = std::tuple{&DimAttrs::dim, &DimAttrs::unbiased, &DimAttrs::keepdim};
 };
 struct CorrectionAttrs {
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     std::optional<Scalar> correction;
     bool keepdim;
     static constexpr auto fields =

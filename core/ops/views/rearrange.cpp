@@ -113,7 +113,8 @@ void copy_rolled(kernels::View out, kernels::View x, const Dims& shifts, const D
 
 struct Roll {
     struct Attrs {
-        Dims shifts, dims;
+        Dims shifts;
+        Axes dims;
     };
     static constexpr auto fields = std::tuple{&Attrs::shifts, &Attrs::dims};
     static constexpr OpText text{
@@ -164,7 +165,7 @@ struct Roll {
 
 struct Flip {
     struct Attrs {
-        Dims dims;
+        Axes dims;
     };
     static constexpr auto fields = std::tuple{&Attrs::dims};
     static constexpr OpText text{.schema = "flip(Tensor self, int[] dims)",

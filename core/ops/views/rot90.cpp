@@ -10,7 +10,7 @@ namespace {
 struct Rot90 {
     struct Attrs {
         std::int64_t k;
-        Dims dims;
+        Axes dims;
     };
     static constexpr auto fields = std::tuple{&Attrs::k, &Attrs::dims};
     static constexpr OpText text{
@@ -27,7 +27,7 @@ struct Rot90 {
         const int a = wrap_axis(attrs.dims[0], x.ndim(), "rot90"), b = wrap_axis(attrs.dims[1], x.ndim(), "rot90");
         if (a == b)
             fail(ErrorKind::Runtime, "rot90: expected two different axes, got dims %s for a %d-D tensor",
-                 shape_text(attrs.dims).c_str(), x.ndim());
+                 shape_text(Dims(attrs.dims)).c_str(), x.ndim());
         // Where out[i, j] lies in x: x[i, j], x[j, -i], x[-i, -j], x[-j, i], each counted from the end where negative.
         const std::int64_t turns = ((attrs.k % 4) + 4) % 4;
         const bool swapped = turns % 2 == 1;

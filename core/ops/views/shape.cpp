@@ -133,7 +133,7 @@ struct T {
 
 struct Permute {
     struct Attrs {
-        Dims dims;
+        Axes dims;
     };
     static constexpr auto fields = std::tuple{&Attrs::dims};
     static constexpr OpText text{.schema = "permute(Tensor self, int[] dims)",
@@ -148,9 +148,10 @@ struct Permute {
                  "permute: number of dimensions in the tensor input does not match the length of the desired ordering "
                  "of dimensions i.e. %d is not equal to %d",
                  ndim, attrs.dims.size());
-        LayoutRef layout = Layout::permuted(x.layout(), attrs.dims);
+        LayoutRef layout = Layout::permuted(x.layout(), Dims(attrs.dims));
         if (!layout)
-            fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s", shape_text(attrs.dims).c_str());
+            fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s",
+                 shape_text(Dims(attrs.dims)).c_str());
         out = alias(x, std::move(layout), x->offset);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
@@ -237,7 +238,7 @@ struct SqueezeAxis {
 
 struct SqueezeAxes {
     struct Attrs {
-        Dims dim;
+        Axes dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "squeeze.dims(Tensor self, int[] dim)",
