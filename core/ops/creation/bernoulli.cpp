@@ -48,7 +48,7 @@ struct Chance {
     double p;
 };
 
-struct Bernoulli {
+struct Bernoulli : ZeroGradient {
     static constexpr OpText text{
         .schema = "bernoulli(Tensor self)",
         .node = "BernoulliBackward0",
@@ -60,7 +60,6 @@ struct Bernoulli {
         out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
         draw_for_each(generator, out, x);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct BernoulliChance {
     using Attrs = Chance;
@@ -79,7 +78,7 @@ struct BernoulliChance {
     }};
 };
 
-struct BernoulliInPlace {
+struct BernoulliInPlace : ZeroGradient {
     using Attrs = Chance;
     static constexpr auto fields = std::tuple{&Attrs::p};
     static constexpr OpText text{
@@ -93,7 +92,6 @@ struct BernoulliInPlace {
         check_probability("bernoulli", attrs.p);
         draw_bernoulli(generator, self, attrs.p);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct BernoulliEachInPlace {
     static constexpr OpText text{.schema = "bernoulli_.Tensor(Tensor self, Tensor p)",

@@ -22,7 +22,7 @@ void fill_from(const Tensor& self, const Tensor& value) {
     kernels::copy(self.view(), BroadcastView(value, self.sizes()));
 }
 
-struct FillInPlace {
+struct FillInPlace : ZeroGradient {
     using Attrs = ValueAttrs;
     static constexpr auto fields = std::tuple{&Attrs::value};
     static constexpr OpText text{.schema = "fill_(Tensor self, Scalar value)",
@@ -35,7 +35,6 @@ struct FillInPlace {
         out = self;
         fill_with("fill_", self, attrs.value);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct FillTensorInPlace {
     static constexpr OpText text{.schema = "fill_.Tensor(Tensor self, Tensor value)",
@@ -49,7 +48,7 @@ struct FillTensorInPlace {
     static constexpr auto rules =
         std::tuple{[](const Tensor& g) { return zeros_like(g); }, [](const Tensor& g) { return sum(g); }};
 };
-struct Zero {
+struct Zero : ZeroGradient {
     static constexpr OpText text{.schema = "zero_(Tensor self)",
                                  .node = "ZeroBackward0",
                                  .flags = kMethod | kFunction | kWritesInput,
@@ -59,10 +58,9 @@ struct Zero {
         out = self;
         kernels::fill(self.view(), std::int64_t{0});
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct Fill {
+struct Fill : ZeroGradient {
     using Attrs = ValueAttrs;
     static constexpr auto fields = std::tuple{&Attrs::value};
     static constexpr OpText text{
@@ -76,7 +74,6 @@ struct Fill {
         out = empty_like(self, self.dtype());
         fill_with("fill", out, attrs.value);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct FillTensor {
     static constexpr OpText text{.schema = "fill.Tensor(Tensor self, Tensor value)",

@@ -102,7 +102,7 @@ struct SampleDirichlet {
     }};
 };
 
-struct Poisson {
+struct Poisson : ZeroGradient {
     static constexpr OpText text{.schema = "poisson(Tensor self)",
                                  .node = "PoissonBackward0",
                                  .flags = kFunction,
@@ -121,7 +121,6 @@ struct Poisson {
             }
         });
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
 struct Binomial {

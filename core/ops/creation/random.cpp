@@ -53,7 +53,7 @@ void fill_in_memory_order(const Tensor& self, const Draw& draw) {
     kernels::copy(target.view(), drawn.view());
 }
 
-struct Uniform {
+struct Uniform : ZeroGradient {
     struct Attrs {
         double from, to;
     };
@@ -67,10 +67,9 @@ struct Uniform {
         out = self;
         draw_uniform(generator, "uniform_", self, attrs.from, attrs.to);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct Normal {
+struct Normal : ZeroGradient {
     struct Attrs {
         double mean, std;
     };
@@ -84,10 +83,9 @@ struct Normal {
         out = self;
         draw_normal(generator, "normal_", self, attrs.mean, attrs.std);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct Exponential {
+struct Exponential : ZeroGradient {
     struct Attrs {
         double lambd;
     };
@@ -112,10 +110,9 @@ struct Exponential {
                           [&](auto* data) { fill_exponential(generator, data, x.numel(), attrs.lambd); });
         });
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct Cauchy {
+struct Cauchy : ZeroGradient {
     struct Attrs {
         double median, sigma;
     };
@@ -138,10 +135,9 @@ struct Cauchy {
             });
         });
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct LogNormal {
+struct LogNormal : ZeroGradient {
     struct Attrs {
         double mean, std;
     };
@@ -161,7 +157,6 @@ struct LogNormal {
             });
         });
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
 // The least and the greatest integer of a dtype; for floating ones, those up to which all integers are exact.
@@ -199,7 +194,7 @@ void draw_integers_up_to(Generator& generator, const char* op, const Tensor& sel
                          [&](const Tensor& x) { fill_integers(generator, x.data(), x.dtype(), x.numel(), low, high); });
 }
 
-struct RandomAll {
+struct RandomAll : ZeroGradient {
     static constexpr OpText text{
         .schema = "random_(Tensor self)",
         .node = "RandomBackward2",
@@ -217,9 +212,8 @@ struct RandomAll {
                 x.data_as<std::int32_t>()[i] = static_cast<std::int32_t>(generator.random() & 0x7fffffffu);
         });
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
-struct RandomTo {
+struct RandomTo : ZeroGradient {
     struct Attrs {
         std::int64_t to;
     };
@@ -232,9 +226,8 @@ struct RandomTo {
         out = self;
         draw_integers(generator, "random_", self, 0, attrs.to);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
-struct RandomFrom {
+struct RandomFrom : ZeroGradient {
     struct Attrs {
         std::int64_t from;
         std::optional<std::int64_t> to;
@@ -251,7 +244,6 @@ struct RandomFrom {
         else
             draw_integers_up_to(generator, "random_", self, attrs.from, integer_bounds(self.dtype()).greatest);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ CLEW_LOGICAL(LogicalOr, logical_or, "at least one is");
 CLEW_LOGICAL(LogicalXor, logical_xor, "exactly one is");
 #undef CLEW_LOGICAL
 
-struct LogicalNot {
+struct LogicalNot : ZeroGradient {
     static constexpr OpText text{.schema = "logical_not(Tensor self)",
                                  .node = "LogicalNotBackward0",
                                  .flags = kLogicalFlags,
@@ -34,7 +34,6 @@ struct LogicalNot {
     static void forward(const Tensor& x, Tensor& out) {
         unary("logical_not", kernels::compare().logical_not, x, out, Result::Bool);
     }
-    static constexpr auto rules = std::tuple{&zeros_like};
 };
 
 #define CLEW_BITWISE(Name, name, table, symbols, what)                                                          \

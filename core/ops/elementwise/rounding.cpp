@@ -40,17 +40,16 @@ constexpr OpText sign_text(const char* schema, const char* node) {
             .doc = "-1, 0 or 1."};
 }
 
-struct Sign {
+struct Sign : ZeroGradient {
     static constexpr OpText text = sign_text("sign(Tensor self)", "SignBackward0");
     static void forward(const Tensor& x, Tensor& out) { unary("sign", kernels::unary().sign, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
 struct Sgn : Sign {
     static constexpr OpText text = sign_text("sgn(Tensor self)", "SgnBackward0");
 };
 
-struct Floor {
+struct Floor : ZeroGradient {
     static constexpr OpText text{.schema = "floor(Tensor self)",
                                  .node = "FloorBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
@@ -58,10 +57,9 @@ struct Floor {
                                  .domain = "nonzero",
                                  .doc = "The largest whole number that is not above self."};
     static void forward(const Tensor& x, Tensor& out) { round_with("floor", kernels::unary().floor, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct Ceil {
+struct Ceil : ZeroGradient {
     static constexpr OpText text{.schema = "ceil(Tensor self)",
                                  .node = "CeilBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
@@ -69,10 +67,9 @@ struct Ceil {
                                  .domain = "nonzero",
                                  .doc = "The smallest whole number that is not below self."};
     static void forward(const Tensor& x, Tensor& out) { round_with("ceil", kernels::unary().ceil, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct Round {
+struct Round : ZeroGradient {
     static constexpr OpText text{.schema = "round(Tensor self)",
                                  .node = "RoundBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
@@ -80,10 +77,9 @@ struct Round {
                                  .domain = "nonzero",
                                  .doc = "The nearest whole number; halves go to the even one."};
     static void forward(const Tensor& x, Tensor& out) { round_with("round", kernels::unary().round, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct RoundDecimals {
+struct RoundDecimals : ZeroGradient {
     struct Attrs {
         std::int64_t decimals;
     };
@@ -105,10 +101,9 @@ struct RoundDecimals {
         unary("round", kernels::unary().round, scaled, rounded);
         binary("round", behind ? over : times, rounded, power, out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct Trunc {
+struct Trunc : ZeroGradient {
     static constexpr OpText text{.schema = "trunc(Tensor self)",
                                  .node = "TruncBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
@@ -116,7 +111,6 @@ struct Trunc {
                                  .domain = "nonzero",
                                  .doc = "The whole part: rounded toward 0."};
     static void forward(const Tensor& x, Tensor& out) { round_with("trunc", kernels::unary().trunc, x, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
 }  // namespace

@@ -8,7 +8,15 @@
 namespace clew {
 namespace {
 
-struct Mm {
+// Of one pair of matrices or of many.
+struct ProductRules {
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<1> b, Shape<0> a) { return product({g}, {conj(b), true}, is_column_major(a.layout)); },
+        [](const Tensor& g, In<0> a, Shape<1> b) { return product({conj(a), true}, {g}, is_column_major(b.layout)); },
+    };
+};
+
+struct Mm : ProductRules {
     static constexpr OpText text{.schema = "mm(Tensor self, Tensor mat2)",
                                  .node = "MmBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
@@ -25,13 +33,9 @@ struct Mm {
         const WithoutGil released(a.size(0) * a.size(1) * b.size(1) / 16);
         kernels::gemm(out.view(), a.view(), b.view());
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> b, Shape<0> a) { return product({g}, {conj(b), true}, is_column_major(a.layout)); },
-        [](const Tensor& g, In<0> a, Shape<1> b) { return product({conj(a), true}, {g}, is_column_major(b.layout)); },
-    };
 };
 
-struct Bmm {
+struct Bmm : ProductRules {
     static constexpr OpText text{.schema = "bmm(Tensor self, Tensor mat2)",
                                  .node = "BmmBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
@@ -51,10 +55,6 @@ struct Bmm {
         out = empty({a.size(0), a.size(1), b.size(2)}, a.dtype());
         kernels::bgemm(out.view(), a.view(), b.view());
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> b, Shape<0> a) { return product({g}, {conj(b), true}, is_column_major(a.layout)); },
-        [](const Tensor& g, In<0> a, Shape<1> b) { return product({conj(a), true}, {g}, is_column_major(b.layout)); },
-    };
 };
 
 struct Mv {

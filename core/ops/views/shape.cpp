@@ -10,7 +10,12 @@
 namespace clew {
 namespace {
 
-struct View {
+// The same elements in another shape: so is the gradient.
+struct ReshapesBack {
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct View : ReshapesBack {
     struct Attrs {
         Dims size;
     };
@@ -31,11 +36,10 @@ struct View {
                  shape_text(sizes).c_str(), shape_text(x.sizes()).c_str(), shape_text(x.strides()).c_str());
         out = alias(x, std::move(layout), x->offset);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 // The view that reshape gives of memory that is not contiguous.
-struct ReshapeAlias {
+struct ReshapeAlias : ReshapesBack {
     using Attrs = View::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::size};
     static constexpr OpText text{.schema = "_reshape_alias(Tensor self, int[] size)",
@@ -43,11 +47,10 @@ struct ReshapeAlias {
                                  .flags = kHidden | kView,
                                  .domain = "real, size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { View::forward(x, attrs, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 // Other sizes for a fresh result (a copy of reshape's, a product), which nobody else sees: not a view.
-struct UnsafeView {
+struct UnsafeView : ReshapesBack {
     using Attrs = View::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::size};
     static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)",
@@ -61,7 +64,6 @@ struct UnsafeView {
         else
             View::forward(x, attrs, out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 struct Reshape {
@@ -183,7 +185,7 @@ struct Axis {
     std::int64_t dim;
 };
 
-struct Unsqueeze {
+struct Unsqueeze : ReshapesBack {
     using Attrs = Axis;
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "unsqueeze(Tensor self, int dim)",
@@ -199,7 +201,6 @@ struct Unsqueeze {
         strides.insert(axis, stride);
         out = alias(x, Layout::make(sizes, strides), x->offset);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 void squeeze_axes(const Tensor& x, std::uint32_t mask, Tensor& out) {
@@ -212,17 +213,16 @@ void squeeze_axes(const Tensor& x, std::uint32_t mask, Tensor& out) {
     out = alias(x, Layout::make(sizes, strides), x->offset);
 }
 
-struct Squeeze {
+struct Squeeze : ReshapesBack {
     static constexpr OpText text{.schema = "squeeze(Tensor self)",
                                  .node = "SqueezeBackward0",
                                  .flags = kBoth | kView,
                                  .domain = "self=real(a, e, b)",
                                  .doc = "A view without the axes of size 1."};
     static void forward(const Tensor& x, Tensor& out) { squeeze_axes(x, ~0u, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
-struct SqueezeAxis {
+struct SqueezeAxis : ReshapesBack {
     using Attrs = Axis;
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "squeeze.dim(Tensor self, int dim)",
@@ -233,10 +233,9 @@ struct SqueezeAxis {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         squeeze_axes(x, 1u << wrap_axis(attrs.dim, x.ndim(), "squeeze"), out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
-struct SqueezeAxes {
+struct SqueezeAxes : ReshapesBack {
     struct Attrs {
         Axes dim;
     };
@@ -251,7 +250,6 @@ struct SqueezeAxes {
         for (const auto axis : attrs.dim) mask |= 1u << wrap_axis(axis, x.ndim(), "squeeze");
         squeeze_axes(x, mask, out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 struct Select {
