@@ -11,11 +11,11 @@ _TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "hip", "xla", "mtia", "hpu")
 class device:
     """A device by its type and, if it has one, its number.
 
-    >>> import clew
-    >>> clew.device("cpu")
-    device(type='cpu')
-    >>> clew.device("cuda:1").index
-    1
+    Example:
+        >>> torch.device("cpu")
+        device(type='cpu')
+        >>> torch.device("cuda:1").index
+        1
     """
 
     __slots__ = ("index", "type")

@@ -31,9 +31,9 @@ _FLOATING = [_DTYPES[name] for name in ("float16", "float32", "float64")]
 class finfo:
     """The limits of a floating dtype; the default dtype if none is given.
 
-    >>> import clew
-    >>> clew.finfo(clew.float64).eps
-    2.220446049250313e-16
+    Example:
+        >>> torch.finfo(torch.float64).eps
+        2.220446049250313e-16
     """
 
     def __init__(self, type: dtype | None = _MISSING) -> None:
@@ -55,9 +55,9 @@ class finfo:
 class iinfo:
     """The limits of an integer dtype.
 
-    >>> import clew
-    >>> clew.iinfo(clew.int32).max
-    2147483647
+    Example:
+        >>> torch.iinfo(torch.int32).max
+        2147483647
     """
 
     def __init__(self, type: dtype) -> None:
@@ -92,9 +92,9 @@ def _category(kind: dtype) -> int:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both.
 
-    >>> import clew
-    >>> clew.promote_types(clew.int64, clew.float32)
-    torch.float32
+    Example:
+        >>> torch.promote_types(torch.int64, torch.float32)
+        torch.float32
     """
     for kind in (type1, type2):
         if not isinstance(kind, dtype):
@@ -123,9 +123,9 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     Numbers count less than 0-dim tensors, and these less than others: they decide only if they are of a higher
     category (bool, integer, floating).
 
-    >>> import clew
-    >>> clew.result_type(clew.tensor([1, 2]), 1.0)
-    torch.float32
+    Example:
+        >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+        torch.float32
     """
     kinds: dict[int, dtype] = {}
     for value in (tensor1, tensor2):
@@ -155,9 +155,9 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether values of the first dtype may be written into the second: never to a lower category.
 
-    >>> import clew
-    >>> clew.can_cast(clew.float64, clew.float32), clew.can_cast(clew.float32, clew.int64)
-    (True, False)
+    Example:
+        >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
+        (True, False)
     """
     if not isinstance(from_, dtype) or not isinstance(to, dtype):
         raise TypeError(f"can_cast: expected dtypes, got {type(from_).__name__} and {type(to).__name__}")

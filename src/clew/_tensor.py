@@ -36,12 +36,12 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Hook
     Raises:
         RuntimeError: the tensor needs no gradient.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> handle = x.register_hook(lambda grad: grad * 10)
-    >>> (x * 2).backward()
-    >>> x.grad
-    tensor([20.])
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> (x * 2).backward()
+        >>> x.grad
+        tensor([20.])
     """
     return HookHandle(*self._add_hook(hook))
 
@@ -54,11 +54,11 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     Raises:
         RuntimeError: it is no leaf, or needs no gradient.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
-    >>> (x * 2).backward()
-    tensor([2.])
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> (x * 2).backward()
+        tensor([2.])
     """
     return HookHandle(*self._add_accumulate_hook(hook))
 
@@ -83,9 +83,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     Returns:
         The tensor itself if nothing changes.
 
-    >>> import clew
-    >>> clew.tensor([1.5, 2.5]).to(clew.int64)
-    tensor([1, 2])
+    Example:
+        >>> torch.tensor([1.5, 2.5]).to(torch.int64)
+        tensor([1, 2])
     """
     if len(args) == 1 and isinstance(args[0], dtype) and not kwargs:
         return _converted(self, args[0])

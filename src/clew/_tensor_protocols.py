@@ -74,12 +74,13 @@ _core.add_method("__array_priority__", 1000)  # so that `array * tensor` is the 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of another library's array, which has `__dlpack__`.
 
-    >>> import clew, numpy
-    >>> array = numpy.zeros(2)
-    >>> x = clew.from_dlpack(array)
-    >>> x[0] = 5.0
-    >>> float(array[0])
-    5.0
+    Example:
+        >>> import numpy
+        >>> array = numpy.zeros(2)
+        >>> x = torch.from_dlpack(array)
+        >>> x[0] = 5.0
+        >>> float(array[0])
+        5.0
     """
     import numpy
 

@@ -32,13 +32,13 @@ _F = TypeVar("_F")
 def compile(model: Any = None, **options: Any) -> Any:
     """The function or module itself, as PyTorch's backend "eager" gives it; said once in a warning.
 
-    >>> import warnings
-    >>> import clew
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     double = clew.compile(lambda x: x * 2)
-    >>> double(clew.ones(2))
-    tensor([2., 2.])
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     double = torch.compile(lambda x: x * 2)
+        >>> double(torch.ones(2))
+        tensor([2., 2.])
     """
     say_once("torch.compile", "clew compiles nothing (yet), the function or module runs as it is")
     return (lambda function: function) if model is None else model

@@ -14,12 +14,12 @@ _T = TypeVar("_T")
 class Future(Generic[_T]):
     """A result that another thread sets.
 
-    >>> import clew
-    >>> later = clew.futures.Future()
-    >>> doubled = later.then(lambda done: done.wait() * 2)
-    >>> later.set_result(21)
-    >>> doubled.wait()
-    42
+    Example:
+        >>> later = torch.futures.Future()
+        >>> doubled = later.then(lambda done: done.wait() * 2)
+        >>> later.set_result(21)
+        >>> doubled.wait()
+        42
     """
 
     def __init__(self, *, devices: Any = None) -> None:

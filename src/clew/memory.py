@@ -30,11 +30,11 @@ class Stats(NamedTuple):
 def stats() -> Stats:
     """Count now.
 
-    >>> import clew
-    >>> before = clew.memory.stats().live
-    >>> x = clew.zeros(1000)
-    >>> clew.memory.stats().live - before
-    4000
+    Example:
+        >>> before = clew.memory.stats().live
+        >>> x = clew.zeros(1000)
+        >>> clew.memory.stats().live - before
+        4000
     """
     return Stats(**_core.memory_stats())
 
@@ -42,10 +42,10 @@ def stats() -> Stats:
 def reset_peak() -> None:
     """Let the peak begin again at what is live now.
 
-    >>> import clew
-    >>> clew.memory.reset_peak()
-    >>> clew.memory.stats().peak == clew.memory.stats().live
-    True
+    Example:
+        >>> clew.memory.reset_peak()
+        >>> clew.memory.stats().peak == clew.memory.stats().live
+        True
     """
     _core.reset_peak()
 
@@ -53,10 +53,10 @@ def reset_peak() -> None:
 def empty_cache() -> None:
     """Give cached blocks back to the system.
 
-    >>> import clew
-    >>> clew.memory.empty_cache()
-    >>> clew.memory.stats().cached
-    0
+    Example:
+        >>> clew.memory.empty_cache()
+        >>> clew.memory.stats().cached
+        0
     """
     _core.empty_cache()
 
@@ -68,14 +68,14 @@ def timeline() -> Timeline:
     The recording costs about a microsecond an allocation while it runs, and nothing afterwards. Memory of NumPy or
     other libraries is not in it.
 
-    >>> import clew
-    >>> x = clew.ones(1000, requires_grad=True)
-    >>> with clew.memory.timeline() as t:
-    ...     (x.exp() * x).sum().backward()
-    >>> sum(share.nbytes for share in t.at_peak()) == t.peak
-    True
-    >>> sorted({share.phase for share in t.at_peak()})
-    ['backward', 'forward']
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> with clew.memory.timeline() as t:
+        ...     (x.exp() * x).sum().backward()
+        >>> sum(share.nbytes for share in t.at_peak()) == t.peak
+        True
+        >>> sorted({share.phase for share in t.at_peak()})
+        ['backward', 'forward']
     """
     from .graph.memory.timeline import Timeline
 

@@ -25,10 +25,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether the class of any of these wants to decide what an operation on it does.
 
-    >>> import clew
-    >>> class Named(clew.Tensor): pass
-    >>> clew.overrides.has_torch_function([clew.ones(1), Named([1.0])])
-    True
+    Example:
+        >>> class Named(torch.Tensor): pass
+        >>> torch.overrides.has_torch_function([torch.ones(1), Named([1.0])])
+        True
     """
     if _core.get_mode("no_torch_function"):
         return False
@@ -56,12 +56,12 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[_
     Args:
         dispatcher: gives, from the function's arguments, those that may have a say.
 
-    >>> import clew
-    >>> @clew.overrides.wrap_torch_function(lambda x: (x,))
-    ... def double(x):
-    ...     return x * 2
-    >>> double(clew.ones(1))
-    tensor([2.])
+    Example:
+        >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+        ... def double(x):
+        ...     return x * 2
+        >>> double(torch.ones(1))
+        tensor([2.])
     """
 
     def decorate(function: _F) -> _F:

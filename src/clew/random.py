@@ -30,11 +30,11 @@ __all__ = [
 class Generator:
     """A stream of random numbers of its own, apart from the one that functions use when they are given none.
 
-    >>> import clew
-    >>> own = clew.Generator().manual_seed(3)
-    >>> first = clew.rand(2, generator=own)
-    >>> clew.equal(first, clew.rand(2, generator=own.manual_seed(3)))
-    True
+    Example:
+        >>> own = torch.Generator().manual_seed(3)
+        >>> first = torch.rand(2, generator=own)
+        >>> torch.equal(first, torch.rand(2, generator=own.manual_seed(3)))
+        True
     """
 
     __slots__ = ("__weakref__", "_stream")
@@ -132,11 +132,11 @@ def manual_seed(seed: int) -> Generator:
     Args:
         seed: an integer of 64 bits; a negative one stands for the unsigned number with the same bits.
 
-    >>> import clew
-    >>> clew.manual_seed(0).initial_seed()
-    0
-    >>> clew.rand(2)
-    tensor([0.4963, 0.7682])
+    Example:
+        >>> torch.manual_seed(0).initial_seed()
+        0
+        >>> torch.rand(2)
+        tensor([0.4963, 0.7682])
     """
     return default_generator.manual_seed(seed)
 
@@ -154,12 +154,12 @@ def initial_seed() -> int:
 def get_rng_state() -> Tensor:
     """Where in its stream the default generator stands, as bytes in a uint8 tensor.
 
-    >>> import clew
-    >>> state = clew.get_rng_state()
-    >>> first = clew.rand(3)
-    >>> clew.set_rng_state(state)
-    >>> clew.equal(first, clew.rand(3))
-    True
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> first = torch.rand(3)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(3))
+        True
     """
     return default_generator.get_state()
 

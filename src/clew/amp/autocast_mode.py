@@ -89,10 +89,10 @@ class autocast:
         enabled: False switches it off inside an outer one.
         cache_enabled: accepted.
 
-    >>> import clew
-    >>> with clew.autocast("cpu"):
-    ...     (clew.ones(1, 1) @ clew.ones(1, 1)).dtype, clew.is_autocast_enabled("cpu")
-    (torch.float32, True)
+    Example:
+        >>> with clew.autocast("cpu"):
+        ...     (clew.ones(1, 1) @ clew.ones(1, 1)).dtype, clew.is_autocast_enabled("cpu")
+        (torch.float32, True)
     """
 
     def __init__(

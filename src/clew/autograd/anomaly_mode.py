@@ -59,14 +59,15 @@ class detect_anomaly:
     Raises:
         NonFiniteError: from `backward()` or `grad()`; its `node` and `made_at` tell which operation it was.
 
-    >>> import clew, warnings
-    >>> x = clew.zeros(1, requires_grad=True)
-    >>> with warnings.catch_warnings(action="ignore"), clew.autograd.detect_anomaly():
-    ...     try:
-    ...         x.sqrt().backward()
-    ...     except clew.autograd.errors.NonFiniteError as error:
-    ...         error.node.name()
-    'SqrtBackward0'
+    Example:
+        >>> import warnings
+        >>> x = clew.zeros(1, requires_grad=True)
+        >>> with warnings.catch_warnings(action="ignore"), clew.autograd.detect_anomaly():
+        ...     try:
+        ...         x.sqrt().backward()
+        ...     except clew.autograd.errors.NonFiniteError as error:
+        ...         error.node.name()
+        'SqrtBackward0'
     """
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -28,23 +28,23 @@ class Function:
 
     `ctx` is the node of the graph itself: `result.grad_fn` is the object that `forward` got.
 
-    >>> import clew
-    >>> class Square(clew.autograd.Function):
-    ...     @staticmethod
-    ...     def forward(ctx, x):
-    ...         ctx.save_for_backward(x)
-    ...         return x * x
-    ...     @staticmethod
-    ...     def backward(ctx, grad):
-    ...         (x,) = ctx.saved_tensors
-    ...         return grad * 2 * x
-    >>> x = clew.tensor(3.0, requires_grad=True)
-    >>> y = Square.apply(x)
-    >>> y
-    tensor(9., grad_fn=<SquareBackward>)
-    >>> y.backward()
-    >>> x.grad
-    tensor(6.)
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return grad * 2 * x
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> y = Square.apply(x)
+        >>> y
+        tensor(9., grad_fn=<SquareBackward>)
+        >>> y.backward()
+        >>> x.grad
+        tensor(6.)
     """
 
     generate_vmap_rule: ClassVar[bool] = False
@@ -217,21 +217,20 @@ class _Once(Function):
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward` that cannot itself be differentiated: second derivatives then fail instead of being wrong.
 
-    >>> import clew
-    >>> from clew.autograd.function import once_differentiable
-    >>> class Square(clew.autograd.Function):
-    ...     @staticmethod
-    ...     def forward(ctx, x):
-    ...         ctx.save_for_backward(x)
-    ...         return x * x
-    ...     @staticmethod
-    ...     @once_differentiable
-    ...     def backward(ctx, grad):
-    ...         x = ctx.saved_tensors[0].numpy(force=True)
-    ...         return grad * clew.from_numpy(2 * x)
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> clew.autograd.grad(Square.apply(x), x)
-    (tensor([2.]),)
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     @torch.autograd.function.once_differentiable
+        ...     def backward(ctx, grad):
+        ...         x = ctx.saved_tensors[0].numpy(force=True)
+        ...         return grad * torch.from_numpy(2 * x)
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> torch.autograd.grad(Square.apply(x), x)
+        (tensor([2.]),)
     """
 
     @wraps(fn)

@@ -158,9 +158,10 @@ def widened(constraint: Constraint, event_dim: int) -> Constraint:
 class ComposeTransform(Transform):
     """Several transforms, one after the other.
 
-    >>> from clew.distributions.transforms import AffineTransform, ComposeTransform, ExpTransform
-    >>> ComposeTransform([AffineTransform(0.0, 2.0), ExpTransform()])(clew.tensor(0.0))
-    tensor(1.)
+    Example:
+        >>> D = torch.distributions
+        >>> D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.ExpTransform()])(torch.tensor(0.0))
+        tensor(1.)
     """
 
     _arguments = ("parts",)

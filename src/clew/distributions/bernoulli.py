@@ -50,9 +50,9 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         probs: the probability of 1; a number or a tensor.
         logits: its log-odds, instead of `probs`.
 
-    >>> from clew.distributions import Bernoulli
-    >>> Bernoulli(0.3).variance
-    tensor(0.2100)
+    Example:
+        >>> torch.distributions.Bernoulli(0.3).variance
+        tensor(0.2100)
     """
 
     support = constraints.boolean
@@ -90,10 +90,9 @@ class Binomial(_Counted):
         total_count: integers >= 0, a number or a tensor.
         probs, logits: as for `Bernoulli`.
 
-    >>> from clew.distributions import Binomial
-    >>> import clew
-    >>> Binomial(2, clew.tensor(0.5)).log_prob(clew.tensor(1.0)).exp()
-    tensor(0.5000)
+    Example:
+        >>> torch.distributions.Binomial(2, torch.tensor(0.5)).log_prob(torch.tensor(1.0)).exp()
+        tensor(0.5000)
     """
 
     arg_constraints: ClassVar = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
@@ -202,10 +201,9 @@ class Poisson(ExponentialFamily):
     Args:
         rate: its mean, >= 0; a number or a tensor.
 
-    >>> from clew.distributions import Poisson
-    >>> import clew
-    >>> Poisson(2.0).log_prob(clew.tensor([0.0, 1.0]))
-    tensor([-2.0000, -1.3069])
+    Example:
+        >>> torch.distributions.Poisson(2.0).log_prob(torch.tensor([0.0, 1.0]))
+        tensor([-2.0000, -1.3069])
     """
 
     arg_constraints: ClassVar = {"rate": constraints.nonnegative}

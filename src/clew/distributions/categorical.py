@@ -24,10 +24,9 @@ class Categorical(ProbsOrLogits):
         probs: weights of the classes along the last axis, >= 0; they are divided by their sum.
         logits: unnormalised log-probabilities, instead of `probs`.
 
-    >>> import clew
-    >>> from clew.distributions import Categorical
-    >>> Categorical(clew.tensor([1.0, 3.0])).log_prob(clew.tensor(1)).exp()
-    tensor(0.7500)
+    Example:
+        >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).log_prob(torch.tensor(1)).exp()
+        tensor(0.7500)
     """
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -87,10 +86,9 @@ class OfCategorical(Distribution):
 class OneHotCategorical(OfCategorical):
     """A class as a vector with a 1 in its place and 0 elsewhere; arguments as for `Categorical`.
 
-    >>> import clew
-    >>> from clew.distributions import OneHotCategorical
-    >>> OneHotCategorical(clew.tensor([0.2, 0.8])).mode
-    tensor([0., 1.])
+    Example:
+        >>> torch.distributions.OneHotCategorical(torch.tensor([0.2, 0.8])).mode
+        tensor([0., 1.])
     """
 
     support = constraints.one_hot
@@ -126,10 +124,9 @@ class Multinomial(OfCategorical):
         total_count: how many draws, one number for the whole batch.
         probs, logits: as for `Categorical`.
 
-    >>> import clew
-    >>> from clew.distributions import Multinomial
-    >>> Multinomial(4, clew.tensor([1.0, 3.0])).mean
-    tensor([1., 3.])
+    Example:
+        >>> torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0])).mean
+        tensor([1., 3.])
     """
 
     total_count: int

@@ -3,10 +3,9 @@
 `biject_to(constraint)` gives a bijection, `transform_to(constraint)` a map onto the set that is fast and stable but
 may not be injective: for optimising parameters.
 
->>> import clew
->>> from clew.distributions import constraints, transform_to
->>> transform_to(constraints.positive)(clew.tensor(0.0))
-tensor(1.)
+Example:
+    >>> torch.distributions.transform_to(torch.distributions.constraints.positive)(torch.tensor(0.0))
+    tensor(1.)
 """
 
 from __future__ import annotations

@@ -3,12 +3,11 @@
 A constraint is an object with `check(value)`, which says for each event whether it lies in the set. `event_dim` is the
 number of axes on the right that make up one event, `is_discrete` says whether the set is countable.
 
->>> import clew
->>> from clew.distributions import constraints
->>> constraints.interval(0, 1).check(clew.tensor([-1.0, 0.5]))
-tensor([False,  True])
->>> constraints.positive
-GreaterThan(lower_bound=0.0)
+Example:
+    >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([-1.0, 0.5]))
+    tensor([False,  True])
+    >>> torch.distributions.constraints.positive
+    GreaterThan(lower_bound=0.0)
 """
 
 from __future__ import annotations

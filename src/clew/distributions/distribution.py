@@ -129,9 +129,10 @@ class Distribution(Formulas):
         Raises:
             NotImplementedError: the class has a constructor of its own and no `expand`.
 
-        >>> import clew.distributions as D
-        >>> D.Normal(0.0, 1.0).expand((2, 3))
-        Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3]))
+        Example:
+            >>> import torch.distributions as D
+            >>> D.Normal(0.0, 1.0).expand((2, 3))
+            Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3]))
         """
         new = self._get_checked_instance(self._own_class(), _instance)
         self._expand_into(new, Size(tuple(batch_shape)))

@@ -23,9 +23,9 @@ class Exponential(ExponentialFamily):
     Args:
         rate: 1 / mean, a positive number or tensor.
 
-    >>> from clew.distributions import Exponential
-    >>> Exponential(4.0).mean
-    tensor(0.2500)
+    Example:
+        >>> torch.distributions.Exponential(4.0).mean
+        tensor(0.2500)
     """
 
     arg_constraints: ClassVar = {"rate": constraints.positive}

@@ -28,9 +28,9 @@ class Gamma(ExponentialFamily):
     Args:
         concentration, rate: positive numbers or tensors that are broadcast together.
 
-    >>> from clew.distributions import Gamma
-    >>> Gamma(2.0, 4.0).mean
-    tensor(0.5000)
+    Example:
+        >>> torch.distributions.Gamma(2.0, 4.0).mean
+        tensor(0.5000)
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}

@@ -108,10 +108,9 @@ class MultivariateNormal(MatrixParameters, Distribution):
     Raises:
         ValueError: not exactly one matrix is given, or it is not positive-definite.
 
-    >>> import clew
-    >>> from clew.distributions import MultivariateNormal
-    >>> MultivariateNormal(clew.zeros(2), scale_tril=clew.eye(2)).log_prob(clew.zeros(2))
-    tensor(-1.8379)
+    Example:
+        >>> torch.distributions.MultivariateNormal(torch.zeros(2), scale_tril=torch.eye(2)).log_prob(torch.zeros(2))
+        tensor(-1.8379)
     """
 
     arg_constraints: ClassVar = {

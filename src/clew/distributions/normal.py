@@ -45,10 +45,9 @@ class Normal(_LocScale, ExponentialFamily):
     Args:
         loc, scale: mean and standard deviation, numbers or tensors that are broadcast together.
 
-    >>> import clew
-    >>> from clew.distributions import Normal
-    >>> Normal(clew.tensor([0.0]), clew.tensor([1.0])).log_prob(clew.tensor([0.0]))
-    tensor([-0.9189])
+    Example:
+        >>> torch.distributions.Normal(torch.tensor([0.0]), torch.tensor([1.0])).log_prob(torch.tensor([0.0]))
+        tensor([-0.9189])
     """
 
     _formulas: ClassVar = {
@@ -114,9 +113,9 @@ class Uniform(Distribution):
     Args:
         low, high: numbers or tensors that are broadcast together.
 
-    >>> from clew.distributions import Uniform
-    >>> Uniform(0.0, 3.0).mean
-    tensor(1.5000)
+    Example:
+        >>> torch.distributions.Uniform(0.0, 3.0).mean
+        tensor(1.5000)
     """
 
     has_rsample = True
@@ -149,9 +148,9 @@ class Uniform(Distribution):
 class LogNormal(TransformedDistribution):
     """exp(x) for x from `Normal(loc, scale)`.
 
-    >>> from clew.distributions import LogNormal
-    >>> LogNormal(0.0, 1.0).mean
-    tensor(1.6487)
+    Example:
+        >>> torch.distributions.LogNormal(0.0, 1.0).mean
+        tensor(1.6487)
     """
 
     arg_constraints = _LocScale.arg_constraints

@@ -22,11 +22,11 @@ class Independent(Distribution):
         base_distribution: any distribution.
         reinterpreted_batch_ndims: how many axes.
 
-    >>> import clew
-    >>> from clew.distributions import Independent, Normal
-    >>> diagonal = Independent(Normal(clew.zeros(2, 3), clew.ones(2, 3)), 1)
-    >>> diagonal.batch_shape, diagonal.event_shape
-    (torch.Size([2]), torch.Size([3]))
+    Example:
+        >>> normal = torch.distributions.Normal(torch.zeros(2, 3), torch.ones(2, 3))
+        >>> diagonal = torch.distributions.Independent(normal, 1)
+        >>> diagonal.batch_shape, diagonal.event_shape
+        (torch.Size([2]), torch.Size([3]))
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
@@ -89,12 +89,12 @@ class TransformedDistribution(Distribution):
             transforms need it.
         transforms: a `Transform`, or a list of them, which are applied in order.
 
-    >>> import clew
-    >>> from clew.distributions import AffineTransform, SigmoidTransform, TransformedDistribution, Uniform
-    >>> uniform = Uniform(clew.zeros(1), clew.ones(1))
-    >>> logistic = TransformedDistribution(uniform, [SigmoidTransform().inv, AffineTransform(loc=2.0, scale=1.0)])
-    >>> logistic.log_prob(clew.tensor([2.0]))
-    tensor([-1.3863])
+    Example:
+        >>> D = torch.distributions
+        >>> uniform = D.Uniform(torch.zeros(1), torch.ones(1))
+        >>> logistic = D.TransformedDistribution(uniform, [D.SigmoidTransform().inv, D.AffineTransform(2.0, 1.0)])
+        >>> logistic.log_prob(torch.tensor([2.0]))
+        tensor([-1.3863])
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}

@@ -34,10 +34,9 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     Raises:
         ValueError: a value is neither a number nor a tensor.
 
-    >>> import clew
-    >>> from clew.distributions.utils import broadcast_all
-    >>> broadcast_all(1, clew.zeros(2))
-    (tensor([1., 1.]), tensor([0., 0.]))
+    Example:
+        >>> torch.distributions.utils.broadcast_all(1, torch.zeros(2))
+        (tensor([1., 1.]), tensor([0., 0.]))
     """
     if not all(is_tensor_like(value) or is_number(value) for value in values):
         raise ValueError(
@@ -95,15 +94,15 @@ def full_of(number: float, shape: tuple[int, ...], like: Tensor) -> Tensor:
 class lazy_property(Generic[_Result]):
     """A property that is computed when it is first read, with gradients recorded, and kept from then on.
 
-    >>> from clew.distributions.utils import lazy_property
-    >>> class Square:
-    ...     side = 3
-    ...     @lazy_property
-    ...     def area(self):
-    ...         return self.side**2
-    >>> one = Square()
-    >>> one.area, "area" in one.__dict__
-    (9, True)
+    Example:
+        >>> class Square:
+        ...     side = 3
+        ...     @torch.distributions.utils.lazy_property
+        ...     def area(self):
+        ...         return self.side**2
+        >>> one = Square()
+        >>> one.area, "area" in one.__dict__
+        (9, True)
     """
 
     def __init__(self, wrapped: Callable[[Any], _Result]) -> None:
@@ -130,12 +129,12 @@ class Formulas:
     path of one attribute. What is a method of a base class stays one, and its arguments come first; anything else is a
     property.
 
-    >>> from clew.distributions.utils import Formulas
-    >>> class Rectangle(Formulas):
-    ...     width, height = 2, 3
-    ...     _formulas = {"area": lambda width, height: width * height, "length": "height"}
-    >>> Rectangle().area, Rectangle().length
-    (6, 3)
+    Example:
+        >>> class Rectangle(clew.distributions.utils.Formulas):
+        ...     width, height = 2, 3
+        ...     _formulas = {"area": lambda width, height: width * height, "length": "height"}
+        >>> Rectangle().area, Rectangle().length
+        (6, 3)
     """
 
     _formulas: ClassVar[Any] = {}
@@ -169,10 +168,9 @@ def _lower_mask(size: int, diag: int) -> Tensor:
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The elements on and below a diagonal of matrices (..., D, D), row by row: (..., N).
 
-    >>> import clew
-    >>> from clew.distributions.utils import tril_matrix_to_vec
-    >>> tril_matrix_to_vec(clew.tensor([[1, 2], [3, 4]]))
-    tensor([1, 3, 4])
+    Example:
+        >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 3, 4])
     """
     size = mat.shape[-1]
     if not -size <= diag < size:

@@ -155,10 +155,9 @@ class LKJCholesky(Distribution):
         dim: the size of the matrices, at least 2.
         concentration: 1 makes all correlation matrices equally likely, more favours small correlations.
 
-    >>> import clew
-    >>> from clew.distributions import LKJCholesky
-    >>> LKJCholesky(2, 1.0).log_prob(clew.eye(2)).exp()
-    tensor(0.5000)
+    Example:
+        >>> torch.distributions.LKJCholesky(2, 1.0).log_prob(torch.eye(2)).exp()
+        tensor(0.5000)
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.positive}

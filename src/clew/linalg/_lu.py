@@ -108,9 +108,9 @@ def lu_factor_ex(
 ) -> lu_factor_ex_result:
     """`lu_factor` that tells by `info` (int32, one for each matrix) which pivot is zero, from 1, or 0.
 
-    >>> import clew
-    >>> clew.linalg.lu_factor_ex(clew.zeros(2, 2)).info
-    tensor(1, dtype=torch.int32)
+    Example:
+        >>> torch.linalg.lu_factor_ex(torch.zeros(2, 2)).info
+        tensor(1, dtype=torch.int32)
     """
     check_matrices("linalg.lu_factor_ex", A)
     result = lu_factor_ex_result(*_lu_factor_ex(A, pivot=pivot, check_errors=check_errors))
@@ -131,10 +131,13 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor] | Non
     Raises:
         LinAlgError: a pivot is zero.
 
-    >>> import clew
-    >>> clew.linalg.lu_factor(clew.tensor([[0.0, 1.0], [2.0, 3.0]]))
-    lu_factor_result(LU=tensor([[2., 3.],
-            [0., 1.]]), pivots=tensor([2, 2], dtype=torch.int32))
+    Example:
+        >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 1.0], [2.0, 3.0]]))
+        >>> LU
+        tensor([[2., 3.],
+                [0., 1.]])
+        >>> pivots
+        tensor([2, 2], dtype=torch.int32)
     """
     check_matrices("linalg.lu_factor", A)
     LU, pivots, info = _lu_factor_ex(A, pivot=pivot)
@@ -166,10 +169,10 @@ def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor, Tensor] | No
     Returns:
         The permutation `P` of shape (*, m, m), `L` of shape (*, m, k) with ones on the diagonal, `U` of (*, k, n).
 
-    >>> import clew
-    >>> clew.linalg.lu(clew.tensor([[0.0, 1.0], [2.0, 3.0]])).U
-    tensor([[2., 3.],
-            [0., 1.]])
+    Example:
+        >>> torch.linalg.lu(torch.tensor([[0.0, 1.0], [2.0, 3.0]])).U
+        tensor([[2., 3.],
+                [0., 1.]])
     """
     check_matrices("linalg.lu", A)
     LU, pivots, _ = _lu_factor_ex(A, pivot=pivot)
@@ -188,11 +191,11 @@ def lu_solve(
         left: False solves `X A = B`.
         adjoint: solve with the transpose of A.
 
-    >>> import clew
-    >>> LU, pivots = clew.linalg.lu_factor(clew.tensor([[0.0, 1.0], [2.0, 0.0]]))
-    >>> clew.linalg.lu_solve(LU, pivots, clew.tensor([[1.0], [4.0]]))
-    tensor([[2.],
-            [1.]])
+    Example:
+        >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
+        >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[1.0], [4.0]]))
+        tensor([[2.],
+                [1.]])
     """
     name = "linalg.lu_solve"
     check_square(name, LU, "LU")

@@ -39,9 +39,9 @@ def vector_norm(
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
 
-    >>> import clew
-    >>> clew.linalg.vector_norm(clew.tensor([3.0, 4.0]))
-    tensor(5.)
+    Example:
+        >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
     """
     check_floating("linalg.vector_norm", x)
     result: Tensor = _ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
@@ -70,10 +70,10 @@ def matrix_norm(
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
 
-    >>> import clew
-    >>> A = clew.tensor([[1.0, -2.0], [3.0, 4.0]])
-    >>> clew.linalg.matrix_norm(A, 1), clew.linalg.matrix_norm(A, clew.inf)
-    (tensor(6.), tensor(7.))
+    Example:
+        >>> A = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
+        >>> torch.linalg.matrix_norm(A, 1), torch.linalg.matrix_norm(A, torch.inf)
+        (tensor(6.), tensor(7.))
     """
     name = "linalg.matrix_norm"
     check_matrices(name, A)
@@ -133,9 +133,9 @@ def norm(
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
 
-    >>> import clew
-    >>> clew.linalg.norm(clew.tensor([[3.0, 0.0], [0.0, -4.0]])), clew.linalg.norm(clew.tensor([3.0, -4.0]), 1)
-    (tensor(5.), tensor(7.))
+    Example:
+        >>> torch.linalg.norm(torch.tensor([[3.0, 0.0], [0.0, -4.0]])), torch.linalg.norm(torch.tensor([3.0, -4.0]), 1)
+        (tensor(5.), tensor(7.))
     """
     check_floating("linalg.norm", A)
     if ord is None:
@@ -166,9 +166,9 @@ def cond(A: Tensor, p: int | float | str | None = None, *, out: Tensor | None = 
         A: shape (*, m, n), floating; square unless p is None, 2 or -2.
         p: a norm as in `matrix_norm`; None means 2. Infinite for a singular matrix.
 
-    >>> import clew
-    >>> clew.linalg.cond(clew.tensor([[1.0, 0.0], [0.0, 4.0]]))
-    tensor(4.)
+    Example:
+        >>> torch.linalg.cond(torch.tensor([[1.0, 0.0], [0.0, 4.0]]))
+        tensor(4.)
     """
     check_matrices("linalg.cond", A)
     if p in (None, 2, -2):

@@ -93,10 +93,10 @@ def pinv(
     Returns:
         Shape (*, n, m).
 
-    >>> import clew
-    >>> clew.linalg.pinv(clew.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
-    tensor([[1.0000, 0.0000, 0.0000],
-            [0.0000, 0.0000, 0.5000]])
+    Example:
+        >>> torch.linalg.pinv(torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
+        tensor([[1.0000, 0.0000, 0.0000],
+                [0.0000, 0.0000, 0.5000]])
     """
     check_matrices("linalg.pinv", A)
     if hermitian:
@@ -134,9 +134,9 @@ def matrix_rank(
         hermitian: A is symmetric; only its lower triangle is read.
         atol, rtol: as in `pinv`.
 
-    >>> import clew
-    >>> clew.linalg.matrix_rank(clew.tensor([[1.0, 2.0], [2.0, 4.0]]))
-    tensor(1)
+    Example:
+        >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
+        tensor(1)
     """
     check_matrices("linalg.matrix_rank", A)
     if hermitian:
@@ -205,9 +205,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         and all matrices have full rank, else empty; `rank` (empty for "gels"); `singular_values` (for "gelsd" and
         "gelss", else empty).
 
-    >>> import clew
-    >>> clew.linalg.lstsq(clew.tensor([[1.0], [0.0]]), clew.tensor([[2.0], [3.0]])).solution
-    tensor([[2.]])
+    Example:
+        >>> torch.linalg.lstsq(torch.tensor([[1.0], [0.0]]), torch.tensor([[2.0], [3.0]])).solution
+        tensor([[2.]])
     """
     name = "linalg.lstsq"
     check_matrices(name, A)

@@ -88,9 +88,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
         LinAlgError: a matrix is singular.
         RuntimeError: A is not square, the shapes do not fit, the dtypes are not one floating dtype.
 
-    >>> import clew
-    >>> clew.linalg.solve(clew.tensor([[2.0, 0.0], [0.0, 4.0]]), clew.tensor([2.0, 2.0]))
-    tensor([1.0000, 0.5000])
+    Example:
+        >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
+        tensor([1.0000, 0.5000])
     """
     result, info = _solved("linalg.solve", A, B, left)
     check_info("linalg.solve", info, _UNSOLVABLE)
@@ -112,9 +112,9 @@ def solve_ex(
         `result`, NaN where a matrix is singular, and `info` (int32, one for each matrix of A): 0, or the pivot that is
         zero, from 1.
 
-    >>> import clew
-    >>> clew.linalg.solve_ex(clew.zeros(2, 2), clew.ones(2)).info
-    tensor(1, dtype=torch.int32)
+    Example:
+        >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
+        tensor(1, dtype=torch.int32)
     """
     result = _solved("linalg.solve_ex", A, B, left)
     if check_errors:
@@ -152,9 +152,9 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, Tensor] 
         `inverse`, NaN where a matrix is singular, and `info` (int32, one for each matrix): 0, or the pivot that is
         zero, from 1.
 
-    >>> import clew
-    >>> clew.linalg.inv_ex(clew.tensor([[1.0, 2.0], [2.0, 4.0]])).info
-    tensor(2, dtype=torch.int32)
+    Example:
+        >>> torch.linalg.inv_ex(torch.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+        tensor(2, dtype=torch.int32)
     """
     check_square("linalg.inv_ex", A)
     return filled("linalg.inv_ex", inv_ex_result(*_inv_ex(A, check_errors=check_errors)), out)
@@ -171,10 +171,10 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         LinAlgError: a matrix is singular.
         RuntimeError: the matrices are not square, or the dtype is not floating.
 
-    >>> import clew
-    >>> clew.linalg.inv(clew.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
+    Example:
+        >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
     """
     check_square("linalg.inv", A)
     inverse: Tensor
@@ -249,9 +249,9 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     Args:
         A: shape (*, n, n), floating.
 
-    >>> import clew
-    >>> clew.linalg.det(clew.tensor([[1.0, 2.0], [3.0, 5.0]]))
-    tensor(-1.)
+    Example:
+        >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 5.0]]))
+        tensor(-1.)
     """
     check_square("linalg.det", A)
     result: Tensor = _det(A)
@@ -270,9 +270,10 @@ def slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> slogdet_r
     Args:
         A: shape (*, n, n), floating. A singular one has sign 0 and -inf.
 
-    >>> import clew
-    >>> clew.linalg.slogdet(clew.tensor([[0.0, 1.0], [1.0, 0.0]]))
-    slogdet_result(sign=tensor(-1.), logabsdet=tensor(0.))
+    Example:
+        >>> sign, logabsdet = torch.linalg.slogdet(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> sign, logabsdet
+        (tensor(-1.), tensor(0.))
     """
     check_square("linalg.slogdet", A)
     return filled("linalg.slogdet", slogdet_result(*_slogdet(A)), out)

@@ -66,10 +66,11 @@ def solve_triangular(
     Raises:
         RuntimeError: A is not square, the shapes do not fit, the dtypes are not one floating dtype.
 
-    >>> import clew
-    >>> clew.linalg.solve_triangular(clew.tensor([[2.0, 1.0], [0.0, 4.0]]), clew.tensor([[4.0], [8.0]]), upper=True)
-    tensor([[1.],
-            [2.]])
+    Example:
+        >>> A, B = torch.tensor([[2.0, 1.0], [0.0, 4.0]]), torch.tensor([[4.0], [8.0]])
+        >>> torch.linalg.solve_triangular(A, B, upper=True)
+        tensor([[1.],
+                [2.]])
     """
     name = "linalg.solve_triangular"
     check_square(name, A)
@@ -133,10 +134,10 @@ def cholesky_ex(
         `L`, and `info` (int32, one for each matrix): 0, or the order of the leading minor that is not
         positive-definite. Then only the part of `L` before it is filled.
 
-    >>> import clew
-    >>> L, info = clew.linalg.cholesky_ex(clew.tensor([[4.0, 2.0], [2.0, -3.0]]))
-    >>> info
-    tensor(2, dtype=torch.int32)
+    Example:
+        >>> L, info = torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, -3.0]]))
+        >>> info
+        tensor(2, dtype=torch.int32)
     """
     check_square("linalg.cholesky_ex", A)
     result = cholesky_ex_result(*_cholesky_ex(A, upper=upper, check_errors=check_errors))
@@ -155,10 +156,10 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
         LinAlgError: a matrix is not positive-definite.
         RuntimeError: the matrices are not square, or the dtype is not floating.
 
-    >>> import clew
-    >>> clew.linalg.cholesky(clew.tensor([[4.0, 2.0], [2.0, 5.0]]))
-    tensor([[2., 0.],
-            [1., 2.]])
+    Example:
+        >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
     """
     check_square("linalg.cholesky", A)
     L: Tensor

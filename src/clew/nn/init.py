@@ -33,9 +33,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
     `param` is the slope of `"leaky_relu"` (0.01 by default).
 
-    >>> from clew.nn import init
-    >>> init.calculate_gain("tanh")
-    1.6666666666666667
+    Example:
+        >>> torch.nn.init.calculate_gain("tanh")
+        1.6666666666666667
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param

@@ -26,9 +26,9 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
 
-    >>> import clew
-    >>> clew.isclose(clew.tensor([1.0, 2.0]), clew.tensor([1.0, 2.1]))
-    tensor([ True, False])
+    Example:
+        >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
+        tensor([ True, False])
     """
     if input.dtype != other.dtype:
         raise RuntimeError(f"isclose: expected two tensors of one dtype, got {input.dtype} and {other.dtype}; cast one")
@@ -48,9 +48,9 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether `isclose` holds for all elements.
 
-    >>> import clew
-    >>> clew.allclose(clew.tensor([1.0]), clew.tensor([1.0 + 1e-9]))
-    True
+    Example:
+        >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
+        True
     """
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
@@ -59,9 +59,9 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements.
 
-    >>> import clew
-    >>> clew.equal(clew.tensor([1, 2]), clew.tensor([1, 2]))
-    True
+    Example:
+        >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+        True
     """
     return input.shape == other.shape and bool((input == other).all())
 

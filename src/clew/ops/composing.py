@@ -65,9 +65,9 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
-    >>> import clew
-    >>> clew.addr(clew.zeros(2, 2), clew.tensor([1.0, 2.0]), clew.tensor([3.0, 4.0])).tolist()
-    [[3.0, 4.0], [6.0, 8.0]]
+    Example:
+        >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])).tolist()
+        [[3.0, 4.0], [6.0, 8.0]]
     """
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(f"addr: Expected 1-D vectors, got shapes {list(vec1.shape)} and {list(vec2.shape)}")
@@ -84,9 +84,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with the elements of the flattened tensor on a diagonal.
 
-    >>> import clew
-    >>> clew.diagflat(clew.tensor([1, 2])).tolist()
-    [[1, 0], [0, 2]]
+    Example:
+        >>> torch.diagflat(torch.tensor([1, 2])).tolist()
+        [[1, 0], [0, 2]]
     """
     result: Tensor = _ops.diag(input.contiguous().view(-1), offset)
     return result
@@ -112,9 +112,9 @@ def cov(
         fweights: how often each observation was made, integers.
         aweights: how much each observation counts.
 
-    >>> import clew
-    >>> clew.cov(clew.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
+    Example:
+        >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
+        [[1.0, -1.0], [-1.0, 1.0]]
     """
     if input.dim() > 2:
         raise RuntimeError(f"cov: expected input to have two or fewer dimensions but got an input with {input.dim()}")
@@ -160,9 +160,9 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Te
 def corrcoef(input: Tensor) -> Tensor:
     """The correlations of variables: a row for each, a column for each observation.
 
-    >>> import clew
-    >>> clew.corrcoef(clew.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
+    Example:
+        >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
+        [[1.0, -1.0], [-1.0, 1.0]]
     """
     if input.dim() > 2:
         raise RuntimeError(f"corrcoef: expected input to have two or fewer dimensions but got {input.dim()}")
@@ -177,10 +177,10 @@ def corrcoef(input: Tensor) -> Tensor:
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The slices along an axis, those whose p-norm is above `maxnorm` scaled down to it.
 
-    >>> import clew
-    >>> clew.renorm(clew.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
-    tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]])
+    Example:
+        >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
     """
     if p <= 0 or maxnorm < 0:
         raise RuntimeError(f"renorm: expected a positive p and maxnorm >= 0, got p={p} and maxnorm={maxnorm}")
@@ -201,9 +201,9 @@ renorm_ = in_place(renorm, "input=real(b, a), p=2, dim=0, maxnorm=1")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, one in each row.
 
-    >>> import clew
-    >>> clew.combinations(clew.tensor([1, 2, 3])).tolist()
-    [[1, 2], [1, 3], [2, 3]]
+    Example:
+        >>> torch.combinations(torch.tensor([1, 2, 3])).tolist()
+        [[1, 2], [1, 3], [2, 3]]
     """
     if input.dim() != 1:
         raise RuntimeError(f"combinations: Expect a 1D vector, but got shape {list(input.shape)}")
@@ -220,9 +220,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """The places, axis by axis, of elements that are numbered through.
 
-    >>> import clew
-    >>> [one.tolist() for one in clew.unravel_index(clew.tensor([5, 7]), (3, 3))]
-    [[1, 2], [2, 1]]
+    Example:
+        >>> [one.tolist() for one in torch.unravel_index(torch.tensor([5, 7]), (3, 3))]
+        [[1, 2], [2, 1]]
     """
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if indices.dtype.is_floating_point or indices.dtype == _core.dtypes["bool"]:
@@ -239,9 +239,9 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the axes that a smaller shape would be broadcast along.
 
-    >>> import clew
-    >>> clew.ones(2, 3).sum_to_size(3)
-    tensor([2., 2., 2.])
+    Example:
+        >>> torch.ones(2, 3).sum_to_size(3)
+        tensor([2., 2., 2.])
     """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     lead = input.dim() - len(shape)
@@ -263,9 +263,9 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     Args:
         wrap: in a matrix with more rows than columns, begin anew after each square and an empty row.
 
-    >>> import clew
-    >>> clew.zeros(2, 2).fill_diagonal_(1).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    Example:
+        >>> torch.zeros(2, 2).fill_diagonal_(1).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
     """
     shape = tuple(self.shape)
     if self.dim() < 2:

@@ -40,10 +40,10 @@ def tensor(
         dtype: by default that of an array; bool, int64 or the default dtype for Python's numbers.
         requires_grad: whether operations on it are recorded.
 
-    >>> import clew
-    >>> clew.tensor([[1, 2], [3, 4]])
-    tensor([[1, 2],
-            [3, 4]])
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
     """
     if device is not None or pin_memory:
         check_options("tensor", None, device, pin_memory)
@@ -57,11 +57,12 @@ def tensor(
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, without a copy if possible: a tensor of the dtype is itself, an array lends its memory.
 
-    >>> import clew, numpy
-    >>> array = numpy.zeros(2)
-    >>> clew.as_tensor(array)[0] = 1.0
-    >>> float(array[0])
-    1.0
+    Example:
+        >>> import numpy
+        >>> array = numpy.zeros(2)
+        >>> torch.as_tensor(array)[0] = 1.0
+        >>> float(array[0])
+        1.0
     """
     check_options("as_tensor", None, device, False)
     kind = None if dtype is None else checked_dtype("as_tensor", dtype)
@@ -130,9 +131,9 @@ def zeros(
         layout, device: only `clew.strided` and the CPU.
         requires_grad: whether operations on it are recorded.
 
-    >>> import clew
-    >>> clew.zeros(2, dtype=clew.int64)
-    tensor([0, 0])
+    Example:
+        >>> torch.zeros(2, dtype=torch.int64)
+        tensor([0, 0])
     """
     if out is dtype is layout is device is None and not (pin_memory or requires_grad):
         filled: Tensor = _ops._full(checked_size("zeros", given, size), 0, _default_dtype())
@@ -234,9 +235,9 @@ def full(
         size: a sequence of sizes.
         fill_value: a number or 0-dim tensor, which decides the dtype if none is given.
 
-    >>> import clew
-    >>> clew.full((2,), 3)
-    tensor([3, 3])
+    Example:
+        >>> torch.full((2,), 3)
+        tensor([3, 3])
     """
     check_options("full", layout, device, pin_memory)
     sizes = checked_size("full", (), size)

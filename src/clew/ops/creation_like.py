@@ -202,9 +202,9 @@ def new_zeros(
 ) -> Tensor:
     """Zeros of the given sizes, by default in the dtype of this tensor.
 
-    >>> import clew
-    >>> clew.tensor([1, 2]).new_zeros(3)
-    tensor([0, 0, 0])
+    Example:
+        >>> torch.tensor([1, 2]).new_zeros(3)
+        tensor([0, 0, 0])
     """
     return _new("new_zeros", self, 0, given, size, dtype, requires_grad, options)
 

@@ -59,9 +59,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     Raises:
         RuntimeError: the equation is malformed or does not fit the operands.
 
-    >>> import clew
-    >>> clew.einsum("ij,j->i", clew.tensor([[1.0, 2.0], [3.0, 4.0]]), clew.tensor([1.0, 10.0]))
-    tensor([21., 43.])
+    Example:
+        >>> torch.einsum("ij,j->i", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 10.0]))
+        tensor([21., 43.])
     """
     if isinstance(equation, Tensor):
         equation, operands = from_sublists((equation, *operands))

@@ -25,9 +25,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
         A row of indices for each such element, in order; with `as_tuple` one vector of indices for each axis instead,
         which can be used as a key: `x[nonzero(x, as_tuple=True)]`.
 
-    >>> import clew
-    >>> clew.nonzero(clew.tensor([0, 5, 7])).tolist()
-    [[1], [2]]
+    Example:
+        >>> torch.nonzero(torch.tensor([0, 5, 7])).tolist()
+        [[1], [2]]
     """
     return _ops.where(input) if as_tuple else _ops.nonzero(input, out=out)
 
@@ -68,10 +68,10 @@ def unique(
         return_counts: also how often each occurs.
         dim: the axis whose slices are compared; without it single elements are.
 
-    >>> import clew
-    >>> values, counts = clew.unique(clew.tensor([3, 1, 3]), return_counts=True)
-    >>> values.tolist(), counts.tolist()
-    ([1, 3], [1, 2])
+    Example:
+        >>> values, counts = torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+        >>> values.tolist(), counts.tolist()
+        ([1, 3], [1, 2])
     """
     if dim is not None:
         _need_slices("unique", input, dim)
@@ -88,9 +88,9 @@ def unique_consecutive(
 ) -> Any:
     """The elements (or slices along an axis) that differ from the one before.
 
-    >>> import clew
-    >>> clew.unique_consecutive(clew.tensor([1, 1, 2, 1])).tolist()
-    [1, 2, 1]
+    Example:
+        >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1])).tolist()
+        [1, 2, 1]
     """
     array = input.detach().numpy()
     if dim is not None:
@@ -115,9 +115,9 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         assume_unique: of no importance here.
         invert: whether it is none of them.
 
-    >>> import clew
-    >>> clew.isin(clew.tensor([1, 2, 3]), clew.tensor([2, 5]))
-    tensor([False,  True, False])
+    Example:
+        >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
+        tensor([False,  True, False])
     """
     if any(isinstance(one, Tensor) and one.dtype == _core.dtypes["bool"] for one in (elements, test_elements)):
         raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")

@@ -35,9 +35,9 @@ def _floats(name: str, input: Tensor) -> Any:
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements lie in each of `bins` equal parts of [min, max]; without limits, from the least to the largest.
 
-    >>> import clew
-    >>> clew.histc(clew.tensor([1.0, 2.0, 2.0, 4.0]), bins=3)
-    tensor([1., 2., 1.])
+    Example:
+        >>> torch.histc(torch.tensor([1.0, 2.0, 2.0, 4.0]), bins=3)
+        tensor([1., 2., 1.])
     """
     if bins <= 0:
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
@@ -99,9 +99,9 @@ def histogram(
         weight: for how much each element counts.
         density: divide so that the integral is 1.
 
-    >>> import clew
-    >>> clew.histogram(clew.tensor([1.0, 2.0, 2.0, 4.0]), 3).hist
-    tensor([1., 2., 1.])
+    Example:
+        >>> torch.histogram(torch.tensor([1.0, 2.0, 2.0, 4.0]), 3).hist
+        tensor([1., 2., 1.])
     """
     array = _floats("histogram", input)
     if not isinstance(bins, Tensor):

@@ -75,9 +75,9 @@ def _result(tensors: tuple[Any, ...], converted: list[Tensor]) -> Any:
 def atleast_1d(*tensors: Any) -> Any:
     """Each tensor with at least one axis: of one tensor a tensor, of several a tuple.
 
-    >>> import clew
-    >>> clew.atleast_1d(clew.tensor(3.0)).shape
-    torch.Size([1])
+    Example:
+        >>> torch.atleast_1d(torch.tensor(3.0)).shape
+        torch.Size([1])
     """
     return _result(tensors, [_to_1d(x) for x in _each(tensors)])
 
@@ -98,9 +98,9 @@ def atleast_3d(*tensors: Any) -> Any:
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join side by side: vectors along their axis, others along the second axis.
 
-    >>> import clew
-    >>> clew.hstack([clew.tensor([1, 2]), clew.tensor([3])]).tolist()
-    [1, 2, 3]
+    Example:
+        >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])]).tolist()
+        [1, 2, 3]
     """
     parts = [_to_1d(x) for x in _listed("hstack", tensors)]
     result: Tensor = _ops.cat(parts, 0 if parts and parts[0].dim() == 1 else 1, out=out)
@@ -111,9 +111,9 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join below each other along the first axis; vectors are rows.
 
-    >>> import clew
-    >>> clew.vstack([clew.tensor([1, 2]), clew.tensor([3, 4])]).tolist()
-    [[1, 2], [3, 4]]
+    Example:
+        >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])]).tolist()
+        [[1, 2], [3, 4]]
     """
     result: Tensor = _ops.cat([_to_2d(x) for x in _listed("vstack", tensors)], 0, out=out)
     return result
@@ -141,10 +141,10 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to the shape that they have together.
 
-    >>> import clew
-    >>> a, b = clew.broadcast_tensors(clew.zeros(3, 1), clew.zeros(4))
-    >>> a.shape == b.shape == (3, 4)
-    True
+    Example:
+        >>> a, b = torch.broadcast_tensors(torch.zeros(3, 1), torch.zeros(4))
+        >>> a.shape == b.shape == (3, 4)
+        True
     """
     parts = _each(tensors)
     shape = broadcast_shapes(*(x.shape for x in parts))
@@ -159,10 +159,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         tensors: the coordinates along each axis, vectors or 0-dim tensors of one dtype.
         indexing: "ij" for axes in the order given; "xy" exchanges the first two.
 
-    >>> import clew
-    >>> x, y = clew.meshgrid(clew.tensor([1, 2]), clew.tensor([3, 4, 5]), indexing="ij")
-    >>> x.tolist()
-    [[1, 1, 1], [2, 2, 2]]
+    Example:
+        >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
+        >>> x.tolist()
+        [[1, 1, 1], [2, 2, 2]]
     """
     parts = _each(tensors)
     if indexing is None:
@@ -195,9 +195,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of the elements of vectors, one in each row.
 
-    >>> import clew
-    >>> clew.cartesian_prod(clew.tensor([1, 2]), clew.tensor([3, 4])).tolist()
-    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    Example:
+        >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4])).tolist()
+        [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
     parts = _each(tensors)
     for part in parts:
@@ -213,9 +213,9 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal and zeros elsewhere; vectors are rows.
 
-    >>> import clew
-    >>> clew.block_diag(clew.tensor([[1, 2]]), clew.tensor([3])).tolist()
-    [[1, 2, 0], [0, 0, 3]]
+    Example:
+        >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([3])).tolist()
+        [[1, 2, 0], [0, 0, 3]]
     """
     blocks = _each(tensors)
     result: Tensor = _ops._block_diag(blocks) if blocks else _core.tensor([]).reshape(1, 0)

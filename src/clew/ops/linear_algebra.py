@@ -109,9 +109,9 @@ def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant of each matrix: NaN if it is negative, -inf if it is zero.
 
-    >>> import clew
-    >>> clew.logdet(clew.eye(2))
-    tensor(0.)
+    Example:
+        >>> torch.logdet(torch.eye(2))
+        tensor(0.)
     """
     sign, logarithm = _linalg().slogdet(input)
     result: Tensor = logarithm.masked_fill(sign < 0, float("nan"))
@@ -136,9 +136,9 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: T
         input: shape (*, n, k).
         input2: L with `L @ L.mT == A`, of shape (*, n, n), or with `upper=True` its transpose.
 
-    >>> import clew
-    >>> clew.cholesky_solve(clew.ones(1, 1), clew.tensor([[2.0]]))
-    tensor([[0.2500]])
+    Example:
+        >>> torch.cholesky_solve(torch.ones(1, 1), torch.tensor([[2.0]]))
+        tensor([[0.2500]])
     """
     linalg = _linalg()
     lower = input2.mT if upper else input2
@@ -151,9 +151,9 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: T
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the matrix of which this is the Cholesky factor.
 
-    >>> import clew
-    >>> clew.cholesky_inverse(clew.tensor([[2.0]]))
-    tensor([[0.2500]])
+    Example:
+        >>> torch.cholesky_inverse(torch.tensor([[2.0]]))
+        tensor([[0.2500]])
     """
     checks = _linalg("._checks")
     checks.check_square("cholesky_inverse", input)
@@ -187,10 +187,10 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """The matrices P, L and U of what `clew.linalg.lu_factor` gives. What is not asked for is empty.
 
-    >>> import clew
-    >>> clew.lu_unpack(*clew.linalg.lu_factor(clew.tensor([[0.0, 1.0], [2.0, 3.0]]))).L
-    tensor([[1., 0.],
-            [0., 1.]])
+    Example:
+        >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[0.0, 1.0], [2.0, 3.0]]))).L
+        tensor([[1., 0.],
+                [0., 1.]])
     """
     _linalg("._checks").check_matrices("lu_unpack", LU_data, "LU", floating=False)
     if unpack_pivots and LU_pivots.dtype != _core.dtypes["int32"]:
@@ -215,9 +215,9 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result
         some: leave out the vectors beyond the smaller size.
         compute_uv: False gives zeros for U and V.
 
-    >>> import clew
-    >>> clew.svd(clew.tensor([[3.0, 0.0], [0.0, 4.0]])).S
-    tensor([4., 3.])
+    Example:
+        >>> torch.svd(torch.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+        tensor([4., 3.])
     """
     linalg = _linalg()
     _linalg("._checks").check_matrices("linalg.svd", input)
@@ -282,9 +282,9 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of the vectors along the last axes: shape input.shape[:-1] + other.shape[:-1].
 
-    >>> import clew
-    >>> clew.inner(clew.tensor([[1.0, 2.0], [3.0, 4.0]]), clew.tensor([1.0, 1.0]))
-    tensor([3., 7.])
+    Example:
+        >>> torch.inner(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
+        tensor([3., 7.])
     """
     result: Tensor
     if not input.dim() or not other.dim():
@@ -303,10 +303,10 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements as columns, the highest first: N of them, by default as many as elements.
 
-    >>> import clew
-    >>> clew.vander(clew.tensor([2.0, 3.0]), 3)
-    tensor([[4., 2., 1.],
-            [9., 3., 1.]])
+    Example:
+        >>> torch.vander(torch.tensor([2.0, 3.0]), 3)
+        tensor([[4., 2., 1.],
+                [9., 3., 1.]])
     """
     if x.dim() != 1:
         raise RuntimeError(f"vander: expected a vector, got shape {list(x.shape)}")
@@ -346,9 +346,9 @@ def frobenius_norm(
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The norm of order p of the difference.
 
-    >>> import clew
-    >>> clew.dist(clew.tensor([3.0, 4.0]), clew.zeros(2))
-    tensor(5.)
+    Example:
+        >>> torch.dist(torch.tensor([3.0, 4.0]), torch.zeros(2))
+        tensor(5.)
     """
     result: Tensor = _ops.linalg_vector_norm(input - other, p)
     return result

@@ -25,9 +25,9 @@ _FLOAT64, _BOOL = _core.dtypes["float64"], _core.dtypes["bool"]
 def isposinf(input: Tensor) -> Tensor:
     """Whether each element is positive infinity.
 
-    >>> import clew
-    >>> clew.isposinf(clew.tensor([clew.inf, -clew.inf, 1.0]))
-    tensor([ True, False, False])
+    Example:
+        >>> torch.isposinf(torch.tensor([torch.inf, -torch.inf, 1.0]))
+        tensor([ True, False, False])
     """
     check_tensor("isposinf", "input", input)
     return input.detach() == float("inf")
@@ -53,9 +53,9 @@ def isreal(input: Tensor) -> Tensor:
 def signbit(input: Tensor) -> Tensor:
     """Whether each element is negative, or a negative zero.
 
-    >>> import clew
-    >>> clew.signbit(clew.tensor([1.0, -0.0, 0.0]))
-    tensor([False,  True, False])
+    Example:
+        >>> torch.signbit(torch.tensor([1.0, -0.0, 0.0]))
+        tensor([False,  True, False])
     """
     check_tensor("signbit", "input", input)
     if not input.dtype.is_floating_point:
@@ -68,9 +68,9 @@ def signbit(input: Tensor) -> Tensor:
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """`input ** exponent`, computed and given in float64.
 
-    >>> import clew
-    >>> clew.float_power(clew.tensor([1, 2]), -1)
-    tensor([1.0000, 0.5000], dtype=torch.float64)
+    Example:
+        >>> torch.float_power(torch.tensor([1, 2]), -1)
+        tensor([1.0000, 0.5000], dtype=torch.float64)
     """
     base, power = (one.to(_FLOAT64) if isinstance(one, Tensor) else one for one in (input, exponent))
     result: Tensor = _core.ops.pow(base, power)
@@ -89,9 +89,9 @@ def float_power_(input: Tensor, exponent: Tensor | float) -> Tensor:
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2 ** other`.
 
-    >>> import clew
-    >>> clew.ldexp(clew.tensor([1.0]), clew.tensor([3]))
-    tensor([8.])
+    Example:
+        >>> torch.ldexp(torch.tensor([1.0]), torch.tensor([3]))
+        tensor([8.])
     """
     return input * _power_of_two("ldexp", input, other)
 
@@ -137,10 +137,10 @@ def _frexp(self: Any) -> Any:
 def frexp(input: Tensor) -> _FrexpResult:
     """The mantissa, from 0.5 up to 1, and the whole exponent with `input == mantissa * 2 ** exponent`.
 
-    >>> import clew
-    >>> mantissa, exponent = clew.frexp(clew.tensor([6.0]))
-    >>> mantissa.item(), exponent.item()
-    (0.75, 3)
+    Example:
+        >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
+        >>> mantissa.item(), exponent.item()
+        (0.75, 3)
     """
     check_tensor("frexp", "input", input)
     if not input.dtype.is_floating_point:

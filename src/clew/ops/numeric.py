@@ -47,9 +47,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     Returns:
         int64, the floating dtype of the weights, or float64 for other weights.
 
-    >>> import clew
-    >>> clew.bincount(clew.tensor([1, 1, 3]))
-    tensor([0, 2, 0, 1])
+    Example:
+        >>> torch.bincount(torch.tensor([1, 1, 3]))
+        tensor([0, 2, 0, 1])
     """
     if input.dtype.is_floating_point or input.dtype == _core.dtypes["bool"]:
         raise NotImplementedError(f"bincount: expected integers, got {input.dtype}; cast it by .long()")
@@ -117,9 +117,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
         x: where the samples are: one for each along the axis, or a shape that broadcasts with y's.
         dx: the distance of samples instead, 1 by default.
 
-    >>> import clew
-    >>> clew.trapezoid(clew.tensor([1.0, 2.0, 3.0]))
-    tensor(4.)
+    Example:
+        >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
     """
     return _integral("trapezoid", y, x, dx, dim, running=False)
 
@@ -131,9 +131,9 @@ trapz = trapezoid
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The integral up to each sample but the first. See `trapezoid`.
 
-    >>> import clew
-    >>> clew.cumulative_trapezoid(clew.tensor([1.0, 2.0, 3.0]))
-    tensor([1.5000, 4.0000])
+    Example:
+        >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([1.5000, 4.0000])
     """
     return _integral("cumulative_trapezoid", y, x, dx, dim, running=True)
 
@@ -153,9 +153,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     Returns:
         Shape (*, n, m).
 
-    >>> import clew
-    >>> clew.cdist(clew.tensor([[0.0, 0.0]]), clew.tensor([[3.0, 4.0], [1.0, 0.0]]))
-    tensor([[5., 1.]])
+    Example:
+        >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [1.0, 0.0]]))
+        tensor([[5., 1.]])
     """
     if compute_mode not in (
         "use_mm_for_euclid_dist_if_necessary",
@@ -201,9 +201,9 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     Raises:
         RuntimeError: the input is no matrix, or `p` is negative.
 
-    >>> import clew
-    >>> clew.pdist(clew.tensor([[0.0], [1.0], [3.0]]))
-    tensor([1., 3., 2.])
+    Example:
+        >>> torch.pdist(torch.tensor([[0.0], [1.0], [3.0]]))
+        tensor([1., 3., 2.])
     """
     if input.dim() != 2:
         raise RuntimeError(f"pdist: only supports 2D tensors, got: {input.dim()}D")
@@ -219,10 +219,10 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: each element of `input` times all of `other`, put where the element was.
 
-    >>> import clew
-    >>> clew.kron(clew.eye(2), clew.tensor([1.0, 2.0]))
-    tensor([[1., 2., 0., 0.],
-            [0., 0., 1., 2.]])
+    Example:
+        >>> torch.kron(torch.eye(2), torch.tensor([1.0, 2.0]))
+        tensor([[1., 2., 0., 0.],
+                [0., 0., 1., 2.]])
     """
     rank = max(input.dim(), other.dim())
     left, right = ([1] * (rank - x.dim()) + list(x.shape) for x in (input, other))

@@ -43,9 +43,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     Raises:
         RuntimeError: there is none; IndexError along an axis.
 
-    >>> import clew
-    >>> clew.aminmax(clew.tensor([3, 1, 2])).max
-    tensor(3)
+    Example:
+        >>> torch.aminmax(torch.tensor([3, 1, 2])).max
+        tensor(3)
     """
     if not (input.numel() if dim is None else max(input.dim(), 1) and (input.dim() == 0 or input.shape[dim])):
         kind = RuntimeError if dim is None else IndexError
@@ -132,9 +132,9 @@ def mode(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN.
 
-    >>> import clew
-    >>> clew.nansum(clew.tensor([1.0, clew.nan, 2.0]))
-    tensor(3.)
+    Example:
+        >>> torch.nansum(torch.tensor([1.0, torch.nan, 2.0]))
+        tensor(3.)
     """
     known = input.masked_fill(_ops.isnan(input), 0) if input.dtype.is_floating_point else input
     return known.sum(dim, keepdim, dtype=dtype)
@@ -183,9 +183,9 @@ def _logcumsumexp(self: Any, dim: int) -> Any:
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithm of the cumulative sum of exponentials along an axis, without overflow in between.
 
-    >>> import clew
-    >>> clew.logcumsumexp(clew.tensor([0.0, 0.0]), 0)
-    tensor([0.0000, 0.6931])
+    Example:
+        >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
+        tensor([0.0000, 0.6931])
     """
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"logcumsumexp: not implemented for {input.dtype}; cast it first")

@@ -36,9 +36,9 @@ def quantile(
     Raises:
         RuntimeError: no elements, a share beyond 0 and 1, dtypes that do not fit.
 
-    >>> import clew
-    >>> clew.quantile(clew.tensor([1.0, 2.0, 4.0]), 0.75)
-    tensor(3.)
+    Example:
+        >>> torch.quantile(torch.tensor([1.0, 2.0, 4.0]), 0.75)
+        tensor(3.)
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skips=False)
 

@@ -73,11 +73,10 @@ def rand(
         generator: draws the numbers; by default the one that `clew.manual_seed` seeds.
         out, dtype, layout, device, requires_grad: as for `clew.zeros`; floating dtypes only.
 
-    >>> import clew
-    >>> clew.manual_seed(0)
-    <clew.Generator seeded with 0>
-    >>> clew.rand(2)
-    tensor([0.4963, 0.7682])
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.rand(2)
+        tensor([0.4963, 0.7682])
     """
     check_options("rand", layout, device, pin_memory)
     sizes = checked_size("rand", given, size)
@@ -136,9 +135,9 @@ def randint(
 ) -> Tensor:
     """Integers from [low, high), by default of dtype int64: `randint(high, size)` or `randint(low, high, size)`.
 
-    >>> import clew
-    >>> clew.randint(0, 1, (3,))
-    tensor([0, 0, 0])
+    Example:
+        >>> torch.randint(0, 1, (3,))
+        tensor([0, 0, 0])
     """
     check_options("randint", layout, device, pin_memory)
     if size is None and given:
@@ -283,9 +282,9 @@ def binomial(count: Tensor, prob: Tensor, *, generator: Generator | None = None)
         count, prob: floating tensors of one dtype that are broadcast together.
         generator: draws the numbers; by default the one that `clew.manual_seed` seeds.
 
-    >>> import clew
-    >>> clew.binomial(clew.tensor([3.0, 5.0]), clew.tensor([0.0, 1.0]))
-    tensor([0., 5.])
+    Example:
+        >>> torch.binomial(torch.tensor([3.0, 5.0]), torch.tensor([0.0, 1.0]))
+        tensor([0., 5.])
     """
     with drawing_from(generator):
         drawn: Tensor = _ops.binomial(count, prob)

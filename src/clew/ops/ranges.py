@@ -36,9 +36,9 @@ def arange(
         given: `end`, or `start, end`, or `start, end, step`.
         dtype: by default int64 if all of them are integers, else the default dtype.
 
-    >>> import clew
-    >>> clew.arange(1, 10, 4)
-    tensor([1, 5, 9])
+    Example:
+        >>> torch.arange(1, 10, 4)
+        tensor([1, 5, 9])
     """
     plain = start is end is step is out is layout is device is None and not (pin_memory or requires_grad)
     if plain and len(given) == 1 and type(given[0]) is int:  # the usual call, which must not take long
@@ -88,9 +88,9 @@ def linspace(
 ) -> Tensor:
     """As many numbers as `steps`, evenly spaced from `start` to `end`, both included.
 
-    >>> import clew
-    >>> clew.linspace(0, 1, 5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    Example:
+        >>> torch.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     check_options("linspace", layout, device, pin_memory)
     first, last, count = _checked_steps("linspace", start, end, steps)
@@ -113,9 +113,9 @@ def logspace(
 ) -> Tensor:
     """`base` to the powers of `linspace(start, end, steps)`.
 
-    >>> import clew
-    >>> clew.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.])
+    Example:
+        >>> torch.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
     """
     check_options("logspace", layout, device, pin_memory)
     first, last, count = _checked_steps("logspace", start, end, steps)

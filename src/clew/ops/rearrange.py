@@ -36,9 +36,9 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     Args:
         split_size_or_sections: the size of each part but the last, or the sizes of all parts.
 
-    >>> import clew
-    >>> [part.tolist() for part in clew.split(clew.tensor([1, 2, 3]), 2)]
-    [[1, 2], [3]]
+    Example:
+        >>> [part.tolist() for part in torch.split(torch.tensor([1, 2, 3]), 2)]
+        [[1, 2], [3]]
     """
     sizes: Any = split_size_or_sections
     if isinstance(sizes, list | tuple) and len(sizes) > _LONGEST_LIST:
@@ -87,9 +87,9 @@ def repeat_interleave(
         dim: the axis; without it `input` is flattened.
         output_size: the size that comes out; saves nothing here, but is checked.
 
-    >>> import clew
-    >>> clew.repeat_interleave(clew.tensor([7, 8]), clew.tensor([1, 2])).tolist()
-    [7, 8, 8]
+    Example:
+        >>> torch.repeat_interleave(torch.tensor([7, 8]), torch.tensor([1, 2])).tolist()
+        [7, 8, 8]
     """
     if repeats is None:
         counts = input.detach().numpy()
@@ -140,9 +140,9 @@ def diff(
 ) -> Tensor:
     """The differences between neighbours along an axis, taken `n` times; of bools, whether they differ.
 
-    >>> import clew
-    >>> clew.diff(clew.tensor([1, 4, 9])).tolist()
-    [3, 5]
+    Example:
+        >>> torch.diff(torch.tensor([1, 4, 9])).tolist()
+        [3, 5]
     """
     if input.dim() == 0:
         raise RuntimeError("diff: expects input to be at least one-dimensional")
@@ -196,9 +196,9 @@ def _check_triangle(name: str, row: int, col: int, offset: int) -> int:
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """The row and column numbers of the lower triangle of a matrix, as two rows.
 
-    >>> import clew
-    >>> clew.tril_indices(2, 2).tolist()
-    [[0, 1, 1], [0, 0, 1]]
+    Example:
+        >>> torch.tril_indices(2, 2).tolist()
+        [[0, 1, 1], [0, 0, 1]]
     """
     offset = _check_triangle("tril_indices", row, col, offset)
     first = max(0, -offset) if col else row  # rows above have nothing

@@ -180,9 +180,9 @@ def scatter_reduce(
         reduce: "sum", "prod", "mean", "amax" or "amin".
         include_self: False leaves out what `input` has, where anything comes.
 
-    >>> import clew
-    >>> clew.scatter_reduce(clew.zeros(2), 0, clew.tensor([0, 0, 1]), clew.tensor([1.0, 2.0, 3.0]), "sum")
-    tensor([3., 3.])
+    Example:
+        >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
+        tensor([3., 3.])
     """
     _check_reduce("scatter_reduce", reduce, input, src)
     if input.dim() == 0:
@@ -267,9 +267,9 @@ def index_reduce(
         reduce: "prod", "mean", "amax" or "amin".
         include_self: False leaves out what `input` has, where anything comes.
 
-    >>> import clew
-    >>> clew.index_reduce(clew.ones(2), 0, clew.tensor([1, 1]), clew.tensor([3.0, 5.0]), "prod")
-    tensor([ 1., 15.])
+    Example:
+        >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([1, 1]), torch.tensor([3.0, 5.0]), "prod")
+        tensor([ 1., 15.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce: reduce argument must be prod, mean, amax or amin, got {reduce}")

@@ -19,9 +19,9 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         input: floating, above (p - 1) / 2.
         p: the dimension, at least 1.
 
-    >>> import clew
-    >>> clew.mvlgamma(clew.tensor(2.0), 1)
-    tensor(0.)
+    Example:
+        >>> torch.mvlgamma(torch.tensor(2.0), 1)
+        tensor(0.)
     """
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")

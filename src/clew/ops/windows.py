@@ -41,9 +41,9 @@ def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Te
         periodic: whether the first value would come again after the last, for Fourier transforms.
         options: `dtype`, `requires_grad` and so on, as of `zeros`.
 
-    >>> import clew
-    >>> clew.hann_window(4)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    Example:
+        >>> torch.hann_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     return hamming_window(window_length, periodic, 0.5, 0.5, **options)
 

@@ -31,14 +31,14 @@ class Adam(Optimizer):
 
     The state of a parameter: "step" (a 0-dim tensor), "exp_avg", "exp_avg_sq" and, with `amsgrad`, "max_exp_avg_sq".
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
-    >>> optimizer = clew.optim.Adam([weight], lr=0.5)
-    >>> (weight * weight).sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([1.5000], requires_grad=True)
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.Adam([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([1.5000], requires_grad=True)
     """
 
     def __init__(
@@ -126,10 +126,10 @@ class AdamW(Adam):
 
     Arguments as for `Adam`.
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
-    >>> clew.optim.AdamW([weight]).defaults["weight_decay"]
-    0.01
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> torch.optim.AdamW([weight]).defaults["weight_decay"]
+        0.01
     """
 
     def __init__(

@@ -31,14 +31,14 @@ class Adagrad(ComposedOptimizer):
 
     The state of a parameter: "step" and "sum".
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
-    >>> optimizer = clew.optim.Adagrad([weight], lr=0.5)
-    >>> (weight * weight).sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([1.5000], requires_grad=True)
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.Adagrad([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([1.5000], requires_grad=True)
     """
 
     def __init__(

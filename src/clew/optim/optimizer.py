@@ -140,9 +140,9 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """The state and the groups' options, with parameters by their number; tensors are shared, not copied.
 
-        >>> import clew
-        >>> clew.optim.SGD([clew.zeros(2, requires_grad=True)], lr=0.5).state_dict()["param_groups"][0]["lr"]
-        0.5
+        Example:
+            >>> torch.optim.SGD([torch.zeros(2, requires_grad=True)], lr=0.5).state_dict()["param_groups"][0]["lr"]
+            0.5
         """
         for hook in list(self._hooks["save_pre"].values()):
             hook(self)

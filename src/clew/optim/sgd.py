@@ -29,14 +29,14 @@ class SGD(Optimizer):
         differentiable: record the step, so that derivatives go through it.
         foreach, fused: taken for PyTorch's sake; every other step is fused.
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
-    >>> optimizer = clew.optim.SGD([weight], lr=0.25)
-    >>> (weight * weight).sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([1.], requires_grad=True)
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.SGD([weight], lr=0.25)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([1.], requires_grad=True)
     """
 
     def __init__(

@@ -91,12 +91,12 @@ class AveragedModel(Module):
         multi_avg_fn: instead, writes a list of averages from a list of the model's tensors.
         use_buffers: whether buffers are averaged, too; else they are copied.
 
-    >>> import clew
-    >>> model = clew.nn.Linear(1, 1)
-    >>> averaged = clew.optim.swa_utils.AveragedModel(model)
-    >>> averaged.update_parameters(model)
-    >>> averaged.n_averaged
-    tensor(1)
+    Example:
+        >>> model = torch.nn.Linear(1, 1)
+        >>> averaged = torch.optim.swa_utils.AveragedModel(model)
+        >>> averaged.update_parameters(model)
+        >>> averaged.n_averaged
+        tensor(1)
     """
 
     n_averaged: Tensor

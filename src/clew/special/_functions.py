@@ -90,9 +90,9 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     Args:
         eps: clamp to [eps, 1 - eps] first. Without it, what is outside [0, 1] gives NaN.
 
-    >>> import clew
-    >>> clew.special.logit(clew.tensor([0.5, 1.0]))
-    tensor([0., inf])
+    Example:
+        >>> torch.special.logit(torch.tensor([0.5, 1.0]))
+        tensor([0., inf])
     """
     x = _floating(input)
     if eps is not None:
@@ -104,9 +104,9 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0.
 
-    >>> import clew
-    >>> clew.special.sinc(clew.tensor([0.0, 0.5]))
-    tensor([1.0000, 0.6366])
+    Example:
+        >>> torch.special.sinc(torch.tensor([0.0, 0.5]))
+        tensor([1.0000, 0.6366])
     """
     return _given("sinc", spherical_bessel_j0(_floating(input) * math.pi), out)
 
@@ -115,9 +115,9 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(x) / x, and 1 at 0.
 
-    >>> import clew
-    >>> clew.special.spherical_bessel_j0(clew.tensor([0.0]))
-    tensor([1.])
+    Example:
+        >>> torch.special.spherical_bessel_j0(torch.tensor([0.0]))
+        tensor([1.])
     """
     x = _floating(input)
     zero = x == 0
@@ -129,21 +129,21 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-x log(x), 0 at 0, and -inf below.
 
-    >>> import clew
-    >>> clew.special.entr(clew.tensor([-1.0, 0.0, 1.0]))
-    tensor([-inf, -0., -0.])
+    Example:
+        >>> torch.special.entr(torch.tensor([-1.0, 0.0, 0.5]))
+        tensor([  -inf, 0.0000, 0.3466])
     """
     x = _floating(input)
-    return _given("entr", (-_ops.xlogy(x, x.masked_fill(x < 0, 1))).masked_fill(x < 0, -math.inf), out)
+    return _given("entr", _ops.xlogy(-x, x.masked_fill(x < 0, 1)).masked_fill(x < 0, -math.inf), out)
 
 
 @domain("real")
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The distribution function of the standard normal distribution.
 
-    >>> import clew
-    >>> clew.special.ndtr(clew.tensor([0.0]))
-    tensor([0.5000])
+    Example:
+        >>> torch.special.ndtr(torch.tensor([0.0]))
+        tensor([0.5000])
     """
     return _given("ndtr", 0.5 * (_floating(input) * -math.sqrt(0.5)).erfc(), out)
 
@@ -152,9 +152,9 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `ndtr`, also where that vanishes.
 
-    >>> import clew
-    >>> clew.special.log_ndtr(clew.tensor([-100.0]))
-    tensor([-5005.5244])
+    Example:
+        >>> torch.special.log_ndtr(torch.tensor([-100.0]))
+        tensor([-5005.5244])
     """
     x = _floating(input)
     low = x < -1
@@ -168,9 +168,9 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """x log1p(y), and 0 where x is 0, unless y is NaN.
 
-    >>> import clew
-    >>> clew.special.xlog1py(clew.tensor([0.0, 1.0]), clew.tensor([-1.0, 0.0]))
-    tensor([0., 0.])
+    Example:
+        >>> torch.special.xlog1py(torch.tensor([0.0, 1.0]), torch.tensor([-1.0, 0.0]))
+        tensor([0., 0.])
     """
     x, y = (one if isinstance(one, Tensor) else _core.tensor(one) for one in (input, other))
     hidden = (x == 0) & ~_ops.isnan(y)

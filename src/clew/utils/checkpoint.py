@@ -64,12 +64,11 @@ def checkpoint(
     Raises:
         CheckpointError: in backward, if the function did not do the same again.
 
-    >>> import clew
-    >>> from clew.utils.checkpoint import checkpoint
-    >>> x = clew.ones(2, requires_grad=True)
-    >>> checkpoint(lambda t: t.exp().log(), x, use_reentrant=False).sum().backward()
-    >>> x.grad
-    tensor([1., 1.])
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> torch.utils.checkpoint.checkpoint(lambda t: t.exp().log(), x, use_reentrant=False).sum().backward()
+        >>> x.grad
+        tensor([1., 1.])
     """
     if use_reentrant is None:
         warnings.warn(

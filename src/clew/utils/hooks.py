@@ -15,11 +15,11 @@ class RemovableHandle:
 
     The handle refers to the table of hooks weakly, so keeping it does not keep the module alive.
 
-    >>> import clew
-    >>> linear = clew.nn.Linear(2, 1)
-    >>> with linear.register_forward_hook(lambda module, args, output: print(tuple(output.shape))):
-    ...     _ = linear(clew.ones(5, 2))
-    (5, 1)
+    Example:
+        >>> linear = torch.nn.Linear(2, 1)
+        >>> with linear.register_forward_hook(lambda module, args, output: print(tuple(output.shape))):
+        ...     _ = linear(torch.ones(5, 2))
+        (5, 1)
     """
 
     def __init__(self, hooks: OrderedDict[int, Any]) -> None:

@@ -141,11 +141,11 @@ def gradient_flow(
     Raises:
         TypeError: ``model`` has no ``named_parameters`` and is no collection of names and tensors.
 
-    >>> import clew
-    >>> model = clew.nn.Linear(2, 1)
-    >>> model(clew.ones(1, 2)).sum().backward()
-    >>> [(layer.name, layer.parameters, layer.flag) for layer in clew.graph.gradient_flow(model)]
-    [('(model)', 3, 'ok')]
+    Example:
+        >>> model = clew.nn.Linear(2, 1)
+        >>> model(clew.ones(1, 2)).sum().backward()
+        >>> [(layer.name, layer.parameters, layer.flag) for layer in clew.graph.gradient_flow(model)]
+        [('(model)', 3, 'ok')]
     """
     layers: dict[str, list[Any]] = {}
     for name, parameter in _named_parameters(model):

@@ -60,15 +60,15 @@ def step(
         TypeError: ``tensors`` is neither a tensor nor a sequence of them.
         RuntimeError: whatever ``backward`` would raise for these arguments, before the first step.
 
-    >>> import clew
-    >>> x = clew.tensor([3.0], requires_grad=True)
-    >>> for at in clew.graph.step((x**2).sum()):
-    ...     print(type(at.node).__name__, *(gradient.tolist() for gradient in at.incoming))
-    SumBackward0 1.0
-    PowBackward0 [1.0]
-    AccumulateGrad [6.0]
-    >>> x.grad
-    tensor([6.])
+    Example:
+        >>> x = clew.tensor([3.0], requires_grad=True)
+        >>> for at in clew.graph.step((x**2).sum()):
+        ...     print(type(at.node).__name__, *(gradient.tolist() for gradient in at.incoming))
+        SumBackward0 1.0
+        PowBackward0 [1.0]
+        AccumulateGrad [6.0]
+        >>> x.grad
+        tensor([6.])
     """
     roots = tensors_of("step", tensors)
     gradients: list[Any] | None = None if gradient is None else [gradient] if is_tensor(gradient) else list(gradient)

@@ -62,10 +62,10 @@ def snapshot(x: Any) -> Snapshot:
     Raises:
         TypeError: there is no tensor or node in ``x``.
 
-    >>> import clew
-    >>> x = clew.ones(2, requires_grad=True)
-    >>> clew.graph.snapshot((x * x).sum()).nodes
-    3
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> clew.graph.snapshot((x * x).sum()).nodes
+        3
     """
     if isinstance(x, Snapshot):
         return x
@@ -164,18 +164,18 @@ def diff(a: Tensor | Node | Snapshot | Any, b: Tensor | Node | Snapshot | Any) -
     Raises:
         TypeError: there is no tensor or node in one of them.
 
-    >>> import clew
-    >>> x = clew.ones(2, requires_grad=True)
-    >>> def forward(layers):
-    ...     h = x
-    ...     for _ in range(layers):
-    ...         h = h.tanh()
-    ...     return h.sum()
-    >>> changed = clew.graph.diff(forward(1), forward(3))
-    >>> [(change.kind.name, change.nodes, change.saved_bytes) for change in changed.changed]
-    [('TanhBackward0', 2, 16)]
-    >>> bool(clew.graph.diff(forward(2), forward(2)))
-    False
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> def forward(layers):
+        ...     h = x
+        ...     for _ in range(layers):
+        ...         h = h.tanh()
+        ...     return h.sum()
+        >>> changed = clew.graph.diff(forward(1), forward(3))
+        >>> [(change.kind.name, change.nodes, change.saved_bytes) for change in changed.changed]
+        [('TanhBackward0', 2, 16)]
+        >>> bool(clew.graph.diff(forward(2), forward(2)))
+        False
     """
     before, after = snapshot(a), snapshot(b)
     nothing = KindCount(0, 0, {})

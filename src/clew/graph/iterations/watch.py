@@ -226,17 +226,17 @@ def watch() -> Watch:
     Returns:
         A :class:`Watch`: a context manager, or use ``start()`` and ``stop()``; ``warnings`` has what was said.
 
-    >>> import warnings
-    >>> import clew
-    >>> w = clew.ones(3, requires_grad=True)
-    >>> total = clew.zeros(())
-    >>> with clew.graph.watch() as watched, warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     for _ in range(20):
-    ...         loss = (w * w).sum()
-    ...         loss.backward()
-    ...         total = total + loss  # keeps every graph: write loss.item() or loss.detach()
-    >>> [(warning.path, warning.iterations) for warning in watched.warnings]
-    [('total', 18)]
+    Example:
+        >>> import warnings
+        >>> w = clew.ones(3, requires_grad=True)
+        >>> total = clew.zeros(())
+        >>> with clew.graph.watch() as watched, warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     for _ in range(20):
+        ...         loss = (w * w).sum()
+        ...         loss.backward()
+        ...         total = total + loss  # keeps every graph: write loss.item() or loss.detach()
+        >>> [(warning.path, warning.iterations) for warning in watched.warnings]
+        [('total', 18)]
     """
     return Watch()

@@ -88,16 +88,16 @@ def why_alive(x: Tensor | Node, scopes: Mapping[str, object] | None = None) -> H
     Raises:
         TypeError: ``x`` is neither a tensor nor a node.
 
-    >>> import clew
-    >>> def program():
-    ...     hidden = clew.ones(3, requires_grad=True) * 2
-    ...     loss = (hidden * hidden).sum()
-    ...     print(clew.why_alive(hidden))
-    >>> program()  # doctest: +ELLIPSIS
-    float32 tensor of shape (3,), 12 B is kept alive by
-      hidden → tensor → MulBackward0 (...) → 8 B
-      loss → MulBackward0 (...), which saved it as 'self'
-      loss → MulBackward0 (...), which saved it as 'other'
+    Example:
+        >>> def program():
+        ...     hidden = clew.ones(3, requires_grad=True) * 2
+        ...     loss = (hidden * hidden).sum()
+        ...     print(clew.why_alive(hidden))
+        >>> program()  # doctest: +ELLIPSIS
+        float32 tensor of shape (3,), 12 B is kept alive by
+          hidden → tensor → MulBackward0 (...) → 8 B
+          loss → MulBackward0 (...), which saved it as 'self'
+          loss → MulBackward0 (...), which saved it as 'other'
     """
     if not (is_node(x) or is_tensor(x)):
         raise TypeError(f"why_alive: expected a tensor or a node, got {type(x).__name__}")

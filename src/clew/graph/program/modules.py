@@ -94,13 +94,13 @@ def modules_are_here(hook: HookIntoModules) -> None:
 def record_modules() -> Iterator[ModuleDiary]:
     """While it is open, note which module makes which node; :func:`module_of` can tell then and afterwards.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
-    >>> with clew.graph.record_modules():
-    ...     y = model(clew.ones(2, 3))
-    >>> clew.graph.module_of(y.grad_fn)
-    'Sequential.1'
+    Example:
+        >>> from clew import nn
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+        >>> with clew.graph.record_modules():
+        ...     y = model(clew.ones(2, 3))
+        >>> clew.graph.module_of(y.grad_fn)
+        'Sequential.1'
     """
     global _last
     diary = ModuleDiary()

@@ -54,9 +54,9 @@ __all__ = [
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """`max(0, x)`.
 
-    >>> import clew
-    >>> clew.nn.functional.relu(clew.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
+    Example:
+        >>> torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
     return input.relu_() if inplace else clew.relu(input)
 
@@ -215,9 +215,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """`exp(x)` divided by its sum over `dim`.
 
-    >>> import clew
-    >>> clew.nn.functional.softmax(clew.zeros(2), dim=0)
-    tensor([0.5000, 0.5000])
+    Example:
+        >>> torch.nn.functional.softmax(torch.zeros(2), dim=0)
+        tensor([0.5000, 0.5000])
     """
     return clew.softmax(input, _dim_or_guess(input, dim), dtype=dtype)
 

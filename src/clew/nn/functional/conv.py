@@ -48,9 +48,9 @@ def conv1d(
     Raises:
         RuntimeError: sizes or dtypes do not fit.
 
-    >>> import clew
-    >>> clew.nn.functional.conv1d(clew.tensor([[1.0, 2.0, 4.0]]), clew.tensor([[[-1.0, 1.0]]]))
-    tensor([[1., 2.]])
+    Example:
+        >>> torch.nn.functional.conv1d(torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([[[-1.0, 1.0]]]))
+        tensor([[1., 2.]])
     """
     return clew.conv1d(input, weight, bias, stride, padding, dilation, groups)
 
@@ -70,10 +70,10 @@ def conv2d(
 ) -> Tensor:
     """Slide a kernel over images: `conv1d` with input (N, C, H, W) or (C, H, W) and weight (K, C / groups, h, w).
 
-    >>> import clew
-    >>> clew.nn.functional.conv2d(clew.ones(1, 1, 2, 2), clew.ones(1, 1, 3, 3), padding=1)
-    tensor([[[[4., 4.],
-              [4., 4.]]]])
+    Example:
+        >>> torch.nn.functional.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 3, 3), padding=1)
+        tensor([[[[4., 4.],
+                  [4., 4.]]]])
     """
     return clew.conv2d(input, weight, bias, stride, padding, dilation, groups)
 
@@ -112,9 +112,9 @@ def conv_transpose1d(
         stride, padding, dilation, groups: of the convolution that this one is the transpose of.
         output_padding: added to the length of the result, which a stride leaves open.
 
-    >>> import clew
-    >>> clew.nn.functional.conv_transpose1d(clew.tensor([[1.0, 2.0]]), clew.ones(1, 1, 2), stride=2)
-    tensor([[1., 1., 2., 2.]])
+    Example:
+        >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.ones(1, 1, 2), stride=2)
+        tensor([[1., 1., 2., 2.]])
     """
     return clew.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 

@@ -31,9 +31,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         weight: of shape (out_features, in_features) or (in_features).
         bias: of shape (out_features) or ().
 
-    >>> import clew
-    >>> clew.nn.functional.linear(clew.ones(1, 2), clew.ones(3, 2))
-    tensor([[2., 2., 2.]])
+    Example:
+        >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
+        tensor([[2., 2., 2.]])
     """
     return clew.linear(input, weight, bias)
 
@@ -70,10 +70,10 @@ def embedding(
 
     The row `padding_idx` gets no gradient.
 
-    >>> import clew
-    >>> clew.nn.functional.embedding(clew.tensor([1, 0]), clew.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor([[3., 4.],
-            [1., 2.]])
+    Example:
+        >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
     """
     del norm_type
     refuse_embedding_options(max_norm, scale_grad_by_freq, sparse)
@@ -155,10 +155,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Class indices (*) as rows of zeros with a one (*, num_classes), int64.
 
-    >>> import clew
-    >>> clew.nn.functional.one_hot(clew.tensor([2, 0]))
-    tensor([[0, 0, 1],
-            [1, 0, 0]])
+    Example:
+        >>> torch.nn.functional.one_hot(torch.tensor([2, 0]))
+        tensor([[0, 0, 1],
+                [1, 0, 0]])
     """
     if tensor.dtype != clew.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type int64, got {tensor.dtype}")

@@ -71,9 +71,9 @@ def mse_loss(
 ) -> Tensor:
     """Squared difference.
 
-    >>> import clew
-    >>> clew.nn.functional.mse_loss(clew.tensor([1.0, 2.0]), clew.tensor([1.0, 4.0]))
-    tensor(2.)
+    Example:
+        >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(2.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _same_shape(input, target)
@@ -140,9 +140,9 @@ def nll_loss(
         weight: a factor for each class, of shape (C). The mean is then a weighted one.
         ignore_index: a target value that counts for nothing.
 
-    >>> import clew
-    >>> clew.nn.functional.nll_loss(clew.log(clew.tensor([[0.5, 0.5]])), clew.tensor([1]))
-    tensor(0.6931)
+    Example:
+        >>> torch.nn.functional.nll_loss(torch.log(torch.tensor([[0.5, 0.5]])), torch.tensor([1]))
+        tensor(0.6931)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     return clew.nll_loss(input, target, weight, reduction_code(reduction), ignore_index)
@@ -172,9 +172,9 @@ def cross_entropy(
         ignore_index: a class index that counts for nothing.
         label_smoothing: how much of the target, from 0 to 1, is spread evenly over all classes.
 
-    >>> import clew
-    >>> clew.nn.functional.cross_entropy(clew.zeros(1, 4), clew.tensor([2]))
-    tensor(1.3863)
+    Example:
+        >>> torch.nn.functional.cross_entropy(torch.zeros(1, 4), torch.tensor([2]))
+        tensor(1.3863)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:

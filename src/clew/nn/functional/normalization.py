@@ -44,10 +44,10 @@ def batch_norm(
         ValueError: training on a single value per channel.
         RuntimeError: sizes or dtypes do not fit.
 
-    >>> import clew
-    >>> clew.nn.functional.batch_norm(clew.tensor([[1.0], [3.0]]), None, None, training=True)
-    tensor([[-1.0000],
-            [ 1.0000]])
+    Example:
+        >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
     """
     if training:
         _need_several("value per channel", input, math.prod(input.shape[:1]) * math.prod(input.shape[2:]))

@@ -27,10 +27,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     Raises:
         RuntimeError: fewer than three dimensions, or channels that r * r does not divide.
 
-    >>> import clew
-    >>> clew.nn.functional.pixel_shuffle(clew.arange(4.0).reshape(4, 1, 1), 2)
-    tensor([[[0., 1.],
-             [2., 3.]]])
+    Example:
+        >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
+        tensor([[[0., 1.],
+                 [2., 3.]]])
     """
     r = upscale_factor
     if input.dim() < 3:

@@ -79,9 +79,9 @@ def max_pool1d(
         ceil_mode: whether a last window may hang over the end.
         return_indices: whether to give also where in its plane each result was found (int64).
 
-    >>> import clew
-    >>> clew.nn.functional.max_pool1d(clew.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[3., 2.]])
+    Example:
+        >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[3., 2.]])
     """
     both = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return both if return_indices else both[0]
@@ -190,9 +190,9 @@ def avg_pool1d(
         ceil_mode: whether a last window may hang over the end.
         count_include_pad: whether the mean counts the zeros of the padding.
 
-    >>> import clew
-    >>> clew.nn.functional.avg_pool1d(clew.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
+    Example:
+        >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[2., 1.]])
     """
     result: Tensor = _ops.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
     return result

@@ -214,9 +214,9 @@ def interpolate(
         NotImplementedError: a mode that the input's number of dimensions does not have.
         RuntimeError: a size is zero.
 
-    >>> import clew
-    >>> clew.nn.functional.interpolate(clew.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
-    tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
+    Example:
+        >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
+        tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
     """
     if mode not in _CORNERS and align_corners is not None:
         raise ValueError(

@@ -105,10 +105,11 @@ def max_unpool1d(
         ValueError: an `output_size` that the pooling cannot have come from.
         RuntimeError: shapes do not fit.
 
-    >>> import clew
-    >>> values, places = clew.nn.functional.max_pool1d(clew.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
-    >>> clew.nn.functional.max_unpool1d(values, places, 2)
-    tensor([[0., 3., 2., 0.]])
+    Example:
+        >>> x = torch.tensor([[1.0, 3.0, 2.0, 0.0]])
+        >>> values, indices = torch.nn.functional.max_pool1d(x, 2, return_indices=True)
+        >>> torch.nn.functional.max_unpool1d(values, indices, 2)
+        tensor([[0., 3., 2., 0.]])
     """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 1)
 

@@ -63,9 +63,9 @@ def options_of(cls: type, options: dict[str, Any], args: tuple[Any, ...], kwargs
 class Activation(Module):
     """Base of the activations: annotated class attributes are the constructor's arguments, in order.
 
-    >>> from clew import nn
-    >>> nn.LeakyReLU(0.1), nn.LeakyReLU(inplace=True)
-    (LeakyReLU(negative_slope=0.1), LeakyReLU(negative_slope=0.01, inplace=True))
+    Example:
+        >>> torch.nn.LeakyReLU(0.1), torch.nn.LeakyReLU(inplace=True)
+        (LeakyReLU(negative_slope=0.1), LeakyReLU(negative_slope=0.01, inplace=True))
     """
 
     _options: ClassVar[dict[str, Any]] = {}
@@ -314,9 +314,9 @@ class GLU(Activation):
 class PReLU(Module):
     """`x` where positive, else `weight * x` with a learned weight: one, or one a channel (dimension 1).
 
-    >>> import clew
-    >>> clew.nn.PReLU()(clew.tensor([-4.0, 4.0]))
-    tensor([-1.,  4.], grad_fn=<PreluKernelBackward0>)
+    Example:
+        >>> torch.nn.PReLU()(torch.tensor([-4.0, 4.0]))
+        tensor([-1.,  4.], grad_fn=<PreluKernelBackward0>)
     """
 
     weight: Parameter

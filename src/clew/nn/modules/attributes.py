@@ -171,11 +171,11 @@ class Attributes:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Make `tensor` the buffer `name`: it moves with the module and, if `persistent`, is part of `state_dict()`.
 
-        >>> import clew
-        >>> module = clew.nn.Module()
-        >>> module.register_buffer("count", clew.zeros(()), persistent=False)
-        >>> list(module.buffers()), list(module.state_dict())
-        ([tensor(0.)], [])
+        Example:
+            >>> module = torch.nn.Module()
+            >>> module.register_buffer("count", torch.zeros(()), persistent=False)
+            >>> list(module.buffers()), list(module.state_dict())
+            ([tensor(0.)], [])
         """
         self._check_name("buffer", name, "_buffer_names")
         if tensor is not None and not isinstance(tensor, Tensor):

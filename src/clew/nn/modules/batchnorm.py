@@ -107,10 +107,10 @@ class BatchNorm1d(_BatchNorm):
     Attributes:
         running_mean, running_var: of shape (C); num_batches_tracked: how many batches they have seen.
 
-    >>> import clew
-    >>> clew.nn.BatchNorm1d(1, affine=False)(clew.tensor([[1.0], [3.0]]))
-    tensor([[-1.0000],
-            [ 1.0000]])
+    Example:
+        >>> torch.nn.BatchNorm1d(1, affine=False)(torch.tensor([[1.0], [3.0]]))
+        tensor([[-1.0000],
+                [ 1.0000]])
     """
 
     ranks = (2, 3)

@@ -71,10 +71,10 @@ class LSTMCell(RNNCellBase):
     Call it with an input of shape (N, input_size) and a state (h, c), both of shape (N, hidden_size) and zeros by
     default; it gives the next (h, c). All without N for a single sample.
 
-    >>> import clew
-    >>> h, c = clew.nn.LSTMCell(3, 4)(clew.zeros(2, 3))
-    >>> h.shape == c.shape == (2, 4)
-    True
+    Example:
+        >>> h, c = torch.nn.LSTMCell(3, 4)(torch.zeros(2, 3))
+        >>> h.shape == c.shape == (2, 4)
+        True
     """
 
     def __init__(
@@ -104,9 +104,9 @@ class GRUCell(RNNCellBase):
     Call it with an input of shape (N, input_size) and a state of shape (N, hidden_size), zeros by default; it gives
     the next state. Both without N for a single sample.
 
-    >>> import clew
-    >>> clew.nn.GRUCell(3, 4)(clew.zeros(2, 3)).shape == (2, 4)
-    True
+    Example:
+        >>> torch.nn.GRUCell(3, 4)(torch.zeros(2, 3)).shape == (2, 4)
+        True
     """
 
     def __init__(

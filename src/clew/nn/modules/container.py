@@ -103,13 +103,12 @@ class Sequential(_ModuleSequence):
     Args:
         modules: the modules, or one `OrderedDict` of names to modules.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
-    Sequential(
-      (0): Linear(in_features=2, out_features=3, bias=True)
-      (1): ReLU()
-    )
+    Example:
+        >>> torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+        Sequential(
+          (0): Linear(in_features=2, out_features=3, bias=True)
+          (1): ReLU()
+        )
     """
 
     def __init__(self, *modules: Any) -> None:
@@ -139,11 +138,11 @@ class Sequential(_ModuleSequence):
 class ModuleList(_ModuleSequence):
     """A list of modules that their owner finds: parameters of all are parameters of the owner.
 
-    >>> from clew import nn
-    >>> nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
-    ModuleList(
-      (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
-    )
+    Example:
+        >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
+        ModuleList(
+          (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+        )
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -169,10 +168,10 @@ class ModuleList(_ModuleSequence):
 class ModuleDict(Module):
     """Modules by name, in order of insertion, that their owner finds.
 
-    >>> from clew import nn
-    >>> heads = nn.ModuleDict({"class": nn.Linear(4, 10), "box": nn.Linear(4, 4)})
-    >>> list(heads)
-    ['class', 'box']
+    Example:
+        >>> heads = torch.nn.ModuleDict({"class": torch.nn.Linear(4, 10), "box": torch.nn.Linear(4, 4)})
+        >>> list(heads)
+        ['class', 'box']
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:

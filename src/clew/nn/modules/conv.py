@@ -181,9 +181,9 @@ class Conv1d(_Conv):
             k = 1 / sqrt(in_channels / groups * kernel_size).
         bias: of shape (out_channels), drawn likewise.
 
-    >>> import clew
-    >>> clew.nn.Conv1d(2, 4, 3)(clew.ones(5, 2, 8)).shape == (5, 4, 6)
-    True
+    Example:
+        >>> torch.nn.Conv1d(2, 4, 3)(torch.ones(5, 2, 8)).shape == (5, 4, 6)
+        True
     """
 
     axes = 1
@@ -196,9 +196,9 @@ class Conv1d(_Conv):
 class Conv2d(_Conv):
     """Slides learned kernels over images (N, C, H, W): see `Conv1d`.
 
-    >>> import clew
-    >>> clew.nn.Conv2d(1, 4, 3, padding=1)(clew.ones(5, 1, 8, 8)).shape == (5, 4, 8, 8)
-    True
+    Example:
+        >>> torch.nn.Conv2d(1, 4, 3, padding=1)(torch.ones(5, 1, 8, 8)).shape == (5, 4, 8, 8)
+        True
     """
 
     axes = 2
@@ -281,9 +281,9 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """The transpose of `Conv2d`.
 
-    >>> import clew
-    >>> clew.nn.ConvTranspose2d(4, 1, 2, stride=2)(clew.ones(5, 4, 8, 8)).shape == (5, 1, 16, 16)
-    True
+    Example:
+        >>> torch.nn.ConvTranspose2d(4, 1, 2, stride=2)(torch.ones(5, 4, 8, 8)).shape == (5, 1, 16, 16)
+        True
     """
 
     axes = 2

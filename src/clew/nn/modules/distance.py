@@ -27,9 +27,9 @@ class PairwiseDistance(Module):
 class CosineSimilarity(Module):
     """The cosine of the angle along `dim`: see `clew.nn.functional.cosine_similarity`.
 
-    >>> import clew
-    >>> clew.nn.CosineSimilarity(dim=0)(clew.tensor([1.0, 0.0]), clew.tensor([1.0, 1.0]))
-    tensor(0.7071)
+    Example:
+        >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.7071)
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:

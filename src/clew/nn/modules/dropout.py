@@ -43,9 +43,9 @@ class Dropout(_DropoutNd):
 
     In evaluation mode it gives its input back.
 
-    >>> import clew
-    >>> clew.nn.Dropout(0.5).eval()(clew.ones(3))
-    tensor([1., 1., 1.])
+    Example:
+        >>> torch.nn.Dropout(0.5).eval()(torch.ones(3))
+        tensor([1., 1., 1.])
     """
 
     function = "dropout"

@@ -26,9 +26,9 @@ class Embedding(Module):
         padding_idx: a row that starts as zeros and gets no gradient.
         max_norm, scale_grad_by_freq, sparse: not supported.
 
-    >>> import clew
-    >>> clew.nn.Embedding(10, 3, padding_idx=0)(clew.tensor([0]))
-    tensor([[0., 0., 0.]], grad_fn=<EmbeddingBackward0>)
+    Example:
+        >>> torch.nn.Embedding(10, 3, padding_idx=0)(torch.tensor([0]))
+        tensor([[0., 0., 0.]], grad_fn=<EmbeddingBackward0>)
     """
 
     weight: Parameter

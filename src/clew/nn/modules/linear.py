@@ -41,9 +41,9 @@ class Linear(Module):
         weight: of shape (out_features, in_features), drawn from U(-k, k) with k = 1 / sqrt(in_features).
         bias: of shape (out_features), drawn likewise.
 
-    >>> import clew
-    >>> clew.nn.Linear(3, 2)(clew.ones(5, 3)).shape == (5, 2)
-    True
+    Example:
+        >>> torch.nn.Linear(3, 2)(torch.ones(5, 3)).shape == (5, 2)
+        True
     """
 
     weight: Parameter

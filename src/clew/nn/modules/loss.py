@@ -50,9 +50,9 @@ class _WeightedLoss(_Loss):
 class MSELoss(_Loss):
     """Squared difference.
 
-    >>> import clew
-    >>> clew.nn.MSELoss()(clew.zeros(2), clew.tensor([1.0, 3.0]))
-    tensor(5.)
+    Example:
+        >>> torch.nn.MSELoss()(torch.zeros(2), torch.tensor([1.0, 3.0]))
+        tensor(5.)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -121,9 +121,9 @@ class CrossEntropyLoss(_WeightedLoss):
         ignore_index: a class index that counts for nothing.
         label_smoothing: how much of the target, from 0 to 1, is spread evenly over all classes.
 
-    >>> import clew
-    >>> clew.nn.CrossEntropyLoss()(clew.zeros(3, 4), clew.tensor([0, 1, 2]))
-    tensor(1.3863)
+    Example:
+        >>> torch.nn.CrossEntropyLoss()(torch.zeros(3, 4), torch.tensor([0, 1, 2]))
+        tensor(1.3863)
     """
 
     def __init__(

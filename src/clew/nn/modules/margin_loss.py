@@ -71,10 +71,10 @@ class HingeEmbeddingLoss(_LossWithOptions):
 class CosineEmbeddingLoss(_LossWithOptions):
     """`1 - cos` where the target is 1, `max(0, cos - margin)` where it is -1.
 
-    >>> import clew
-    >>> x = clew.ones(1, 2)
-    >>> clew.nn.CosineEmbeddingLoss()(x, -x, clew.tensor([1.0]))
-    tensor(2.)
+    Example:
+        >>> x = torch.ones(1, 2)
+        >>> torch.nn.CosineEmbeddingLoss()(x, -x, torch.tensor([1.0]))
+        tensor(2.)
     """
 
     margin: float = 0.0

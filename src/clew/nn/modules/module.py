@@ -36,21 +36,20 @@ class Module(hooks.HookRegistration, State):
 
     Calling the module runs `forward` and the hooks around it.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> class Residual(nn.Module):
-    ...     def __init__(self, width: int) -> None:
-    ...         super().__init__()
-    ...         self.inner = nn.Linear(width, width)
-    ...     def forward(self, x: clew.Tensor) -> clew.Tensor:
-    ...         return x + self.inner(x).relu()
-    >>> model = Residual(4)
-    >>> model(clew.zeros(2, 4)).shape == (2, 4)
-    True
-    >>> model
-    Residual(
-      (inner): Linear(in_features=4, out_features=4, bias=True)
-    )
+    Example:
+        >>> class Residual(torch.nn.Module):
+        ...     def __init__(self, width: int) -> None:
+        ...         super().__init__()
+        ...         self.inner = torch.nn.Linear(width, width)
+        ...     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ...         return x + self.inner(x).relu()
+        >>> model = Residual(4)
+        >>> model(torch.zeros(2, 4)).shape == (2, 4)
+        True
+        >>> model
+        Residual(
+          (inner): Linear(in_features=4, out_features=4, bias=True)
+        )
     """
 
     dump_patches = False
@@ -73,12 +72,12 @@ class Module(hooks.HookRegistration, State):
     def apply(self: _M, fn: Callable[[Module], None]) -> _M:
         """Call `fn` on every module below and then on this one.
 
-        >>> from clew import nn
-        >>> model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
-        >>> _ = model.apply(lambda module: print(type(module).__name__))
-        Linear
-        ReLU
-        Sequential
+        Example:
+            >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+            >>> _ = model.apply(lambda module: print(type(module).__name__))
+            Linear
+            ReLU
+            Sequential
         """
         for child in self.children():
             child.apply(fn)
@@ -118,9 +117,9 @@ class Module(hooks.HookRegistration, State):
         Raises:
             TypeError: the dtype is not a floating one.
 
-        >>> import clew
-        >>> clew.nn.Linear(2, 2).to(clew.float64).weight.dtype == clew.float64
-        True
+        Example:
+            >>> torch.nn.Linear(2, 2).to(torch.float64).weight.dtype == torch.float64
+            True
         """
         device, dtype = _parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:

@@ -121,9 +121,9 @@ class ZeroPad3d(_ZeroPadNd):
 class ReflectionPad1d(_ReflectionPadNd):
     """Adds the input read backwards around sequences (..., L): see `clew.nn.functional.pad`.
 
-    >>> import clew
-    >>> clew.nn.ReflectionPad1d(1)(clew.tensor([[1.0, 2.0, 3.0]]))
-    tensor([[2., 1., 2., 3., 2.]])
+    Example:
+        >>> torch.nn.ReflectionPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[2., 1., 2., 3., 2.]])
     """
 
     axes = 1

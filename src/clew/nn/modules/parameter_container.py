@@ -32,10 +32,10 @@ def _describe(key: object, value: Any) -> str:
 class ParameterList(Module):
     """A list of parameters that their owner finds. Tensors put in become parameters.
 
-    >>> import clew
-    >>> weights = clew.nn.ParameterList([clew.zeros(2), clew.zeros(3)])
-    >>> [tuple(weight.shape) for weight in weights]
-    [(2,), (3,)]
+    Example:
+        >>> weights = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3)])
+        >>> [tuple(weight.shape) for weight in weights]
+        [(2,), (3,)]
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -88,11 +88,11 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """Parameters by name that their owner finds. Tensors put in become parameters.
 
-    >>> import clew
-    >>> scales = clew.nn.ParameterDict({"left": clew.zeros(2)})
-    >>> scales["right"] = clew.ones(2)
-    >>> list(scales.keys())
-    ['left', 'right']
+    Example:
+        >>> scales = torch.nn.ParameterDict({"left": torch.zeros(2)})
+        >>> scales["right"] = torch.ones(2)
+        >>> list(scales.keys())
+        ['left', 'right']
     """
 
     def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:

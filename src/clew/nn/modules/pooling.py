@@ -107,9 +107,9 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """The largest of each window of images (N, C, H, W): see `clew.nn.functional.max_pool2d`.
 
-    >>> import clew
-    >>> clew.nn.MaxPool2d(2)(clew.arange(4.0).reshape(1, 2, 2))
-    tensor([[[3.]]])
+    Example:
+        >>> torch.nn.MaxPool2d(2)(torch.arange(4.0).reshape(1, 2, 2))
+        tensor([[[3.]]])
     """
 
     def forward(self, input: Tensor) -> Any:

@@ -286,10 +286,10 @@ class LSTM(RNNBase):
     Raises:
         ValueError, RuntimeError: shapes or dtypes do not fit.
 
-    >>> import clew
-    >>> output, (h, c) = clew.nn.LSTM(3, 4)(clew.zeros(5, 2, 3))
-    >>> output.shape == (5, 2, 4) and h.shape == c.shape == (1, 2, 4)
-    True
+    Example:
+        >>> output, (h, c) = torch.nn.LSTM(3, 4)(torch.zeros(5, 2, 3))
+        >>> output.shape == (5, 2, 4) and h.shape == c.shape == (1, 2, 4)
+        True
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -318,10 +318,10 @@ class GRU(_OneState):
     Raises:
         ValueError, RuntimeError: shapes or dtypes do not fit.
 
-    >>> import clew
-    >>> output, h = clew.nn.GRU(3, 4, bidirectional=True)(clew.zeros(5, 2, 3))
-    >>> output.shape == (5, 2, 8) and h.shape == (2, 2, 4)
-    True
+    Example:
+        >>> output, h = torch.nn.GRU(3, 4, bidirectional=True)(torch.zeros(5, 2, 3))
+        >>> output.shape == (5, 2, 8) and h.shape == (2, 2, 4)
+        True
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -339,10 +339,10 @@ class RNN(_OneState):
     Raises:
         ValueError, RuntimeError: another nonlinearity; shapes or dtypes do not fit.
 
-    >>> import clew
-    >>> output, h = clew.nn.RNN(3, 4, nonlinearity="relu")(clew.zeros(5, 3))
-    >>> output.shape == (5, 4) and h.shape == (1, 4)
-    True
+    Example:
+        >>> output, h = torch.nn.RNN(3, 4, nonlinearity="relu")(torch.zeros(5, 3))
+        >>> output.shape == (5, 4) and h.shape == (1, 4)
+        True
     """
 
     def __init__(

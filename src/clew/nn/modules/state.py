@@ -69,9 +69,9 @@ class State(Traversal):
 
         The tensors share memory with the module's: to keep a snapshot, copy them.
 
-        >>> from clew import nn
-        >>> list(nn.Sequential(nn.Linear(3, 2), nn.ReLU()).state_dict())
-        ['0.weight', '0.bias']
+        Example:
+            >>> list(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()).state_dict())
+            ['0.weight', '0.bias']
         """
         if args:
             warnings.warn(
@@ -138,9 +138,9 @@ class State(Traversal):
         Raises:
             RuntimeError: names do not match (if `strict`) or a shape differs; all problems are in the one message.
 
-        >>> from clew import nn
-        >>> nn.Linear(3, 2).load_state_dict(nn.Linear(3, 2).state_dict())
-        <All keys matched successfully>
+        Example:
+            >>> torch.nn.Linear(3, 2).load_state_dict(torch.nn.Linear(3, 2).state_dict())
+            <All keys matched successfully>
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

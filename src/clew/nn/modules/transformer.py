@@ -99,9 +99,9 @@ class TransformerEncoderLayer(_Layer):
     Raises:
         RuntimeError: another name of an activation.
 
-    >>> import clew
-    >>> clew.nn.TransformerEncoderLayer(8, 2)(clew.ones(5, 3, 8)).shape == (5, 3, 8)
-    True
+    Example:
+        >>> torch.nn.TransformerEncoderLayer(8, 2)(torch.ones(5, 3, 8)).shape == (5, 3, 8)
+        True
     """
 
     def forward(
@@ -124,9 +124,9 @@ class TransformerDecoderLayer(_Layer):
 
     Arguments as for `TransformerEncoderLayer`.
 
-    >>> import clew
-    >>> clew.nn.TransformerDecoderLayer(8, 2)(clew.ones(5, 3, 8), clew.ones(7, 3, 8)).shape == (5, 3, 8)
-    True
+    Example:
+        >>> torch.nn.TransformerDecoderLayer(8, 2)(torch.ones(5, 3, 8), torch.ones(7, 3, 8)).shape == (5, 3, 8)
+        True
     """
 
     _attentions = ("self_attn", "multihead_attn")
@@ -234,10 +234,10 @@ class Transformer(Module):
         d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias: of the
             layers, as for `TransformerEncoderLayer`.
 
-    >>> import clew
-    >>> model = clew.nn.Transformer(8, 2, 1, 1, 16)
-    >>> model(clew.ones(7, 3, 8), clew.ones(5, 3, 8)).shape == (5, 3, 8)
-    True
+    Example:
+        >>> model = torch.nn.Transformer(8, 2, 1, 1, 16)
+        >>> model(torch.ones(7, 3, 8), torch.ones(5, 3, 8)).shape == (5, 3, 8)
+        True
     """
 
     def __init__(

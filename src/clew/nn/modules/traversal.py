@@ -40,9 +40,10 @@ class Traversal(Attributes):
     ) -> Iterator[tuple[str, Module]]:
         """`(dotted name, module)` of this module and all below it, parents first.
 
-        >>> from clew import nn
-        >>> [name for name, _ in nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU())).named_modules()]
-        ['', '0', '1', '1.0']
+        Example:
+            >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.ReLU()))
+            >>> [name for name, _ in model.named_modules()]
+            ['', '0', '1', '1.0']
         """
         memo = set() if memo is None else memo
         if self in memo:
@@ -64,9 +65,9 @@ class Traversal(Attributes):
     ) -> Iterator[tuple[str, Parameter]]:
         """`(dotted name, parameter)` of all parameters.
 
-        >>> from clew import nn
-        >>> [(name, tuple(p.shape)) for name, p in nn.Sequential(nn.Linear(3, 2)).named_parameters()]
-        [('0.weight', (2, 3)), ('0.bias', (2,))]
+        Example:
+            >>> [(name, tuple(p.shape)) for name, p in torch.nn.Sequential(torch.nn.Linear(3, 2)).named_parameters()]
+            [('0.weight', (2, 3)), ('0.bias', (2,))]
         """
         return self._named_members(_own_parameters, prefix, recurse, remove_duplicate)
 

@@ -15,9 +15,9 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 class Upsample(Module):
     """Gives its input in another size: see `clew.nn.functional.interpolate`.
 
-    >>> import clew
-    >>> clew.nn.Upsample(scale_factor=2)(clew.tensor([[[1.0, 2.0]]]))
-    tensor([[[1., 1., 2., 2.]]])
+    Example:
+        >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
     """
 
     def __init__(

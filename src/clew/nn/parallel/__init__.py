@@ -25,10 +25,10 @@ class DataParallel(Module):
 
     Its parameters have the names that they have in PyTorch (``module.weight``), so that state dicts fit.
 
-    >>> import clew
-    >>> model = clew.nn.DataParallel(clew.nn.Linear(2, 1))
-    >>> [name for name, _ in model.named_parameters()], model(clew.ones(3, 2)).shape
-    (['module.weight', 'module.bias'], torch.Size([3, 1]))
+    Example:
+        >>> model = torch.nn.DataParallel(torch.nn.Linear(2, 1))
+        >>> [name for name, _ in model.named_parameters()], model(torch.ones(3, 2)).shape
+        (['module.weight', 'module.bias'], torch.Size([3, 1]))
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:

@@ -44,13 +44,13 @@ def clip_grad_norm_(
     Returns:
         The norm before, a 0-dim tensor.
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([3.0, 4.0]))
-    >>> (weight * weight).sum().backward()
-    >>> clew.nn.utils.clip_grad_norm_([weight], max_norm=1.0)
-    tensor(10.)
-    >>> weight.grad
-    tensor([0.6000, 0.8000])
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
+        >>> (weight * weight).sum().backward()
+        >>> torch.nn.utils.clip_grad_norm_([weight], max_norm=1.0)
+        tensor(10.)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     del foreach  # a hint on how, not on what
     with clew.no_grad():

@@ -11,9 +11,9 @@ from clew import Tensor
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of all parameters, in order, as one 1-D tensor.
 
-    >>> import clew
-    >>> clew.nn.utils.parameters_to_vector(clew.nn.Linear(3, 2).parameters()).shape == (8,)
-    True
+    Example:
+        >>> torch.nn.utils.parameters_to_vector(torch.nn.Linear(3, 2).parameters()).shape == (8,)
+        True
     """
     vector: Tensor = clew.cat([parameter.reshape(-1) for parameter in parameters])
     return vector

@@ -39,9 +39,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     The state dict has `parametrizations.<name>.original0`, the length, and `original1`, the direction; one with
     `<name>_g` and `<name>_v`, as the old `nn.utils.weight_norm` makes it, is understood.
 
-    >>> from clew import nn
-    >>> list(nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)).state_dict())
-    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
+    Example:
+        >>> list(torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2)).state_dict())
+        ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -198,10 +198,10 @@ def orthogonal(
     Raises:
         ValueError: the module has no tensor of this name with two axes, or there is no such map.
 
-    >>> import clew
-    >>> layer = clew.nn.utils.parametrizations.orthogonal(clew.nn.Linear(4, 4))
-    >>> clew.allclose(layer.weight @ layer.weight.T, clew.eye(4), atol=1e-5)
-    True
+    Example:
+        >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(4, 4))
+        >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(4), atol=1e-5)
+        True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -36,12 +36,12 @@ _cache: dict[tuple[int, str], Tensor] = {}
 def cached() -> Iterator[None]:
     """Within the block, compute each parametrized tensor once, when it is first read.
 
-    >>> from clew import nn
-    >>> from clew.nn.utils import parametrize
-    >>> layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", nn.Tanh())
-    >>> with parametrize.cached():
-    ...     layer.weight is layer.weight
-    True
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> with parametrize.cached():
+        ...     layer.weight is layer.weight
+        True
     """
     global _cached_depth
     _cached_depth += 1
@@ -209,14 +209,13 @@ def register_parametrization(
     Raises:
         ValueError: there is no such tensor, or dtype or shape change.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> class Symmetric(nn.Module):
-    ...     def forward(self, x):
-    ...         return x.triu() + x.triu(1).mT
-    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
-    >>> bool((layer.weight == layer.weight.mT).all()), list(layer.state_dict())
-    (True, ['bias', 'parametrizations.weight.original'])
+    Example:
+        >>> class Symmetric(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).mT
+        >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", Symmetric())
+        >>> bool((layer.weight == layer.weight.mT).all()), list(layer.state_dict())
+        (True, ['bias', 'parametrizations.weight.original'])
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):

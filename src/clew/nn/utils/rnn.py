@@ -109,11 +109,10 @@ def pack_padded_sequence(
     Raises:
         RuntimeError: lengths are not sorted, not positive, or not as many as sequences.
 
-    >>> import clew
-    >>> from clew.nn.utils.rnn import pack_padded_sequence
-    >>> packed = pack_padded_sequence(clew.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2])
-    >>> packed.data, packed.batch_sizes
-    (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
+    Example:
+        >>> packed = torch.nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
     lengths = lengths.to(clew.int64) if isinstance(lengths, Tensor) else clew.tensor(list(lengths), dtype=clew.int64)
     order = None
@@ -200,10 +199,10 @@ def pad_sequence(
 ) -> Tensor:
     """Sequences (L_i, ...) as one tensor (L, N, ...), or (N, L, ...) if `batch_first`, with L the longest.
 
-    >>> import clew
-    >>> clew.nn.utils.rnn.pad_sequence([clew.tensor([1, 2]), clew.tensor([3])], batch_first=True)
-    tensor([[1, 2],
-            [3, 0]])
+    Example:
+        >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
+        tensor([[1, 2],
+                [3, 0]])
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f'pad_sequence: expected padding_side "left" or "right", got {padding_side!r}')

@@ -12,12 +12,12 @@ from .base import LRScheduler
 class LambdaLR(LRScheduler):
     """The initial rate times `lr_lambda(epoch)`: one function for all groups, or one for each.
 
-    >>> import clew
-    >>> optimizer = clew.optim.SGD([clew.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = clew.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
-    >>> optimizer.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+        >>> optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """Multiplies the rate by a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs.
 
-    >>> import clew
-    >>> optimizer = clew.optim.SGD([clew.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = clew.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
-    >>> optimizer.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.75]
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.75]
     """
 
     def __init__(

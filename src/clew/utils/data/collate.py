@@ -22,11 +22,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
         TypeError: samples of another kind.
         RuntimeError: sequences of different lengths.
 
-    >>> import clew
-    >>> from clew.utils.data import default_collate
-    >>> default_collate([{"x": clew.zeros(2), "label": 0}, {"x": clew.ones(2), "label": 1}])
-    {'x': tensor([[0., 0.],
-            [1., 1.]]), 'label': tensor([0, 1])}
+    Example:
+        >>> torch.utils.data.default_collate([{"x": torch.zeros(2), "label": 0}, {"x": torch.ones(2), "label": 1}])
+        {'x': tensor([[0., 0.],
+                [1., 1.]]), 'label': tensor([0, 1])}
     """
     first = batch[0]
     if isinstance(first, Tensor):

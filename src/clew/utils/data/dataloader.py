@@ -44,11 +44,10 @@ class DataLoader(Generic[T_co]):
 
     An exception in a worker is raised here as one of its type, with the worker's traceback in its message.
 
-    >>> import clew
-    >>> from clew.utils.data import DataLoader, TensorDataset
-    >>> loader = DataLoader(TensorDataset(clew.arange(5)), batch_size=2)
-    >>> [batch.tolist() for (batch,) in loader]
-    [[0, 1], [2, 3], [4]]
+    Example:
+        >>> loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.arange(5)), batch_size=2)
+        >>> [batch.tolist() for (batch,) in loader]
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(

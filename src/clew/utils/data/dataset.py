@@ -48,10 +48,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     Args:
         tensors: of any shapes with the same first dimension.
 
-    >>> import clew
-    >>> from clew.utils.data import TensorDataset
-    >>> TensorDataset(clew.tensor([[1.0], [2.0]]), clew.tensor([0, 1]))[1]
-    (tensor([2.]), tensor(1))
+    Example:
+        >>> torch.utils.data.TensorDataset(torch.tensor([[1.0], [2.0]]), torch.tensor([0, 1]))[1]
+        (tensor([2.]), tensor(1))
     """
 
     def __init__(self, *tensors: Tensor) -> None:
@@ -111,9 +110,9 @@ class ConcatDataset(Dataset[T_co]):
 class StackDataset(Dataset[Any]):
     """Samples put together from those of several datasets of one length: tuples, or dicts if datasets have names.
 
-    >>> from clew.utils.data import StackDataset
-    >>> StackDataset(image=["a", "b"], label=[0, 1])[1]
-    {'image': 'b', 'label': 1}
+    Example:
+        >>> torch.utils.data.StackDataset(image=["a", "b"], label=[0, 1])[1]
+        {'image': 'b', 'label': 1}
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -176,10 +175,9 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
         lengths: the sizes of the parts, or fractions that sum to 1 (what rounding leaves goes to the first parts).
         generator: where random numbers come from.
 
-    >>> import clew
-    >>> from clew.utils.data import random_split
-    >>> [len(part) for part in random_split(range(10), [0.7, 0.3])]
-    [7, 3]
+    Example:
+        >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3])]
+        [7, 3]
     """
     sizes = _sizes_from_fractions(lengths, len(dataset)) if _are_fractions(lengths) else [int(size) for size in lengths]
     if sum(sizes) != len(dataset):

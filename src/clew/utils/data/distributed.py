@@ -26,9 +26,9 @@ class DistributedSampler(Sampler[int]):
 
     Call `set_epoch(epoch)` before each pass, or all passes have the same order.
 
-    >>> from clew.utils.data import DistributedSampler
-    >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
-    [1, 3, 0]
+    Example:
+        >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+        [1, 3, 0]
     """
 
     def __init__(

@@ -107,10 +107,9 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: whether an index may come again.
         generator: where random numbers come from.
 
-    >>> import clew
-    >>> from clew.utils.data import WeightedRandomSampler
-    >>> list(WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
-    [1, 1, 1]
+    Example:
+        >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
+        [1, 1, 1]
     """
 
     def __init__(
@@ -138,9 +137,9 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` indices of another sampler; the last may be shorter, unless `drop_last`.
 
-    >>> from clew.utils.data import BatchSampler
-    >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
-    [[0, 1], [2, 3], [4]]
+    Example:
+        >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:

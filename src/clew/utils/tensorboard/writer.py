@@ -43,11 +43,11 @@ class SummaryWriter:
 
     Every method takes `global_step`, and `walltime` in seconds for the time now.
 
-    >>> import tempfile
-    >>> from clew.utils.tensorboard import SummaryWriter
-    >>> with SummaryWriter(tempfile.mkdtemp()) as writer:
-    ...     for step in range(3):
-    ...         writer.add_scalar("loss", 1 / (step + 1), step)
+    Example:
+        >>> import tempfile
+        >>> with clew.utils.tensorboard.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     for step in range(3):
+        ...         writer.add_scalar("loss", 1 / (step + 1), step)
     """
 
     def __init__(
