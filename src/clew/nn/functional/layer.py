@@ -94,15 +94,12 @@ def embedding(
     Args:
         input: int32 or int64, each from 0 to V - 1.
         padding_idx: a row that gets no gradient; negative ones count from the end.
-        max_norm: first scale the rows that are used down to this norm, in place.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: divide a row's gradient by how often the input names it.
-        sparse: not supported.
+        max_norm, scale_grad_by_freq, sparse: not supported.
 
     Raises:
         RuntimeError: the weight is no matrix, or the dtype of the indices is another.
         IndexError: an index is out of range.
-        NotImplementedError: `sparse`.
+        NotImplementedError: one of the last three arguments is asked for.
 
     Example:
         >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))

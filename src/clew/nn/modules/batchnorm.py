@@ -117,12 +117,30 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalises each channel of images (N, C, H, W): see `BatchNorm1d`."""
+    """Normalises each channel of images (N, C, H, W) over the batch. Arguments as for `BatchNorm1d`.
+
+    Raises:
+        ValueError: in a call, another number of dimensions, or in training one element per channel only.
+
+    Example:
+        >>> y = torch.nn.BatchNorm2d(3)(torch.randn(2, 3, 4, 4))
+        >>> torch.allclose(y.mean((0, 2, 3)), torch.zeros(3), atol=1e-6)
+        True
+    """
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalises each channel of volumes (N, C, D, H, W): see `BatchNorm1d`."""
+    """Normalises each channel of volumes (N, C, D, H, W) over the batch. Arguments as for `BatchNorm1d`.
+
+    Raises:
+        ValueError: in a call, another number of dimensions, or in training one element per channel only.
+
+    Example:
+        >>> y = torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 2, 2, 2))
+        >>> torch.allclose(y.mean((0, 2, 3, 4)), torch.zeros(3), atol=1e-6)
+        True
+    """
 
     ranks = (5,)

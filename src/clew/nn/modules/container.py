@@ -98,10 +98,12 @@ class _ModuleSequence(Module):
 
 
 class Sequential(_ModuleSequence):
-    """Modules applied one after the other.
+    """Modules applied one after the other: each gets what the one before returned.
 
     Args:
         modules: the modules, or one `OrderedDict` of names to modules.
+
+    It is a list of its modules, too: indices, slices, `append`, `insert`, `+` and `*` work.
 
     Example:
         >>> torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
@@ -136,7 +138,7 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules that their owner finds: parameters of all are parameters of the owner.
+    """A list of modules that are registered: their parameters are parameters of the module that has the list.
 
     Example:
         >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
@@ -166,7 +168,10 @@ class ModuleList(_ModuleSequence):
 
 
 class ModuleDict(Module):
-    """Modules by name, in order of insertion, that their owner finds.
+    """A dict of names to modules that are registered, in the order of insertion.
+
+    Raises:
+        TypeError: neither a mapping nor pairs of name and module.
 
     Example:
         >>> heads = torch.nn.ModuleDict({"class": torch.nn.Linear(4, 10), "box": torch.nn.Linear(4, 4)})

@@ -14,7 +14,12 @@ __all__ = [
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference along the last axis: see `clew.nn.functional.pairwise_distance`."""
+    """The p-norm of the difference along the last axis: see `clew.nn.functional.pairwise_distance`.
+
+    Example:
+        >>> torch.nn.PairwiseDistance(eps=0.0)(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2))
+        tensor([5.])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ Numbers = int | Sequence[int]  # one for each axis of space, or one for both
 
 
 class Flatten(Module):
-    """Makes one dimension of those from `start_dim` to `end_dim`.
+    """Joins the dimensions from `start_dim` to `end_dim` into one: see `clew.flatten`.
 
     Example:
         >>> torch.nn.Flatten()(torch.zeros(2, 3, 4)).shape == (2, 12)
@@ -39,7 +39,11 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Makes dimensions of the sizes `unflattened_size` of the dimension `dim`.
+    """Splits the dimension `dim` into several of the sizes `unflattened_size`, the inverse of `Flatten`.
+
+    Raises:
+        TypeError: the sizes are no tuple of integers.
+        RuntimeError: in a call, their product is not the size of the dimension.
 
     Example:
         >>> torch.nn.Unflatten(1, (3, 4))(torch.zeros(2, 12)).shape == (2, 3, 4)
@@ -62,7 +66,7 @@ class Unflatten(Module):
 
 
 class Unfold(Module):
-    """The windows of images as columns: `functional.unfold`.
+    """The windows of images (N, C, H, W) as columns: see `clew.nn.functional.unfold`.
 
     Example:
         >>> torch.nn.Unfold(2)(torch.zeros(1, 3, 4, 5)).shape == (1, 12, 12)
@@ -81,7 +85,7 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Images from columns of windows, summed where they overlap: `functional.fold`.
+    """Images from columns of windows, summed where they overlap: see `clew.nn.functional.fold`.
 
     Example:
         >>> torch.nn.Fold((4, 5), 2)(torch.zeros(1, 12, 12)).shape == (1, 3, 4, 5)

@@ -34,7 +34,9 @@ _M = TypeVar("_M", bound="Module")
 class Module(hooks.HookRegistration, State):
     """A computation with parameters: subclass it, assign parameters and modules to attributes, write `forward`.
 
-    Calling the module runs `forward` and the hooks around it.
+    Calling the module runs `forward` and the hooks around it. What is assigned to an attribute is registered: a
+    `Parameter`, a `Module` and (by `register_buffer` or as a `Buffer`) tensors that are not trained; `parameters()`,
+    `state_dict()`, `to()` and `train()` reach all of them.
 
     Example:
         >>> class Residual(torch.nn.Module):

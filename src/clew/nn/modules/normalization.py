@@ -171,7 +171,12 @@ class RMSNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Divides each element by a mean over neighbouring channels: see `clew.nn.functional.local_response_norm`."""
+    """Divides each element by a mean over neighbouring channels: see `clew.nn.functional.local_response_norm`.
+
+    Example:
+        >>> torch.nn.LocalResponseNorm(3, alpha=3.0, beta=1.0)(torch.ones(1, 3, 1)).flatten()
+        tensor([0.3333, 0.2500, 0.3333])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

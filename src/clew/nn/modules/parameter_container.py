@@ -30,7 +30,11 @@ def _describe(key: object, value: Any) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters that their owner finds. Tensors put in become parameters.
+    """A list of parameters that are registered. Tensors put in become parameters.
+
+    Raises:
+        TypeError: what is not iterable.
+        IndexError: an index is out of range.
 
     Example:
         >>> weights = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3)])
@@ -86,7 +90,11 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters by name that their owner finds. Tensors put in become parameters.
+    """A dict of names to parameters that are registered. Tensors put in become parameters.
+
+    Raises:
+        TypeError: a key is no string.
+        KeyError: there is no such name.
 
     Example:
         >>> scales = torch.nn.ParameterDict({"left": torch.zeros(2)})
