@@ -18,9 +18,10 @@ _ops: Any = _core.ops
 @domain("real")
 @no_grad()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether `|input - other| <= atol + rtol * |other|`, element by element, as bool.
+    """Whether `|input - other| <= atol + rtol * |other|`, element by element, as bool; infinities equal themselves.
 
     Args:
+        input, other: of one dtype; they are broadcast.
         equal_nan: NaN equals NaN.
 
     Raises:
@@ -46,7 +47,10 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @domain("real")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether `isclose` holds for all elements.
+    """Whether `isclose` holds for all elements: a bool of Python.
+
+    Raises:
+        RuntimeError: as `isclose`.
 
     Example:
         >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
@@ -57,7 +61,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 @domain("real")
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and the same elements.
+    """Whether two tensors have the same shape and the same elements: a bool of Python. NaN equals nothing.
 
     Example:
         >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))

@@ -35,14 +35,24 @@ def isposinf(input: Tensor) -> Tensor:
 
 @domain("real; input=integer(a, b)")
 def isneginf(input: Tensor) -> Tensor:
-    """Whether each element is negative infinity."""
+    """Whether each element is negative infinity.
+
+    Example:
+        >>> torch.isneginf(torch.tensor([torch.inf, -torch.inf, 1.0]))
+        tensor([False,  True, False])
+    """
     check_tensor("isneginf", "input", input)
     return input.detach() == -float("inf")
 
 
 @domain("real; input=integer(a, b)")
 def isreal(input: Tensor) -> Tensor:
-    """Whether each element is real: has no imaginary part."""
+    """Whether each element is real: has no imaginary part.
+
+    Example:
+        >>> torch.isreal(torch.tensor([1.0, 2.0]))
+        tensor([True, True])
+    """
     check_tensor("isreal", "input", input)
     if input.is_complex():
         raise unsupported("isreal of complex tensors")
@@ -66,7 +76,7 @@ def signbit(input: Tensor) -> Tensor:
 
 @domain("input=positive(a, b), exponent=2.5; input=positive(a, b), exponent=real(b)")
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """`input ** exponent`, computed and given in float64.
+    """`input ** exponent`, computed in float64, which is the result's dtype; the two are broadcast.
 
     Example:
         >>> torch.float_power(torch.tensor([1, 2]), -1)
@@ -87,7 +97,7 @@ def float_power_(input: Tensor, exponent: Tensor | float) -> Tensor:
 
 @domain("real")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """`input * 2 ** other`.
+    """`input * 2 ** other`, elementwise; the two are broadcast.
 
     Example:
         >>> torch.ldexp(torch.tensor([1.0]), torch.tensor([3]))
@@ -98,7 +108,12 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 
 @domain("real")
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """`ldexp` in place."""
+    """`ldexp` in place.
+
+    Example:
+        >>> torch.ldexp_(torch.tensor([1.0]), torch.tensor([3]))
+        tensor([8.])
+    """
     return input.mul_(_power_of_two("ldexp_", input, other))
 
 
@@ -135,12 +150,15 @@ def _frexp(self: Any) -> Any:
 
 @domain("nonzero")
 def frexp(input: Tensor) -> _FrexpResult:
-    """The mantissa, from 0.5 up to 1, and the whole exponent with `input == mantissa * 2 ** exponent`.
+    """Mantissa in [0.5, 1) and exponent (int32) of each element: `input == mantissa * 2 ** exponent`.
+
+    Raises:
+        RuntimeError: integers.
 
     Example:
         >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
-        >>> mantissa.item(), exponent.item()
-        (0.75, 3)
+        >>> mantissa, exponent
+        (tensor([0.7500]), tensor([3], dtype=torch.int32))
     """
     check_tensor("frexp", "input", input)
     if not input.dtype.is_floating_point:

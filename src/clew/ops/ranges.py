@@ -30,11 +30,15 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from `start` (0 if not given) up to `end`, which is left out, in steps of `step` (1).
+    """The numbers from `start` (0 if not given) up to but not including `end`, in steps of `step` (1).
 
     Args:
         given: `end`, or `start, end`, or `start, end, step`.
         dtype: by default int64 if all of them are integers, else the default dtype.
+
+    Raises:
+        RuntimeError: a step of 0, or one that leads away from `end`.
+        TypeError: no end.
 
     Example:
         >>> torch.arange(1, 10, 4)
@@ -86,7 +90,10 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """As many numbers as `steps`, evenly spaced from `start` to `end`, both included.
+    """`steps` numbers, evenly spaced from `start` to `end`, both included.
+
+    Raises:
+        RuntimeError: a negative number of steps.
 
     Example:
         >>> torch.linspace(0, 1, 5)
@@ -112,6 +119,9 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """`base` to the powers of `linspace(start, end, steps)`.
+
+    Raises:
+        NotImplementedError: a negative base.
 
     Example:
         >>> torch.logspace(0, 2, 3)
