@@ -31,13 +31,16 @@ def vector_norm(
     dtype: dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The root of order `ord` of the sum of `abs(x) ** ord`.
+    """The p-norm `sum(abs(x) ** ord) ** (1 / ord)` of the elements along axes.
 
     Args:
         x: any shape, floating. All axes in `dim` are one vector; None means all there are.
-        ord: inf and -inf give the largest and the smallest absolute value, 0 how many elements are not zero.
+        ord: inf and -inf give the largest and the smallest absolute value, 0 the number of elements that are not zero.
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
+
+    Raises:
+        RuntimeError: integers, or no elements where the norm needs some.
 
     Example:
         >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
@@ -69,6 +72,9 @@ def matrix_norm(
         dim: the axes of rows and of columns.
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
+
+    Raises:
+        RuntimeError: fewer than two axes, integers, or another order.
 
     Example:
         >>> A = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
@@ -133,6 +139,9 @@ def norm(
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
 
+    Raises:
+        RuntimeError: integers, another order, or a number of axes that the order does not go with.
+
     Example:
         >>> torch.linalg.norm(torch.tensor([[3.0, 0.0], [0.0, -4.0]])), torch.linalg.norm(torch.tensor([3.0, -4.0]), 1)
         (tensor(5.), tensor(7.))
@@ -165,6 +174,9 @@ def cond(A: Tensor, p: int | float | str | None = None, *, out: Tensor | None = 
     Args:
         A: shape (*, m, n), floating; square unless p is None, 2 or -2.
         p: a norm as in `matrix_norm`; None means 2. Infinite for a singular matrix.
+
+    Raises:
+        RuntimeError: integers, or a matrix that is not square where `p` needs one.
 
     Example:
         >>> torch.linalg.cond(torch.tensor([[1.0, 0.0], [0.0, 4.0]]))

@@ -49,10 +49,13 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 @domain("tensors=[real(a, b), real(b, c), real(c, a), real(a, d)]; tensors=[real(b), real(b, c), real(c)]; "
         "tensors=[real(a, b), real(b)]")  # fmt: skip
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices, in the order that takes the least work.
+    """The product of several matrices, in the order that takes the fewest multiplications.
 
     Args:
         tensors: at least two matrices; the first and the last may be vectors.
+
+    Raises:
+        RuntimeError: fewer than two, other dimensions, or sizes that do not fit.
 
     Example:
         >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
@@ -123,6 +126,9 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The cross product of vectors of three elements along an axis; the other axes broadcast.
 
+    Raises:
+        RuntimeError: other sizes than 3 along the axis, or different dtypes or numbers of dimensions.
+
     Example:
         >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
         tensor([0., 0., 1.])
@@ -159,7 +165,10 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 @domain("x=real(a, b); x=real(b), N=4")
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers of the elements from 0 to N - 1, along a new last axis; N is the size of the last one by default.
+    """The powers 0, 1, ..., N - 1 of the elements, along a new last axis; N is the size of the last one by default.
+
+    Raises:
+        RuntimeError: no dimensions, or N below 2.
 
     Example:
         >>> torch.linalg.vander(torch.tensor([2.0, 3.0]), N=3)
@@ -233,7 +242,13 @@ def _gradient_of_exp(g: Tensor, self: Tensor) -> Tensor:
     domain="self=real(b, b); self=unit(a, a, a)",
 )
 def _matrix_exp(self: Any) -> Any:
-    """The matrix exponential: Higham's Padé approximant of degree 13 with scaling and squaring, 2005."""
+    """The matrix exponential: Higham's Padé approximant of degree 13 with scaling and squaring, 2005.
+
+    Example:
+        >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
+        tensor([[1., 1.],
+                [0., 1.]])
+    """
     A = self.astype(numpy.float64)
     norms = abs(A).sum(-2).max(-1, initial=0)
     scaled = numpy.frexp(numpy.where(numpy.isfinite(norms), norms, 0) / _PADE_REACH)[1].clip(0)
@@ -258,6 +273,9 @@ def matrix_exp(A: Tensor) -> Tensor:
     Args:
         A: shape (*, n, n), floating.
 
+    Raises:
+        RuntimeError: the matrices are not square, or integers.
+
     Example:
         >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
         tensor([[1., 1.],
@@ -271,7 +289,17 @@ def matrix_exp(A: Tensor) -> Tensor:
 # -------------------------------------------------------------------------------------------------------------- tensors
 @domain("A=real(a, b, 6)")
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The inverse for `tensordot(A, B, ind)` of A, whose first `ind` sizes have the product of the others.
+    """The inverse of the linear map `X -> tensordot(A, X, A.dim() - ind)`.
+
+    Args:
+        A: floating; the product of its first `ind` sizes is that of the others.
+
+    Returns:
+        Shape `A.shape[ind:] + A.shape[:ind]`.
+
+    Raises:
+        RuntimeError: the products differ, or `ind` is not positive.
+        LinAlgError: the map is singular.
 
     Example:
         >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
@@ -292,11 +320,15 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 
 @domain("A=real(a, b, 6), B=real(a, b)")
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """X with `tensordot(A, X, X.dim()) == B`.
+    """The X with `tensordot(A, X, X.dim()) == B`.
 
     Args:
         A: shape B.shape + X.shape, with as many elements in one as in the other.
         dims: axes of A to move to the end first.
+
+    Raises:
+        RuntimeError: the sizes do not fit.
+        LinAlgError: A is singular.
 
     Example:
         >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))

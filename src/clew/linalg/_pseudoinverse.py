@@ -81,17 +81,20 @@ def pinv(
     rtol: float | Tensor | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The pseudoinverse of Moore and Penrose.
+    """The Moore-Penrose pseudoinverse.
 
     Args:
         A: shape (*, m, n), floating.
         rcond: an older name of `rtol`.
         hermitian: A is symmetric; only its lower triangle is read.
         atol, rtol: singular values up to max(atol, rtol * the largest) count as zeros. The defaults are 0, and
-            max(m, n) times the dtype's step if there is no atol.
+            max(m, n) times the dtype's epsilon if there is no atol.
 
     Returns:
         Shape (*, n, m).
+
+    Raises:
+        RuntimeError: fewer than two dimensions, or integers.
 
     Example:
         >>> torch.linalg.pinv(torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
@@ -190,13 +193,13 @@ class lstsq_result(NamedTuple):
 
 @domain("A=real(a, c, b), B=real(a, c, b); A=real(c, b), B=real(c), driver='gelsd'; A=real(b, d), B=real(b, a)")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> lstsq_result:
-    """The X of smallest norm that minimises the Frobenius norm of `A @ X - B`.
+    """The least-squares solution: the X of smallest norm that minimises the Frobenius norm of `A @ X - B`.
 
     Args:
         A: shape (*, m, n), floating.
         B: shape (*, m, k), or (*, m) with the batch of A.
         rcond: singular values up to so many times the largest count as zeros; None means max(m, n) times the dtype's
-            step.
+            epsilon.
         driver: LAPACK's "gelsy" (the default), "gels", "gelsd" or "gelss": it decides what is returned beside the
             solution. All solve by singular values.
 
@@ -204,6 +207,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         `solution` of shape (*, n, k) or (*, n); `residuals`, the squared norms of the columns of `A @ X - B`, if m > n
         and all matrices have full rank, else empty; `rank` (empty for "gels"); `singular_values` (for "gelsd" and
         "gelss", else empty).
+
+    Raises:
+        RuntimeError: another driver, shapes that do not fit, or integers.
 
     Example:
         >>> torch.linalg.lstsq(torch.tensor([[1.0], [0.0]]), torch.tensor([[2.0], [3.0]])).solution

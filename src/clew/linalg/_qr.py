@@ -59,7 +59,13 @@ def _qr_like(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     domain="A=real(c, b); A=real(a, b, d); A=real(b, c), mode='complete'",
 )
 def _qr(A: Any, mode: str) -> Any:
-    """Q with orthonormal columns and the upper triangular R, with Q R = A."""
+    """Q with orthonormal columns and the upper triangular R, with Q R = A.
+
+    Example:
+        >>> Q, R = torch.linalg.qr(torch.tensor([[2.0], [0.0]]))
+        >>> (Q @ R).flatten()
+        tensor([2., 0.])
+    """
     if mode == "r":
         return numpy.zeros(0, A.dtype), numpy.linalg.qr(A, "r")
     return tuple(numpy.linalg.qr(A, mode))  # type: ignore[call-overload]
@@ -82,6 +88,9 @@ def qr(A: Tensor, mode: str = "reduced", *, out: tuple[Tensor, Tensor] | None = 
     Returns:
         `Q` and `R`. The diagonal of R may be negative. There is a derivative if the first k columns are linearly
         independent; none for mode "r", nor for "complete" with m > n.
+
+    Raises:
+        RuntimeError: another mode, fewer than two dimensions, or integers.
 
     Example:
         >>> A = torch.tensor([[3.0, 1.0], [4.0, 2.0]])
@@ -108,6 +117,9 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
 
     Returns:
         Shape (*, m, n).
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit.
 
     Example:
         >>> torch.linalg.householder_product(torch.tensor([[0.0], [1.0]]), torch.tensor([1.0]))

@@ -88,6 +88,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: tuple[Tensor, Tensor] | None = None
 
     Raises:
         LinAlgError: the iteration does not converge.
+        RuntimeError: the matrices are not square, or integers.
 
     Example:
         >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues

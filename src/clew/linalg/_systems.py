@@ -74,7 +74,7 @@ def _solved(name: str, A: Tensor, B: Tensor, left: bool) -> solve_ex_result:
 
 @domain("A=dominant(a, b, b), B=real(a, b); A=dominant(b, b), B=real(a, c, b), left=False")
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
-    """Solve `A X = B`.
+    """Solve the linear equations `A X = B` for X. A and X are saved for backward.
 
     Args:
         A: shape (*, n, n), floating.
@@ -106,7 +106,10 @@ def solve_ex(
     check_errors: bool = False,
     out: tuple[Tensor, Tensor] | None = None,
 ) -> solve_ex_result:
-    """`solve` that tells instead of raising.
+    """`solve` that returns a code instead of raising.
+
+    Args:
+        check_errors: raise as `solve` does.
 
     Returns:
         `result`, NaN where a matrix is singular, and `info` (int32, one for each matrix of A): 0, or the pivot that is
@@ -132,7 +135,13 @@ def solve_ex(
     domain="A=dominant(b, b); A=dominant(a, 1, c, c)",
 )
 def _inv_ex(A: Any, check_errors: bool) -> Any:
-    """The inverse, and 0, or which pivot is zero."""
+    """The inverse, and 0, or which pivot is zero.
+
+    Example:
+        >>> inverse, info = torch.linalg.inv_ex(torch.tensor([[2.0]]))
+        >>> inverse
+        tensor([[0.5000]])
+    """
     inverse, info = _arrays.solve(A, numpy.eye(A.shape[-1], dtype=A.dtype))
     if check_errors:
         check_info("linalg.inv_ex", _core.from_numpy(info), _SINGULAR)
@@ -146,7 +155,10 @@ class inv_ex_result(NamedTuple):
 
 @domain("A=dominant(a, b, b)")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, Tensor] | None = None) -> inv_ex_result:
-    """`inv` that tells instead of raising.
+    """`inv` that returns a code instead of raising.
+
+    Args:
+        check_errors: raise as `inv` does.
 
     Returns:
         `inverse`, NaN where a matrix is singular, and `info` (int32, one for each matrix): 0, or the pivot that is
@@ -248,6 +260,9 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Args:
         A: shape (*, n, n), floating.
+
+    Raises:
+        RuntimeError: the matrices are not square, or integers.
 
     Example:
         >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 5.0]]))
