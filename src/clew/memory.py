@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
 
 class Stats(NamedTuple):
-    """Counts of the caching allocator. Memory of NumPy or other libraries is not in them."""
+    """Counts of the caching allocator. Memory of NumPy or other libraries is not in them.
+
+    Example:
+        >>> x = clew.zeros(1000)
+        >>> clew.memory.stats().live >= 4000
+        True
+    """
 
     live: int
     """Bytes requested by storages that are alive."""
@@ -28,7 +34,7 @@ class Stats(NamedTuple):
 
 
 def stats() -> Stats:
-    """Count now.
+    """The allocator's counts of bytes, now.
 
     Example:
         >>> before = clew.memory.stats().live
@@ -40,7 +46,7 @@ def stats() -> Stats:
 
 
 def reset_peak() -> None:
-    """Let the peak begin again at what is live now.
+    """Set the peak to what is live now.
 
     Example:
         >>> clew.memory.reset_peak()
@@ -51,7 +57,7 @@ def reset_peak() -> None:
 
 
 def empty_cache() -> None:
-    """Give cached blocks back to the system.
+    """Return cached blocks to the system.
 
     Example:
         >>> clew.memory.empty_cache()
@@ -62,9 +68,9 @@ def empty_cache() -> None:
 
 
 def timeline() -> Timeline:
-    """Write down every byte of tensor data, from when to when it lives and which line of the forward caused it.
+    """Record every allocation of tensor data: when it lives, and which line of the forward caused it.
 
-    Use it around a training step. What a backward takes is told under the line whose operation's derivative took it.
+    Use it around a training step. What a backward allocates is shown under the line whose operation's derivative did.
     The recording costs about a microsecond an allocation while it runs, and nothing afterwards. Memory of NumPy or
     other libraries is not in it.
 

@@ -104,7 +104,18 @@ class NoGradError(RuntimeError):
 
 
 class NonFiniteError(RuntimeError):
-    """Under `detect_anomaly`: a gradient is infinite or not a number."""
+    """Under `detect_anomaly`: a gradient is infinite or not a number.
+
+    Example:
+        >>> import warnings
+        >>> x = clew.zeros(1, requires_grad=True)
+        >>> with warnings.catch_warnings(action="ignore"), clew.autograd.detect_anomaly():
+        ...     try:
+        ...         x.sqrt().backward()
+        ...     except clew.autograd.errors.NonFiniteError as error:
+        ...         error.node.name()
+        'SqrtBackward0'
+    """
 
     node: Node | None = None
     """The first node that returned one."""

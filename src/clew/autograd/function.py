@@ -48,7 +48,7 @@ class Function:
     """
 
     generate_vmap_rule: ClassVar[bool] = False
-    _backward_cls: ClassVar[type[FunctionCtx]]  # made at the first apply
+    _backward_cls: ClassVar[type[FunctionCtx]]  # created at the first apply
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Function:
         raise RuntimeError(

@@ -200,5 +200,10 @@ class inference_mode(Mode):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether `inference_mode()` is on in this thread."""
+    """Whether `inference_mode()` is on in this thread.
+
+    Example:
+        >>> torch.is_inference_mode_enabled()
+        False
+    """
     return bool(_core.get_mode("inference"))

@@ -57,7 +57,16 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Tensors saved inside are kept on the CPU, where they are already: it is here so that scripts run."""
+    """Tensors saved inside are kept on the CPU, where they are already: it is here so that scripts run.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.autograd.graph.save_on_cpu():
+        ...     y = x.exp().sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2.7183, 2.7183])
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         if pin_memory:
@@ -125,6 +134,12 @@ class GradientEdge(NamedTuple):
     """Where the gradient of a tensor goes: a node, and which of its outputs the tensor is.
 
     It may stand for the tensor in `autograd.grad` and `autograd.backward`, and does not keep the tensor's memory.
+
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> edge = torch.autograd.graph.get_gradient_edge(x)
+        >>> torch.autograd.grad((x * 3).sum(), edge)
+        (tensor([3.]),)
     """
 
     node: Node
@@ -162,6 +177,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write in place that clew could not see, such as NumPy's, so that backward finds out.
 
+    Raises:
+        RuntimeError: what is neither a tensor nor an iterable of tensors.
+
     Example:
         >>> x = torch.ones(1)
         >>> x.numpy()[0] = 5.0
@@ -187,6 +205,10 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
         fn: with mode "all" it gets a list with the gradient of each tensor, None for those that the backward does not
             reach, as soon as all others are there. With "any" it gets the first gradient that is there.
         mode: "all" or "any".
+
+    Raises:
+        ValueError: another mode.
+        RuntimeError: with "all", a tensor needs no gradient.
 
     Example:
         >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)

@@ -28,6 +28,11 @@ class LBFGS(Optimizer):
         history_size: how many gradients are kept.
         line_search_fn: None or "strong_wolfe".
 
+    Raises:
+        ValueError: several parameter groups.
+        RuntimeError: another line search.
+        TypeError: `step` without a closure.
+
     Example:
         >>> x = torch.nn.Parameter(torch.tensor([4.0]))
         >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")

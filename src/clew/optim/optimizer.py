@@ -45,6 +45,21 @@ class Optimizer:
     Raises:
         TypeError: what was given is not iterable, is a set, or has elements that are no tensors.
         ValueError: no parameters, a tensor with a history, or a parameter that is there twice.
+
+    Example:
+        >>> class Signs(torch.optim.Optimizer):
+        ...     def __init__(self, params, lr):
+        ...         super().__init__(params, {"lr": lr})
+        ...     @torch.no_grad()
+        ...     def step(self):
+        ...         for group in self.param_groups:
+        ...             for parameter in group["params"]:
+        ...                 parameter -= group["lr"] * parameter.grad.sign()
+        >>> weight = torch.tensor([2.0, -1.0], requires_grad=True)
+        >>> (weight * weight).sum().backward()
+        >>> Signs([weight], lr=0.5).step()
+        >>> weight.detach()
+        tensor([ 1.5000, -0.5000])
     """
 
     param_groups: list[dict[str, Any]]

@@ -107,7 +107,7 @@ class RNNBase(Module):
             init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Do nothing: there for PyTorch's sake."""
+        """Do nothing: weights need no flattening here."""
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"

@@ -160,7 +160,7 @@ class TransformerEncoder(Module):
         encoder_layer: the layer; all copies start with its parameters.
         num_layers: how many.
         norm: a normalisation of the last one's output.
-        enable_nested_tensor, mask_check: without effect; there for PyTorch's sake.
+        enable_nested_tensor, mask_check: accepted, without effect.
 
     Example:
         >>> layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)

@@ -24,6 +24,10 @@ class ReduceLROnPlateau(Schedule):
         min_lr: a bound, one for all groups or one for each.
         eps: a change of the rate smaller than this is not made.
 
+    Raises:
+        ValueError: an option is out of range.
+        TypeError: `optimizer` is none.
+
     Example:
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
