@@ -166,32 +166,59 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 @domain("real")
 def get_default_dtype() -> dtype:
-    """The dtype of floating tensors for which none is given: float32, unless `set_default_dtype` was called."""
+    """The dtype of floating tensors for which none is given: float32, unless `set_default_dtype` was called.
+
+    Example:
+        >>> torch.get_default_dtype()
+        torch.float32
+    """
     kind: dtype = _core.get_default_dtype()
     return kind
 
 
 @domain("unsampled, 'it changes a setting'")
 def set_default_dtype(d: dtype) -> None:
-    """Make `d` (float32 or float64) the dtype of floating tensors for which none is given."""
+    """Make `d` (float32 or float64) the dtype of floating tensors for which none is given.
+
+    Example:
+        >>> torch.set_default_dtype(torch.float64)
+        >>> torch.tensor(0.5).dtype
+        torch.float64
+        >>> torch.set_default_dtype(torch.float32)
+    """
     _core.set_default_dtype(d)
 
 
 @domain("obj=real(a); obj=1.5")
 def is_tensor(obj: Any) -> bool:
-    """Whether it is a `Tensor`."""
+    """Whether it is a `Tensor`.
+
+    Example:
+        >>> torch.is_tensor(torch.ones(1)), torch.is_tensor(1.0)
+        (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 @domain("real; integer")
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating one."""
+    """Whether the dtype is a floating one.
+
+    Example:
+        >>> torch.is_floating_point(torch.ones(1)), torch.is_floating_point(torch.tensor([1]))
+        (True, False)
+    """
     return bool(input.dtype.is_floating_point)
 
 
 @domain("real; integer")
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex: False, there are no complex tensors yet."""
+    """Whether the dtype is complex: False, there are no complex tensors yet.
+
+    Example:
+        >>> torch.is_complex(torch.ones(1))
+        False
+    """
     return bool(input.dtype.is_complex)
 
 
@@ -201,19 +228,33 @@ def is_nonzero(input: Tensor) -> bool:
 
     Raises:
         RuntimeError: it has no element, or several.
+
+    Example:
+        >>> torch.is_nonzero(torch.tensor([0.0])), torch.is_nonzero(torch.tensor([2]))
+        (False, True)
     """
     return bool(input)
 
 
 @domain("real; input=real()")
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    Example:
+        >>> torch.numel(torch.ones(2, 3))
+        6
+    """
     return int(input.numel())
 
 
 @domain("obj=integer(a)")
 def typename(obj: Any) -> str:
-    """The name of a tensor's type (`torch.FloatTensor`), or of any object's."""
+    """The name of a tensor's type (`torch.FloatTensor`), or of any object's.
+
+    Example:
+        >>> torch.typename(torch.ones(1)), torch.typename(3)
+        ('torch.FloatTensor', 'int')
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     module = type(obj).__module__

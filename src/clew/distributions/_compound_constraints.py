@@ -11,7 +11,15 @@ from clew import Tensor
 
 
 class Constraint:
-    """A set of values; subclasses define `check`."""
+    """A set of values; subclasses define `check`.
+
+    Example:
+        >>> constraint = torch.distributions.constraints.unit_interval
+        >>> isinstance(constraint, torch.distributions.constraints.Constraint)
+        True
+        >>> constraint.check(torch.tensor([0.5, 2.0]))
+        tensor([ True, False])
+    """
 
     is_discrete: Any = False
     event_dim: Any = 0
@@ -54,7 +62,14 @@ class _Independent(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What lies in the supports of all components of a mixture; `base_constraint` has one more axis, for them."""
+    """What lies in the supports of all components of a mixture; `base_constraint` has one more axis, for them.
+
+    Example:
+        >>> positive = torch.distributions.constraints.positive
+        >>> both = torch.distributions.constraints.MixtureSameFamilyConstraint(positive)
+        >>> both.check(torch.tensor([1.0, -1.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint) -> None:
         _expect_constraints("MixtureSameFamilyConstraint", [base_constraint])

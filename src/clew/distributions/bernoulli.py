@@ -50,9 +50,14 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         probs: the probability of 1; a number or a tensor.
         logits: its log-odds, instead of `probs`.
 
+    Raises:
+        ValueError: both or neither are given, or a probability is not in [0, 1].
+
     Example:
         >>> torch.distributions.Bernoulli(0.3).variance
         tensor(0.2100)
+        >>> torch.distributions.Bernoulli(torch.tensor([0.0, 1.0])).sample()
+        tensor([0., 1.])
     """
 
     support = constraints.boolean
@@ -84,7 +89,7 @@ class _Counted(ProbsOrLogits):
 
 
 class Binomial(_Counted):
-    """How many of `total_count` trials succeed, each with probability `probs`.
+    """The number of successes in `total_count` trials, each with probability `probs`.
 
     Args:
         total_count: integers >= 0, a number or a tensor.
@@ -131,10 +136,14 @@ class Binomial(_Counted):
 
 
 class Geometric(ProbsOrLogits):
-    """How many trials fail before the first that succeeds, each with probability `probs`.
+    """The number of failures before the first success, each trial with probability `probs`.
 
     Args:
         probs, logits: as for `Bernoulli`; probabilities above 0.
+
+    Example:
+        >>> torch.distributions.Geometric(0.25).mean
+        tensor(3.)
     """
 
     support = constraints.nonnegative_integer
@@ -164,11 +173,15 @@ class Geometric(ProbsOrLogits):
 
 
 class NegativeBinomial(_Counted):
-    """How many trials succeed, each with probability `probs`, before `total_count` have failed.
+    """The number of successes, each with probability `probs`, before `total_count` failures.
 
     Args:
         total_count: numbers >= 0, not only integers.
         probs, logits: as for `Bernoulli`; probabilities in [0, 1).
+
+    Example:
+        >>> torch.distributions.NegativeBinomial(2.0, torch.tensor(0.5)).mean
+        tensor(2.)
     """
 
     arg_constraints: ClassVar = {

@@ -22,7 +22,13 @@ _Factory = Callable[[Any], transforms.Transform]
 
 
 class ConstraintRegistry:
-    """From constraints to transforms, by the constraint's class."""
+    """From constraints to transforms, by the constraint's class.
+
+    Example:
+        >>> registry = torch.distributions.constraint_registry.biject_to
+        >>> registry(torch.distributions.constraints.positive)(torch.tensor(0.0))
+        tensor(1.)
+    """
 
     def __init__(self) -> None:
         self._registry: dict[type, _Factory] = {}

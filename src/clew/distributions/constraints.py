@@ -92,7 +92,13 @@ def _known(value: Any, name: str) -> Any:
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether it is a set that depends on other parameters."""
+    """Whether it is a set that depends on other parameters.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.is_dependent(constraints.positive), constraints.is_dependent(constraints.dependent)
+        (False, True)
+    """
     return isinstance(constraint, _Dependent)
 
 

@@ -110,6 +110,10 @@ class Kumaraswamy(TransformedDistribution):
 
     Args:
         concentration1, concentration0: a and b, positive numbers or tensors that are broadcast together.
+
+    Example:
+        >>> torch.distributions.Kumaraswamy(torch.tensor(1.0), torch.tensor(1.0)).mean
+        tensor(0.5000)
     """
 
     arg_constraints = Beta.arg_constraints

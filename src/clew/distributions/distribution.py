@@ -50,6 +50,11 @@ class Distribution(Formulas):
         ValueError: a parameter lies outside its constraint.
 
     Members that a distribution has not (a mean, a `cdf`) raise NotImplementedError.
+
+    Example:
+        >>> batch = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+        >>> batch.sample((3,)).shape, batch.log_prob(torch.zeros(3, 2)).shape
+        (torch.Size([3, 2]), torch.Size([3, 2]))
     """
 
     has_rsample: Any = False
@@ -309,6 +314,10 @@ class ExponentialFamily(Distribution):
     A subclass gives eta (`_natural_params`), A (`_log_normalizer`) and the mean of log h (`_mean_carrier_measure`).
     Entropy and divergences within the family follow from A, whose gradient is the mean of t (Nielsen and Nock 2010,
     https://arxiv.org/abs/1112.4221).
+
+    Example:
+        >>> issubclass(torch.distributions.Normal, torch.distributions.ExponentialFamily)
+        True
     """
 
     @property

@@ -21,6 +21,9 @@ class MixtureSameFamily(Distribution):
         mixture_distribution: a `Categorical` over the components.
         component_distribution: any distribution; the last axis of its batch, of size K, is that of the components.
 
+    Raises:
+        ValueError: what is no `Categorical` or no distribution, or shapes do not fit.
+
     Example:
         >>> D = torch.distributions
         >>> components = D.Normal(torch.tensor([-1.0, 3.0]), torch.ones(2))

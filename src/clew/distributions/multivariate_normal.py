@@ -169,6 +169,15 @@ class LowRankMultivariateNormal(Distribution):
         loc: the mean, of shape (..., n).
         cov_factor: W, of shape (..., n, m) with m much smaller than n.
         cov_diag: D, positive, of shape (..., n).
+
+    Raises:
+        ValueError: shapes do not fit, or `cov_diag` is not positive.
+
+    Example:
+        >>> low_rank = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2))
+        >>> low_rank.covariance_matrix
+        tensor([[2., 1.],
+                [1., 2.]])
     """
 
     arg_constraints: ClassVar = {

@@ -25,6 +25,12 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     Raises:
         TypeError: `vec` is no tensor.
         ValueError: it has not as many elements as the parameters.
+
+    Example:
+        >>> layer = torch.nn.Linear(1, 1)
+        >>> torch.nn.utils.vector_to_parameters(torch.tensor([2.0, 3.0]), layer.parameters())
+        >>> layer.weight.item(), layer.bias.item()
+        (2.0, 3.0)
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected Tensor, but got: {type(vec).__name__}")

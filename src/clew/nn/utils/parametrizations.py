@@ -105,6 +105,11 @@ def spectral_norm(
 
     Raises:
         ValueError: the module has no tensor of this name, or no iteration is asked for.
+
+    Example:
+        >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(4, 4), n_power_iterations=100)
+        >>> torch.linalg.matrix_norm(layer.weight, 2).item() < 1.01
+        True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -51,7 +51,13 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(sample: Any) -> Any:
-    """A single sample with its arrays as tensors; what loaders without batches give."""
+    """A sample with its arrays as tensors: the `collate_fn` of loaders without batches.
+
+    Example:
+        >>> import numpy
+        >>> torch.utils.data.default_convert({"x": numpy.ones(2, "float32")})
+        {'x': tensor([1., 1.])}
+    """
     if isinstance(sample, (numpy.ndarray, numpy.generic)) and sample.dtype.kind in "biuf":
         return clew.from_numpy(numpy.asarray(sample))
     if isinstance(sample, Mapping):
