@@ -23,10 +23,13 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether the class of any of these wants to decide what an operation on it does.
+    """Whether the class of any of these overrides operations by `__torch_function__`.
 
     Example:
-        >>> class Named(torch.Tensor): pass
+        >>> class Named(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return super().__torch_function__(func, types, args, kwargs or {})
         >>> torch.overrides.has_torch_function([torch.ones(1), Named([1.0])])
         True
     """
@@ -46,6 +49,14 @@ def handle_torch_function(
 
     Raises:
         TypeError: all of them returned NotImplemented.
+
+    Example:
+        >>> class Named(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return func.__name__
+        >>> torch.overrides.handle_torch_function(torch.exp, [Named([1.0])], Named([1.0]))
+        'exp'
     """
     return dispatch(public_api, [value for value in relevant_args if takes_part(value)], args, kwargs)
 
@@ -78,7 +89,12 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[_
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether it is a tensor, or its class has `__torch_function__`."""
+    """Whether the object is a tensor, or its class defines `__torch_function__`.
+
+    Example:
+        >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like(1.0)
+        (True, False)
+    """
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 

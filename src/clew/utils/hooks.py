@@ -48,7 +48,18 @@ class RemovableHandle:
 
 
 def register(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Add `hook` to the table `hooks`, first in line if `prepend`, and return its handle."""
+    """Add `hook` to the table `hooks`, first if `prepend`, and return its handle.
+
+    Example:
+        >>> from collections import OrderedDict
+        >>> table = OrderedDict()
+        >>> handle = clew.utils.hooks.register(table, print)
+        >>> list(table.values()) == [print]
+        True
+        >>> handle.remove()
+        >>> len(table)
+        0
+    """
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
