@@ -31,6 +31,9 @@ _FLOATING = [_DTYPES[name] for name in ("float16", "float32", "float64")]
 class finfo:
     """The limits of a floating dtype; the default dtype if none is given.
 
+    Raises:
+        TypeError: the dtype is not floating.
+
     Example:
         >>> torch.finfo(torch.float64).eps
         2.220446049250313e-16
@@ -54,6 +57,9 @@ class finfo:
 
 class iinfo:
     """The limits of an integer dtype.
+
+    Raises:
+        TypeError: the dtype is not one of integers.
 
     Example:
         >>> torch.iinfo(torch.int32).max
@@ -92,6 +98,10 @@ def _category(kind: dtype) -> int:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both.
 
+    Raises:
+        TypeError: what is no dtype.
+        NotImplementedError: a dtype that has only its name.
+
     Example:
         >>> torch.promote_types(torch.int64, torch.float32)
         torch.float32
@@ -122,6 +132,9 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
     Numbers count less than 0-dim tensors, and these less than others: they decide only if they are of a higher
     category (bool, integer, floating).
+
+    Raises:
+        TypeError: what is neither tensor nor number.
 
     Example:
         >>> torch.result_type(torch.tensor([1, 2]), 1.0)
@@ -154,6 +167,9 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 @domain("from_=float64, to=float32; from_=float32, to=int64")
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether values of the first dtype may be written into the second: never to a lower category.
+
+    Raises:
+        TypeError: what is no dtype.
 
     Example:
         >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)

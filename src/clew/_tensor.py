@@ -83,6 +83,10 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     Returns:
         The tensor itself if nothing changes.
 
+    Raises:
+        NotImplementedError: another device.
+        TypeError: what is neither dtype, device nor tensor.
+
     Example:
         >>> torch.tensor([1.5, 2.5]).to(torch.int64)
         tensor([1, 2])
@@ -162,7 +166,12 @@ _add_conversions()
 @operation_method
 @domain("self=real(d, a), split_size=2; self=real(d, a), split_size=(2, d - 2)")
 def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of consecutive parts along an axis: `clew.split`."""
+    """Views of consecutive parts along an axis: `clew.split`.
+
+    Example:
+        >>> torch.tensor([1, 2, 3]).split(2)
+        (tensor([1, 2]), tensor([3]))
+    """
     from .ops.rearrange import split as function  # it is loaded after this module
 
     return function(self, split_size, dim)
@@ -171,14 +180,24 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
 @operation_method
 @domain("real; self=integer(a, b), other=constant(real(b)); self=real(a, b), other=index(3, b)")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of the other."""
+    """The tensor in the dtype of the other.
+
+    Example:
+        >>> torch.tensor([1, 2]).type_as(torch.tensor(0.5))
+        tensor([1., 2.])
+    """
     return _converted(self, other.dtype)
 
 
 @method
 @domain("real")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Itself: it is on the CPU."""
+    """Itself: it is on the CPU.
+
+    Example:
+        >>> torch.ones(1).cpu()
+        tensor([1.])
+    """
     return self
 
 
@@ -192,14 +211,24 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 @method
 @domain("real")
 def get_device(self: Tensor) -> int:
-    """The number of the accelerator that holds the tensor; -1 for the CPU."""
+    """The number of the accelerator that holds the tensor; -1 for the CPU.
+
+    Example:
+        >>> torch.ones(1).get_device()
+        -1
+    """
     return -1
 
 
 @method
 @domain("real; integer")
 def is_floating_point(self: Tensor) -> bool:
-    """Whether the dtype is a floating one."""
+    """Whether the dtype is a floating one.
+
+    Example:
+        >>> torch.zeros(2).is_floating_point()
+        True
+    """
     return bool(self.dtype.is_floating_point)
 
 
@@ -213,28 +242,49 @@ def is_complex(self: Tensor) -> bool:
 @method
 @domain("real; mask")
 def is_signed(self: Tensor) -> bool:
-    """Whether the dtype has negative values."""
+    """Whether the dtype has negative values.
+
+    Example:
+        >>> torch.tensor([1], dtype=torch.uint8).is_signed()
+        False
+    """
     return bool(self.dtype.is_signed)
 
 
 @method
 @domain("self=real(1); self=index(1)")
 def is_nonzero(self: Tensor) -> bool:
-    """Whether its one element is not zero."""
+    """Whether its one element is not zero.
+
+    Example:
+        >>> torch.tensor([2.0]).is_nonzero()
+        True
+    """
     return bool(self)
 
 
 @method
 @domain("real; self=real(a, b), other=real(b)")
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether the other tensor has the same shape."""
+    """Whether the other tensor has the same shape.
+
+    Example:
+        >>> torch.zeros(2).is_same_size(torch.ones(2))
+        True
+    """
     return bool(self.shape == other.shape)
 
 
 @method
 @domain("real")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether the other tensor looks at the same elements in the same order."""
+    """Whether the other tensor looks at the same elements in the same order.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> x.is_set_to(x.view(2)), x.is_set_to(x.clone())
+        (True, False)
+    """
     mine, other = (
         (one._storage_id, one.storage_offset(), tuple(one.shape), one.stride(), one.dtype) for one in (self, tensor)
     )
@@ -289,6 +339,7 @@ for _name in ("share_memory_", "pin_memory", "to_sparse", "rename"):
         raise unsupported(f"Tensor.{_name}")
 
     _refuse.__name__ = _name
+    _refuse.__doc__ = "Not supported: raises NotImplementedError."
     method(domain("unsampled, 'it is not supported'")(_refuse))
 
 

@@ -179,6 +179,7 @@ def onednn_fusion_enabled() -> bool:
 
 @contextmanager
 def _nothing(*args: Any) -> Iterator[None]:
+    """A context without effect: there is nothing to fuse or to optimize."""
     yield
 
 

@@ -108,6 +108,10 @@ def gradgradcheck(
 
     The other arguments are those of `gradcheck`.
 
+    Raises:
+        GradcheckError: a check failed.
+        ValueError: no input requires a gradient, or nothing is to be checked.
+
     Example:
         >>> x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
         >>> torch.autograd.gradgradcheck(lambda x: x**3, x)

@@ -59,6 +59,9 @@ class saved_tensors_hooks:
 class save_on_cpu(saved_tensors_hooks):
     """Tensors saved inside are kept on the CPU, where they are already: it is here so that scripts run.
 
+    Raises:
+        NotImplementedError: `pin_memory=True`.
+
     Example:
         >>> x = torch.ones(2, requires_grad=True)
         >>> with torch.autograd.graph.save_on_cpu():
@@ -76,6 +79,9 @@ class save_on_cpu(saved_tensors_hooks):
 
 class disable_saved_tensors_hooks:
     """A context in which `saved_tensors_hooks` raise a `RuntimeError` with this message. It decorates functions too.
+
+    Raises:
+        RuntimeError: with the message, if hooks are active when the block is entered, or are asked for in it.
 
     Example:
         >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):

@@ -67,6 +67,9 @@ def _expect_size(transform: _Parts, x: Tensor, size: int) -> Tensor:
 class CatTransform(_Parts):
     """Transforms of consecutive parts along the axis `dim`; part i is `lengths[i]` long (by default 1).
 
+    Raises:
+        AssertionError: not one length for each transform, or an axis of another size.
+
     Example:
         >>> D = torch.distributions
         >>> D.CatTransform([D.ExpTransform(), D.AffineTransform(0.0, 10.0)])(torch.tensor([0.0, 1.0]))

@@ -141,6 +141,9 @@ class Geometric(ProbsOrLogits):
     Args:
         probs, logits: as for `Bernoulli`; probabilities above 0.
 
+    Raises:
+        ValueError: a probability is not in (0, 1].
+
     Example:
         >>> torch.distributions.Geometric(0.25).mean
         tensor(3.)

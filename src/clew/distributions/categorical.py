@@ -132,6 +132,9 @@ class Multinomial(OfCategorical):
         total_count: how many draws, one number for the whole batch.
         probs, logits: as for `Categorical`.
 
+    Raises:
+        NotImplementedError: `total_count` is no single number.
+
     Example:
         >>> torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0])).mean
         tensor([1., 3.])

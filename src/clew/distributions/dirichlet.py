@@ -27,6 +27,9 @@ class Dirichlet(ExponentialFamily):
     Args:
         concentration: a, positive, with K along the last axis.
 
+    Raises:
+        ValueError: no axes, or a concentration that is not positive.
+
     Example:
         >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
         tensor([0.2500, 0.7500])

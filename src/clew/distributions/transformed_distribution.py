@@ -22,6 +22,9 @@ class Independent(Distribution):
         base_distribution: any distribution.
         reinterpreted_batch_ndims: how many axes.
 
+    Raises:
+        ValueError: the batch has fewer axes.
+
     Example:
         >>> normal = torch.distributions.Normal(torch.zeros(2, 3), torch.ones(2, 3))
         >>> diagonal = torch.distributions.Independent(normal, 1)
@@ -88,6 +91,9 @@ class TransformedDistribution(Distribution):
         base_distribution: any distribution; it is expanded and its batch's axes become part of the event as the
             transforms need it.
         transforms: a `Transform`, or a list of them, which are applied in order.
+
+    Raises:
+        ValueError: what is no transform, or a base with fewer axes than the transforms need.
 
     Example:
         >>> D = torch.distributions

@@ -120,6 +120,10 @@ def lu_factor_ex(
     Args:
         check_errors: raise as `lu_factor` does.
 
+    Raises:
+        RuntimeError: fewer than two dimensions, or integers.
+        LinAlgError: with `check_errors`.
+
     Example:
         >>> torch.linalg.lu_factor_ex(torch.zeros(2, 2)).info
         tensor(1, dtype=torch.int32)

@@ -113,7 +113,11 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
 
 @domain("unsampled, 'it is refused'")
 def eig(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """Not there: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigh`."""
+    """Not there: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigh`.
+
+    Raises:
+        NotImplementedError: always.
+    """
     raise NotImplementedError(
         "linalg.eig: the eigenvalues of a general matrix are complex, and there is no complex dtype yet; for symmetric "
         "matrices use linalg.eigh"
@@ -122,7 +126,11 @@ def eig(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor,
 
 @domain("unsampled, 'it is refused'")
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Not there: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigvalsh`."""
+    """Not there: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigvalsh`.
+
+    Raises:
+        NotImplementedError: always.
+    """
     raise NotImplementedError(
         "linalg.eigvals: the eigenvalues of a general matrix are complex, and there is no complex dtype yet; for "
         "symmetric matrices use linalg.eigvalsh"

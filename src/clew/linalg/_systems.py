@@ -115,6 +115,10 @@ def solve_ex(
         `result`, NaN where a matrix is singular, and `info` (int32, one for each matrix of A): 0, or the pivot that is
         zero, from 1.
 
+    Raises:
+        RuntimeError: as `solve`.
+        LinAlgError: with `check_errors`.
+
     Example:
         >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
         tensor(1, dtype=torch.int32)
@@ -163,6 +167,10 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, Tensor] 
     Returns:
         `inverse`, NaN where a matrix is singular, and `info` (int32, one for each matrix): 0, or the pivot that is
         zero, from 1.
+
+    Raises:
+        RuntimeError: the matrices are not square, or integers.
+        LinAlgError: with `check_errors`.
 
     Example:
         >>> torch.linalg.inv_ex(torch.tensor([[1.0, 2.0], [2.0, 4.0]])).info

@@ -148,6 +148,10 @@ def cholesky_ex(
         `L`, and `info` (int32, one for each matrix): 0, or the order of the leading minor that is not
         positive-definite. Then only the part of `L` before it is filled.
 
+    Raises:
+        RuntimeError: the matrices are not square, or integers.
+        LinAlgError: with `check_errors`.
+
     Example:
         >>> L, info = torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, -3.0]]))
         >>> info

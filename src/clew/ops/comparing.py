@@ -72,6 +72,12 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @domain("condition=mask(a, b), other=real(a, b)")
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """`clew.where(condition, self, other)`."""
+    """`clew.where(condition, self, other)`.
+
+    Example:
+        >>> x = torch.tensor([1.0, -2.0])
+        >>> x.where(x > 0, 0.0)
+        tensor([1., 0.])
+    """
     result: Tensor = _ops.where(condition, self, other)
     return result

@@ -290,6 +290,9 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the axes that a smaller shape would be broadcast along.
 
+    Raises:
+        RuntimeError: this shape cannot be broadcast to the tensor's.
+
     Example:
         >>> torch.ones(2, 3).sum_to_size(3)
         tensor([2., 2., 2.])
@@ -313,6 +316,9 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
     Args:
         wrap: in a matrix with more rows than columns, begin anew after each square and an empty row.
+
+    Raises:
+        RuntimeError: fewer than two axes, or more of different sizes.
 
     Example:
         >>> torch.zeros(2, 2).fill_diagonal_(1).tolist()

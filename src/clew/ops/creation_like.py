@@ -228,7 +228,12 @@ def new_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with a copy of the data, by default in the dtype of this one."""
+    """A tensor with a copy of the data, by default in the dtype of this one.
+
+    Example:
+        >>> torch.ones(1).new_tensor([1, 2])
+        tensor([1., 2.])
+    """
     kind = checked_dtype("new_tensor", dtype, self.dtype)
     return creation.tensor(data, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
@@ -250,7 +255,12 @@ def new_zeros(
 def new_ones(
     self: Tensor, *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """Ones of the given sizes, by default in the dtype of this tensor."""
+    """Ones of the given sizes, by default in the dtype of this tensor.
+
+    Example:
+        >>> torch.tensor([3]).new_ones(2)
+        tensor([1, 1])
+    """
     return _new("new_ones", self, 1, given, size, dtype, requires_grad, options)
 
 
@@ -258,7 +268,12 @@ def new_ones(
 def new_full(
     self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """One value everywhere in a tensor of the given sizes, by default in the dtype of this one."""
+    """One value everywhere in a tensor of the given sizes, by default in the dtype of this one.
+
+    Example:
+        >>> torch.tensor([3]).new_full((2,), 7)
+        tensor([7, 7])
+    """
     return _new("new_full", self, as_number("new_full", fill_value), (), size, dtype, requires_grad, options)
 
 
@@ -266,7 +281,12 @@ def new_full(
 def new_empty(
     self: Tensor, *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """A tensor of the given sizes with whatever its memory holds, by default in the dtype of this one."""
+    """A tensor of the given sizes whose elements are undefined until written, by default in the dtype of this one.
+
+    Example:
+        >>> torch.tensor([3]).new_empty(2, 3).shape
+        torch.Size([2, 3])
+    """
     return _new("new_empty", self, None, given, size, dtype, requires_grad, options)
 
 
@@ -274,7 +294,12 @@ def new_empty(
 def new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """The same with the given strides (in elements)."""
+    """A tensor of the given sizes and strides (in elements) whose elements are undefined until written.
+
+    Example:
+        >>> torch.tensor([3]).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
     kind = checked_dtype("new_empty_strided", dtype, self.dtype)
     return creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, **options)
 

@@ -49,6 +49,9 @@ def isneginf(input: Tensor) -> Tensor:
 def isreal(input: Tensor) -> Tensor:
     """Whether each element is real: has no imaginary part.
 
+    Raises:
+        NotImplementedError: a complex dtype.
+
     Example:
         >>> torch.isreal(torch.tensor([1.0, 2.0]))
         tensor([True, True])
@@ -89,7 +92,15 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
 
 @domain("unsampled, 'its samples are those of float_power, in float64 only'")
 def float_power_(input: Tensor, exponent: Tensor | float) -> Tensor:
-    """`float_power` in place, for tensors that are float64 already."""
+    """`float_power` in place, for tensors that are float64 already.
+
+    Raises:
+        RuntimeError: another dtype.
+
+    Example:
+        >>> torch.tensor([2.0, 3.0], dtype=torch.float64).float_power_(2)
+        tensor([4., 9.], dtype=torch.float64)
+    """
     if input.dtype != _FLOAT64:
         raise RuntimeError(f"float_power_: expected a tensor of torch.float64, got {input.dtype}; use float_power")
     return input.pow_(exponent.to(_FLOAT64) if isinstance(exponent, Tensor) else exponent)

@@ -331,7 +331,11 @@ _core.add_method("real", property(real))
 
 @domain("unsampled, 'it is refused'")
 def imag(input: Tensor) -> Tensor:
-    """Refused: real tensors have no imaginary part, and there is no complex dtype yet."""
+    """Refused: real tensors have no imaginary part, and there is no complex dtype yet.
+
+    Raises:
+        RuntimeError: always.
+    """
     raise RuntimeError("imag: is not implemented for tensors with non-complex dtypes; it would be zero")
 
 
@@ -357,6 +361,9 @@ def positive(input: Tensor) -> Tensor:
 @domain("input=real(a, b, c)")
 def adjoint(input: Tensor) -> Tensor:
     """A view with the last two axes exchanged, `x.mT`: there is no complex dtype yet.
+
+    Raises:
+        RuntimeError: a vector.
 
     Example:
         >>> torch.adjoint(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))

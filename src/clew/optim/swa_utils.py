@@ -117,6 +117,9 @@ class AveragedModel(Module):
         multi_avg_fn: instead, writes a list of averages from a list of the model's tensors.
         use_buffers: whether buffers are averaged, too; else they are copied.
 
+    Raises:
+        AssertionError: both functions are given.
+
     Example:
         >>> model = torch.nn.Linear(1, 1)
         >>> averaged = torch.optim.swa_utils.AveragedModel(model)

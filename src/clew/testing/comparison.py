@@ -60,6 +60,11 @@ def assert_close(
         check_dtype, check_stride: whether these must agree.
         msg: the message, or a function that makes it from the default one.
 
+    Raises:
+        AssertionError: they are not close, or differ in shape, dtype or structure.
+        ValueError: only one of the tolerances is given.
+        TypeError: inputs that cannot be compared.
+
     Example:
         >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-6]))
     """

@@ -149,6 +149,9 @@ class RNNCell(RNNCellBase):
     Call it with an input of shape (N, input_size) and a state of shape (N, hidden_size), zeros by default; it gives
     the next state. Both without N for a single sample.
 
+    Raises:
+        ValueError: another nonlinearity, or in a call, inputs of other dimensions.
+
     Example:
         >>> torch.nn.RNNCell(3, 4)(torch.zeros(2, 3)).shape == (2, 4)
         True

@@ -92,6 +92,9 @@ class GroupNorm(ScaleAndShift):
         affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros) of each channel.
         bias: whether there is a shift.
 
+    Raises:
+        ValueError: the groups do not divide the channels.
+
     Example:
         >>> torch.nn.GroupNorm(2, 4)(torch.ones(3, 4, 5)).shape == (3, 4, 5)
         True

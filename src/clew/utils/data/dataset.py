@@ -188,6 +188,9 @@ class StackDataset(Dataset[Any]):
 class ChainDataset(IterableDataset[T_co]):
     """The samples of several iterable datasets, one after the other.
 
+    Raises:
+        AssertionError: while iterating, one of them is no `IterableDataset`.
+
     Example:
         >>> class Countdown(torch.utils.data.IterableDataset):
         ...     def __iter__(self):

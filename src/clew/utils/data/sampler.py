@@ -132,6 +132,9 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: whether an index may come again.
         generator: where random numbers come from.
 
+    Raises:
+        ValueError: an option is out of range or of another type.
+
     Example:
         >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
         [1, 1, 1]
@@ -161,6 +164,9 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` indices of another sampler; the last may be shorter, unless `drop_last`.
+
+    Raises:
+        ValueError: the size is not positive, or `drop_last` is no bool.
 
     Example:
         >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
