@@ -204,7 +204,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 @method
 @domain("unsampled, 'there is none'")
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Not there: the CPU is the only device so far."""
+    """Not supported: the CPU is the only device so far."""
     raise NotImplementedError("cuda: expected device 'cpu', got 'cuda'; the CPU is the only device so far")
 
 

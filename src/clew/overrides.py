@@ -45,7 +45,7 @@ def handle_torch_function(
 
     Args:
         public_api: the function that was called, as users know it.
-        relevant_args: its arguments that may have a say.
+        relevant_args: its arguments whose classes may override it.
 
     Raises:
         TypeError: all of them returned NotImplemented.
@@ -62,10 +62,10 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[_F], _F]:
-    """Make a function of one's own ask the classes of its arguments first.
+    """Make a function ask the classes of its arguments first.
 
     Args:
-        dispatcher: gives, from the function's arguments, those that may have a say.
+        dispatcher: gives, from the function's arguments, those whose classes may override it.
 
     Example:
         >>> @torch.overrides.wrap_torch_function(lambda x: (x,))

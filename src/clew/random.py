@@ -1,4 +1,4 @@
-"""Random generators: seeding them, keeping their state, drawing from one of one's own.
+"""Random generators: seeding, state, drawing from a separate one.
 
 The same seed gives the numbers that PyTorch's CPU generator gives on x86 with AVX2, to the bit.
 """

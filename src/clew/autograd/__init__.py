@@ -1,4 +1,4 @@
-"""Automatic differentiation: gradients by running a graph backward, operations of one's own, modes, hooks, checks."""
+"""Automatic differentiation: gradients by running a graph backward, custom operations, modes, hooks, checks."""
 
 from __future__ import annotations
 

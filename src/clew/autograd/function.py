@@ -16,7 +16,7 @@ _set_grad_enabled = _core.set_grad_enabled
 
 
 class Function:
-    """Base class of operations with a derivative of one's own. Call them by `apply`.
+    """Base class of custom operations with their derivative. Call them by `apply`.
 
     A subclass defines static methods:
 

@@ -58,7 +58,7 @@ def _threshold(values: Any, atol: Any, rtol: Any) -> Any:
 
 
 def _tolerances(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors; the relative one is max(m, n) times the dtype's step, unless an absolute one is given."""
+    """Both as tensors; the relative one is max(m, n) times the dtype's epsilon, unless an absolute one is given."""
     if rtol is None:
         step = float(numpy.finfo(numpy.float32 if A.dtype == _core.dtypes["float32"] else numpy.float64).eps)
         default = _core.tensor(max(A.shape[-2:]) * step, dtype=A.dtype)

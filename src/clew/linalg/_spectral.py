@@ -113,7 +113,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
 
 @domain("unsampled, 'it is refused'")
 def eig(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """Not there: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigh`.
+    """Not supported: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigh`.
 
     Raises:
         NotImplementedError: always.
@@ -126,7 +126,7 @@ def eig(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor,
 
 @domain("unsampled, 'it is refused'")
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Not there: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigvalsh`.
+    """Not supported: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigvalsh`.
 
     Raises:
         NotImplementedError: always.

@@ -1,4 +1,4 @@
-"""Copies of a tensor with a part replaced, or with what others give put together at each place."""
+"""Copies of a tensor with a part replaced, or with elements of others reduced into its places."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor
     return self.clone().copy_(flat.reshape(self.shape))
 
 
-# ------------------------------------------------------------------------------------------------- what is put together
+# ----------------------------------------------------------------------------------------------------------- reductions
 _REDUCTIONS = {"sum": numpy.add, "prod": numpy.multiply, "amax": numpy.maximum, "amin": numpy.minimum}
 _STARTS = {"sum": 0, "mean": 0, "prod": 1}
 

@@ -73,12 +73,12 @@ class Rprop(ComposedOptimizer):
 
 
 class ASGD(ComposedOptimizer):
-    """Gradient descent that keeps the average of the way, in the state "ax" (https://dl.acm.org/doi/10.1137/0330046).
+    """Gradient descent that averages its iterates, in the state "ax" (https://dl.acm.org/doi/10.1137/0330046).
 
     Args:
         params: parameters or groups of them.
         lr: the first step size; it falls as `lr / (1 + lambd * lr * step) ** alpha`.
-        lambd: how fast the parameters and the step size shrink.
+        lambd: the decay rate of the parameters and the step size.
         alpha: see `lr`.
         t0: the step at which averaging begins.
         weight_decay: a multiple of the parameter that is added to its gradient.

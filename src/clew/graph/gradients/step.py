@@ -48,7 +48,7 @@ def step(
     """Run ``backward()`` of a tensor, or of a sequence of tensors, node by node; each step is given when it has run.
 
     When the iterator is exhausted, all is as after ``backward()``. Whoever stops before leaves the rest undone: the
-    nodes that have run are freed (without ``retain_graph``), and the gradients that were on their way are lost. Between
+    nodes that have run are freed (without ``retain_graph``), and the gradients that had not arrived are lost. Between
     the steps anything may be done, other backward passes included.
 
     Args:

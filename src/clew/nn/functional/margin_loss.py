@@ -391,7 +391,7 @@ def gaussian_nll_loss(
         input: the means.
         var: the variances: of the input's shape, with one axis of size 1, without the last axis, or a number.
         full: add the constant `log(2 * pi) / 2`.
-        eps: what variances count at least, without changing their gradient.
+        eps: a lower bound of the variances, which does not change their gradient.
 
     Raises:
         ValueError: a variance is negative or of another shape.

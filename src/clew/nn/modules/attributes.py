@@ -23,7 +23,7 @@ Names = dict[str, None]  # an ordered set
 
 
 class _Keys(KeysView[str]):
-    """As of a dict, from behind as well; likewise the other two."""
+    """As of a dict, whose order can be reversed, too; likewise the other two."""
 
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self))

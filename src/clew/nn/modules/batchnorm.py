@@ -99,7 +99,7 @@ class BatchNorm1d(_BatchNorm):
     Args:
         num_features: C.
         eps: added to the variance.
-        momentum: how fast the running statistics move; None makes them the mean over all batches.
+        momentum: the weight of a new batch in the running statistics; None makes them the mean over all batches.
         affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros).
         track_running_stats: whether there are running statistics, which count in evaluation.
         bias: whether there is a shift.

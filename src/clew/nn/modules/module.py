@@ -99,7 +99,7 @@ class Module(hooks.HookRegistration, State):
         return self.train(False)
 
     def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
-        """Say for every parameter whether it takes gradients."""
+        """Set `requires_grad` of all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self

@@ -100,7 +100,7 @@ def spectral_norm(
 
     Args:
         n_power_iterations: how often the singular vectors are improved in each forward in training.
-        eps: what norms count at least.
+        eps: a lower bound of the norms.
         dim: the axis that counts as rows; 0 unless given, 1 for transposed convolutions.
 
     Raises:

@@ -130,7 +130,7 @@ class SequentialLR(_Combined):
             scheduler.last_epoch -= 1
 
     def step(self, epoch: int | None = None) -> None:
-        """Step the schedule whose turn it is; at its milestone, it begins."""
+        """Step the active schedule; at its milestone, the next one begins."""
         del epoch
         self.last_epoch += 1
         number = bisect_right(self._milestones, self.last_epoch)

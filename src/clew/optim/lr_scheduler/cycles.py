@@ -121,7 +121,7 @@ class CyclicLR(LRScheduler):
     """Takes the rate from `base_lr` to `max_lr` and back, again and again (https://arxiv.org/abs/1506.01186).
 
     Args:
-        optimizer: whose groups' "lr" are set, and "momentum" (or the first of "betas"), which goes the other way.
+        optimizer: whose groups' "lr" are set, and "momentum" (or the first of "betas"), which falls as they rise.
         base_lr, max_lr: for all groups or a list for each.
         step_size_up, step_size_down: steps of each half; the second is as the first by default.
         mode: the height stays ("triangular"), halves each cycle ("triangular2") or is `gamma ** step` ("exp_range").
@@ -208,7 +208,7 @@ class OneCycleLR(LRScheduler):
     """Takes the rate up to `max_lr` and down to almost nothing, once (https://arxiv.org/abs/1708.07120).
 
     Args:
-        optimizer: whose groups' "lr" are set, and "momentum" (or the first of "betas"), which goes the other way.
+        optimizer: whose groups' "lr" are set, and "momentum" (or the first of "betas"), which falls as they rise.
         max_lr: for all groups or a list for each.
         total_steps: how many steps there will be, or
         epochs, steps_per_epoch: whose product that is.

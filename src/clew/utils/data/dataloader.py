@@ -31,7 +31,7 @@ class DataLoader(Generic[T_co]):
         collate_fn: makes a batch of a list of samples.
         pin_memory, pin_memory_device: accepted; there is no other device to copy to.
         drop_last: whether a last batch that is not full is left out.
-        timeout: seconds to wait for a batch of a worker; 0 for ever.
+        timeout: seconds to wait for a batch of a worker; 0 without limit.
         worker_init_fn: called in each worker with its number, once its generators are seeded.
         multiprocessing_context: how workers start: "fork", "spawn", "forkserver" or a context of `multiprocessing`.
         generator: where random numbers come from, those that seed the workers too.
