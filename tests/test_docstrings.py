@@ -39,6 +39,16 @@ def test_every_public_callable_says_what_it_does():
     assert [name for name, value in CALLABLES if not own_text(value)] == []
 
 
+def test_every_public_method_says_what_it_does():
+    """Itself, or the method that it overrides."""
+    missing = []
+    for name, value in CALLABLES:
+        if inspect.isclass(value) and is_complete(value):
+            methods = [key for key in vars(value) if key[0] != "_" and inspect.isfunction(getattr(value, key))]
+            missing += [f"{name}.{key}" for key in methods if not inspect.getdoc(getattr(value, key))]
+    assert missing == []
+
+
 def test_every_public_callable_shows_it():
     missing = [
         name

@@ -63,7 +63,24 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Keep in `ctx` what `backward` needs; `inputs` are the arguments of `forward`, `output` is its result."""
+        """Keep in `ctx` what `backward` needs; `inputs` are the arguments of `forward`, `output` is its result.
+
+        Example:
+            >>> class Square(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(x):
+            ...         return x * x
+            ...     @staticmethod
+            ...     def setup_context(ctx, inputs, output):
+            ...         ctx.save_for_backward(*inputs)
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return grad * 2 * ctx.saved_tensors[0]
+            >>> x = torch.tensor(3.0, requires_grad=True)
+            >>> Square.apply(x).backward()
+            >>> x.grad
+            tensor(6.)
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -96,6 +113,17 @@ class Function:
 
         Returns:
             What `forward` returned. An input that it returned unchanged comes back as a new tensor.
+
+        Example:
+            >>> class Double(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return x * 2
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return grad * 2
+            >>> Double.apply(torch.tensor(3.0, requires_grad=True))
+            tensor(6., grad_fn=<DoubleBackward>)
         """
         separate = cls.setup_context is not Function.setup_context
         if kwargs:

@@ -176,9 +176,11 @@ class TransformedDistribution(Distribution):
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a draw of at most `value`: that of the base at the inverse transforms of it."""
         for transform in reversed(self.transforms):
             value = transform.inv(value)
         return self._mirrored(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of `cdf`: the transforms of the base's quantile."""
         return self._transformed(self.base_dist.icdf(self._mirrored(value)))

@@ -105,7 +105,16 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__}.step is not defined")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros."""
+        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros.
+
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+            >>> optimizer = torch.optim.SGD([weight], lr=0.25)
+            >>> (weight * weight).sum().backward()
+            >>> optimizer.zero_grad()
+            >>> weight.grad is None
+            True
+        """
         for group in self.param_groups:
             for parameter in group["params"]:
                 if set_to_none:
@@ -116,7 +125,14 @@ class Optimizer:
     # Groups -----------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group: a dict with "params" and the options in which it differs from the defaults."""
+        """Add a group: a dict with "params" and the options in which it differs from the defaults.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.25)
+            >>> optimizer.add_param_group({"params": [torch.zeros(1, requires_grad=True)], "lr": 0.5})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.25, 0.5]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         group = _with_listed_params(param_group, bool(self.defaults.get("differentiable")))

@@ -154,6 +154,12 @@ class Attributes:
             KeyError: the name is empty, has a dot, or is an attribute already.
             TypeError: `param` is no `Parameter`.
             ValueError: `param` has a history.
+
+        Example:
+            >>> module = torch.nn.Module()
+            >>> module.register_parameter("scale", torch.nn.Parameter(torch.ones(1)))
+            >>> [name for name, _ in module.named_parameters()]
+            ['scale']
         """
         self._check_name("parameter", name, "_parameter_names")
         if param is not None and not isinstance(param, Parameter):
@@ -186,7 +192,14 @@ class Attributes:
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Make `module` the child `name`."""
+        """Make `module` the child `name`.
+
+        Example:
+            >>> module = torch.nn.Module()
+            >>> module.add_module("inner", torch.nn.ReLU())
+            >>> module.inner
+            ReLU()
+        """
         if module is not None and not isinstance(module, Attributes):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._check_name("module", name, "_module_names")

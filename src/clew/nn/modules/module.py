@@ -87,7 +87,12 @@ class Module(hooks.HookRegistration, State):
         return self
 
     def train(self: _M, mode: bool = True) -> _M:
-        """Set training mode (dropout drops) or, with `mode=False`, evaluation mode."""
+        """Set training mode (dropout drops) or, with `mode=False`, evaluation mode.
+
+        Example:
+            >>> torch.nn.Dropout().train().training, torch.nn.Dropout().train(False).training
+            (True, False)
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
@@ -95,17 +100,36 @@ class Module(hooks.HookRegistration, State):
         return self
 
     def eval(self: _M) -> _M:
-        """Set evaluation mode."""
+        """Set evaluation mode: dropout keeps everything, batch norm uses its running statistics. Returns the module.
+
+        Example:
+            >>> torch.nn.Dropout().eval().training
+            False
+        """
         return self.train(False)
 
     def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
-        """Set `requires_grad` of all parameters."""
+        """Set `requires_grad` of all parameters. Returns the module.
+
+        Example:
+            >>> layer = torch.nn.Linear(2, 1).requires_grad_(False)
+            >>> layer.weight.requires_grad
+            False
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros."""
+        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros.
+
+        Example:
+            >>> layer = torch.nn.Linear(2, 1)
+            >>> layer(torch.ones(2)).backward()
+            >>> layer.zero_grad()
+            >>> layer.weight.grad is None
+            True
+        """
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
@@ -122,6 +146,10 @@ class Module(hooks.HookRegistration, State):
         Example:
             >>> torch.nn.Linear(2, 2).to(torch.float64).weight.dtype == torch.float64
             True
+
+        Example:
+            >>> torch.nn.Linear(2, 1).to(torch.float64).weight.dtype
+            torch.float64
         """
         device, dtype = _parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
@@ -139,7 +167,12 @@ class Module(hooks.HookRegistration, State):
         return self.to(clew.float32)
 
     def double(self: _M) -> _M:
-        """Convert parameters and floating buffers to float64."""
+        """Convert parameters and floating buffers to float64.
+
+        Example:
+            >>> torch.nn.Linear(2, 1).double().weight.dtype
+            torch.float64
+        """
         return self.to(clew.float64)
 
     def half(self: _M) -> _M:

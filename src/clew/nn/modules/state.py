@@ -72,6 +72,10 @@ class State(Traversal):
         Example:
             >>> list(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()).state_dict())
             ['0.weight', '0.bias']
+
+        Example:
+            >>> {name: tuple(tensor.shape) for name, tensor in torch.nn.Linear(3, 2).state_dict().items()}
+            {'weight': (2, 3), 'bias': (2,)}
         """
         if args:
             warnings.warn(
@@ -141,6 +145,13 @@ class State(Traversal):
         Example:
             >>> torch.nn.Linear(3, 2).load_state_dict(torch.nn.Linear(3, 2).state_dict())
             <All keys matched successfully>
+
+        Example:
+            >>> first, second = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+            >>> second.load_state_dict(first.state_dict())
+            <All keys matched successfully>
+            >>> torch.equal(first.weight, second.weight)
+            True
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
