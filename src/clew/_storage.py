@@ -103,10 +103,14 @@ class TypedStorage:
     """The memory of a tensor as elements of its dtype, all of them in their order in memory.
 
     `x.storage()` gives one; `FloatStorage([1, 2])` and the others make some, of data or of a size and not filled.
+    PyTorch
+    warns that it is deprecated.
 
     Example:
-        >>> storage = torch.ones(2, 3)[1:].storage()
-        >>> len(storage), storage.dtype
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     storage = torch.ones(2, 3)[1:].storage()
+        ...     len(storage), storage.dtype
         (6, torch.float32)
     """
 

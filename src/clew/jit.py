@@ -69,10 +69,10 @@ def script(obj: _T, *args: Any, **kwargs: Any) -> _T:
         >>> import warnings
         >>> with warnings.catch_warnings():
         ...     warnings.simplefilter("ignore")
-        ...     @torch.jit.script
+        ...     @clew.jit.script
         ...     def double(x):
         ...         return x * 2
-        >>> double(torch.ones(2))
+        >>> double(clew.ones(2))
         tensor([2., 2.])
     """
     say_once("torch.jit.script", _UNCHANGED)

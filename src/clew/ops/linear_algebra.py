@@ -142,10 +142,12 @@ def logdet(input: Tensor) -> Tensor:
 
 @domain("input=definite(a, b, b); input=definite(b, b), upper=True")
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The Cholesky factor: `clew.linalg.cholesky`.
+    """The Cholesky factor: `clew.linalg.cholesky`. PyTorch warns that it is deprecated.
 
     Example:
-        >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
         tensor([[2., 0.],
                 [1., 2.]])
     """
@@ -215,11 +217,13 @@ def triangular_solve(
 
 @domain("b=real(b, a), LU_data=dominant(b, b), LU_pivots=index(1, b).astype('int32') + b")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Solve `A X = b` with the LU decomposition of A: `clew.linalg.lu_solve`.
+    """Solve `A X = b` with the LU decomposition of A: `clew.linalg.lu_solve`. PyTorch warns that it is deprecated.
 
     Example:
+        >>> import warnings
         >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
-        >>> torch.lu_solve(torch.tensor([[1.0], [4.0]]), LU, pivots)
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.lu_solve(torch.tensor([[1.0], [4.0]]), LU, pivots)
         tensor([[2.],
                 [1.]])
     """
@@ -333,8 +337,12 @@ def matrix_exp(input: Tensor) -> Tensor:
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the order that takes the fewest multiplications: `clew.linalg.multi_dot`.
 
+    PyTorch warns that it is deprecated.
+
     Example:
-        >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1))
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1))
         tensor([[12.],
                 [12.]])
     """
@@ -446,10 +454,12 @@ def nuclear_norm(
 def frobenius_norm(
     input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The root of the sum of squares over axes: `clew.linalg.vector_norm`.
+    """The root of the sum of squares over axes: `clew.linalg.vector_norm`. PyTorch warns that it is deprecated.
 
     Example:
-        >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), dim=1)
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), dim=1)
         tensor([5.])
     """
     result: Tensor = _linalg().vector_norm(input, 2, dim, keepdim, out=out)

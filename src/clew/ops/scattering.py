@@ -301,8 +301,13 @@ def index_reduce(
         RuntimeError: another `reduce`, or an index is out of range.
         IndexError: `index` is no vector with an element for each slice.
 
+    PyTorch warns that its form is not final.
+
     Example:
-        >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([1, 1]), torch.tensor([3.0, 5.0]), "prod")
+        >>> import warnings
+        >>> x, index, source = torch.ones(2), torch.tensor([1, 1]), torch.tensor([3.0, 5.0])
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.index_reduce(x, 0, index, source, "prod")
         tensor([ 1., 15.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):

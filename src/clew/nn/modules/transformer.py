@@ -249,8 +249,8 @@ class Transformer(Module):
         RuntimeError: in a call, the batch sizes of source and target differ, or their features are not `d_model`.
 
     Example:
-        >>> model = torch.nn.Transformer(8, 2, 1, 1, 16)
-        >>> model(torch.ones(7, 3, 8), torch.ones(5, 3, 8)).shape == (5, 3, 8)
+        >>> model = torch.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+        >>> model(torch.ones(3, 7, 8), torch.ones(3, 5, 8)).shape == (3, 5, 8)
         True
     """
 
