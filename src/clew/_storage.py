@@ -103,8 +103,7 @@ class TypedStorage:
     """The memory of a tensor as elements of its dtype, all of them in their order in memory.
 
     `x.storage()` gives one; `FloatStorage([1, 2])` and the others make some, of data or of a size and not filled.
-    PyTorch
-    warns that it is deprecated.
+    PyTorch warns that it is deprecated.
 
     Example:
         >>> import warnings

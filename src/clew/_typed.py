@@ -137,6 +137,9 @@ def named_dtype(named: Any) -> dtype:
 def set_default_tensor_type(t: Any) -> None:
     """Make the dtype of this tensor type (`FloatTensor`, "torch.DoubleTensor") the default one.
 
+    Raises:
+        TypeError: what is no such type.
+
     Example:
         >>> torch.set_default_tensor_type(torch.DoubleTensor)
         >>> torch.ones(1).dtype

@@ -17,6 +17,11 @@ class Step:
 
     ``incoming`` are the gradients of its outputs, ``outgoing`` those of its inputs; None where there is none. They are
     the engine's own tensors: clone one before you write to it.
+
+    Example:
+        >>> x = clew.tensor([3.0], requires_grad=True)
+        >>> [(at.number, type(at.node).__name__) for at in clew.graph.step((x * 2).sum())]
+        [(1, 'SumBackward0'), (2, 'MulBackward0'), (3, 'AccumulateGrad')]
     """
 
     number: int

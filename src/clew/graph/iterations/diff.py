@@ -38,7 +38,14 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A graph counted by operation and line. It holds neither tensors nor nodes, so it may be kept."""
+    """A graph counted by operation and line. It holds neither tensors nor nodes, so it may be kept.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> clew.graph.snapshot(loss).nodes
+        3
+    """
 
     kinds: Mapping[Kind, KindCount]
 
@@ -90,7 +97,15 @@ def _counted(rows: list[tuple[Shape | None, int, int]]) -> KindCount:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one kind of node."""
+    """What became of one kind of node.
+
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> first = clew.graph.snapshot(x.exp().sum())
+        >>> change = clew.graph.diff(first, x.exp().sin().sum())
+        >>> [(one.kind.name, one.nodes) for one in change.added if one.kind.name == "SinBackward0"]
+        [('SinBackward0', 1)]
+    """
 
     kind: Kind
     before: KindCount
@@ -128,6 +143,13 @@ class Diff:
     """The answer of :func:`diff`: kinds of nodes that are new, gone, or otherwise than before; the others are left out.
 
     Its truth value tells whether anything changed.
+
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> first = clew.graph.snapshot(x.exp().sum())
+        >>> change = clew.graph.diff(first, x.exp().sin().sum())
+        >>> bool(change), bool(clew.graph.diff(first, first))
+        (True, False)
     """
 
     added: tuple[Change, ...]

@@ -26,6 +26,12 @@ class Holder:
     ``path`` is what the user can type, the shortest there is. ``node``, ``made_at`` and ``slot`` are None when it
     leads there directly; else the graph of ``path`` does: a node of that graph saved the tensor as ``slot``, or,
     without ``slot``, is the node that was asked about. ``nbytes`` is what is kept on this way.
+
+    Example:
+        >>> x = clew.ones(3)
+        >>> kept = {"first": x}
+        >>> [holder.path for holder in clew.why_alive(x, {"kept": kept}).holders]
+        ["kept['first']"]
     """
 
     path: str
@@ -52,6 +58,12 @@ class Holders:
 
     ``holders`` keep what was asked about. ``graph_holders``, for a tensor with a history, do not keep the tensor, but
     the graph below it. ``result`` is the rest of each path: ``tensor → SumBackward0 (train.py:52) → 34.0 MiB``.
+
+    Example:
+        >>> x = clew.ones(3)
+        >>> holders = clew.why_alive(x, {"x": x})
+        >>> [holder.path for holder in holders.holders]
+        ['x']
     """
 
     subject: str

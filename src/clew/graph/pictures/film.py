@@ -17,7 +17,16 @@ from .picture import Picture
 
 
 class Film:
-    """The context of :func:`film`."""
+    """The context of :func:`film`; entering it gives the :class:`Picture`.
+
+    Example:
+        >>> x = clew.ones(3, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> with clew.graph.film(loss) as picture:
+        ...     loss.backward()
+        >>> type(picture).__name__, len(picture.snapshots)
+        ('Picture', 2)
+    """
 
     def __init__(self, picture: Picture, gradients: bool = False) -> None:
         if not isinstance(picture, Picture):
