@@ -11,7 +11,20 @@ from clew import _core
 from clew.distributions.constraints import Constraint
 
 # Packages of clew of whose callables each has an example, and a part "Raises:" if it raises.
-COMPLETE = {"autograd", "distributions", "func", "graph", "linalg", "memory", "nn", "ops", "optim", "random", "special", "utils"}
+COMPLETE = {
+    "autograd",
+    "distributions",
+    "func",
+    "graph",
+    "linalg",
+    "memory",
+    "nn",
+    "ops",
+    "optim",
+    "random",
+    "special",
+    "utils",
+}
 # Operations that are refused, and what other callables return.
 WITHOUT_EXAMPLE = {"clew.imag", "clew.linalg.eig", "clew.linalg.eigvals", "clew.Node"}
 
