@@ -233,7 +233,7 @@ def operations_page() -> str:
             if overload["flags"] & HIDDEN:
                 continue
             schema = overload["schema"].replace("|", "\\|")
-            doc = inspect.cleandoc(overload["doc"]).replace("\n", " ").replace("|", "\\|")
+            doc = inspect.cleandoc(overload["doc"]).partition("\n\nExample:")[0].replace("\n", " ").replace("|", "\\|")
             node = f"`{overload['node']}`" if overload["node"] and overload["differentiable"] else ""
             row = f"| `{schema}` | {node} | {overload['saves']} | {doc} |"
             if row not in lines:  # x.abs_ has the entry of x.abs

@@ -96,7 +96,14 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest of each window of sequences (N, C, L): see `clew.nn.functional.max_pool1d`."""
+    """The largest of each window of sequences (N, C, L): see `clew.nn.functional.max_pool1d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
+        tensor([[3., 2.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool1d(
@@ -107,9 +114,11 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """The largest of each window of images (N, C, H, W): see `clew.nn.functional.max_pool2d`.
 
-    >>> import clew
-    >>> clew.nn.MaxPool2d(2)(clew.arange(4.0).reshape(1, 2, 2))
-    tensor([[[3.]]])
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.MaxPool2d(2)(torch.arange(4.0).reshape(1, 2, 2))
+        tensor([[[3.]]])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -119,7 +128,14 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest of each window of volumes (N, C, D, H, W): see `clew.nn.functional.max_pool3d`."""
+    """The largest of each window of volumes (N, C, D, H, W): see `clew.nn.functional.max_pool3d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.MaxPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
+        tensor([[[[7.]]]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool3d(
@@ -128,7 +144,14 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of each window of sequences (N, C, L): see `clew.nn.functional.avg_pool1d`."""
+    """The mean of each window of sequences (N, C, L): see `clew.nn.functional.avg_pool1d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
+        tensor([[2., 1.]])
+    """
 
     def __init__(
         self,
@@ -146,7 +169,14 @@ class AvgPool1d(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of images (N, C, H, W): see `clew.nn.functional.avg_pool2d`."""
+    """The mean of each window of images (N, C, H, W): see `clew.nn.functional.avg_pool2d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.AvgPool2d(2)(torch.arange(4.0).reshape(1, 2, 2))
+        tensor([[[1.5000]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(
@@ -161,7 +191,14 @@ class AvgPool2d(_AvgPoolNd):
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of volumes (N, C, D, H, W): see `clew.nn.functional.avg_pool3d`."""
+    """The mean of each window of volumes (N, C, D, H, W): see `clew.nn.functional.avg_pool3d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.AvgPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
+        tensor([[[[3.5000]]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(
@@ -176,42 +213,84 @@ class AvgPool3d(_AvgPoolNd):
 
 
 class AdaptiveAvgPool1d(_AdaptivePoolNd):
-    """The means of windows that cover sequences (N, C, L): see `clew.nn.functional.adaptive_avg_pool1d`."""
+    """The means of `output_size` windows that cover sequences (N, C, L).
+
+    See `clew.nn.functional.adaptive_avg_pool1d`.
+
+    Example:
+        >>> torch.nn.AdaptiveAvgPool1d(1)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
+        tensor([[1.5000]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest of windows that cover sequences (N, C, L): see `clew.nn.functional.adaptive_max_pool1d`."""
+    """The largest of each of `output_size` windows that cover sequences (N, C, L).
+
+    See `clew.nn.functional.adaptive_max_pool1d`.
+
+    Example:
+        >>> torch.nn.AdaptiveMaxPool1d(1)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
+        tensor([[3.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveAvgPool2d(_AdaptivePoolNd):
-    """The means of windows that cover images (N, C, H, W): see `clew.nn.functional.adaptive_avg_pool2d`."""
+    """The means of `output_size` windows that cover images (N, C, H, W).
+
+    See `clew.nn.functional.adaptive_avg_pool2d`.
+
+    Example:
+        >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(4.0).reshape(1, 2, 2))
+        tensor([[[1.5000]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest of windows that cover images (N, C, H, W): see `clew.nn.functional.adaptive_max_pool2d`."""
+    """The largest of each of `output_size` windows that cover images (N, C, H, W).
+
+    See `clew.nn.functional.adaptive_max_pool2d`.
+
+    Example:
+        >>> torch.nn.AdaptiveMaxPool2d(1)(torch.arange(4.0).reshape(1, 2, 2))
+        tensor([[[3.]]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveAvgPool3d(_AdaptivePoolNd):
-    """The means of windows that cover volumes (N, C, D, H, W): see `clew.nn.functional.adaptive_avg_pool3d`."""
+    """The means of `output_size` windows that cover volumes (N, C, D, H, W).
+
+    See `clew.nn.functional.adaptive_avg_pool3d`.
+
+    Example:
+        >>> torch.nn.AdaptiveAvgPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
+        tensor([[[[3.5000]]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest of windows that cover volumes (N, C, D, H, W): see `clew.nn.functional.adaptive_max_pool3d`."""
+    """The largest of each of `output_size` windows that cover volumes (N, C, D, H, W).
+
+    See `clew.nn.functional.adaptive_max_pool3d`.
+
+    Example:
+        >>> torch.nn.AdaptiveMaxPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
+        tensor([[[[7.]]]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
@@ -238,21 +317,42 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm of each window of sequences (N, C, L): see `clew.nn.functional.lp_pool1d`."""
+    """The p-norm of each window of sequences (N, C, L): see `clew.nn.functional.lp_pool1d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.LPPool1d(2.0, 2)(torch.ones(1, 2))
+        tensor([[1.4142]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
-    """The p-norm of each window of images (N, C, H, W): see `clew.nn.functional.lp_pool2d`."""
+    """The p-norm of each window of images (N, C, H, W): see `clew.nn.functional.lp_pool2d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.LPPool2d(2.0, 2)(torch.ones(1, 2, 2))
+        tensor([[[2.]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of each window of volumes (N, C, D, H, W): see `clew.nn.functional.lp_pool3d`."""
+    """The p-norm of each window of volumes (N, C, D, H, W): see `clew.nn.functional.lp_pool3d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.LPPool3d(2.0, 2)(torch.ones(1, 2, 2, 2))
+        tensor([[[[2.8284]]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
