@@ -1,0 +1,280 @@
+"""What `help` tells of operations: their texts and examples, and what the registry knows besides.
+
+Nothing of it is kept: `__doc__` of an operation asks for it here, each time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from ._core import Operation, dtype
+
+__all__ = ["doc_of", "parts_of"]
+
+Overload = dict[str, Any]
+
+# Flags of core/ops/opdef.h.
+METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, PROPERTY, WRITES = 1, 2, 4, 8, 16, 32, 128, 256
+MANY_VIEWS = 512
+COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH, OUT_SETS_DTYPE = 1024, 2048, 4096, 8192, 16384, 32768
+AXES_IN_PLACE, ELEMENT_BY_ELEMENT, OUT_ANY, SIZED_BY_VALUES = 65536, 131072, 262144, 524288
+
+DTYPES = {
+    "bool": ("bool",),
+    "integers": ("uint8", "int8", "int16", "int32", "int64"),
+    "floats": ("float16", "bfloat16", "float32", "float64"),
+    "complex": ("complex64", "complex128"),
+}
+
+
+def doc_of(operation: Operation) -> str:
+    """The docstring: signatures, what it computes, shapes, dtypes, gradients, forms, errors, deviations, an example."""
+    overloads = operation.overloads
+    in_place = operation.__name__.endswith("_") and not _base(overloads[0]).endswith("_")
+    blocks: list[str] = []
+    signatures: list[str] = []
+    for place, overload in enumerate(overloads):
+        text = parts_of(overload)[0]
+        signatures.append(_signature(overload, operation.__name__, in_place))
+        if place + 1 == len(overloads) or text != parts_of(overloads[place + 1])[0]:
+            blocks += ["\n".join(signatures), text]
+            signatures = []
+    if in_place:
+        blocks.append("In place: the result is written into self, which is returned.")
+    facts = {
+        "Shape": _of_each(overloads, _shape),
+        "Dtype": _dtypes(operation),
+        "Gradient": _of_each(overloads, _gradient),
+        "Forms": _forms(overloads),
+        "Raises": " ".join(_errors(overloads, in_place)),
+        "Deviations": _deviations(overloads),
+    }
+    lines = [f"{head}: {text}" for head, text in facts.items() if text]
+    blocks = [block if "\n" in block else textwrap.fill(block, 110) for block in blocks]
+    blocks.append("\n".join(textwrap.fill(line, 110, subsequent_indent="    ") for line in lines))
+    if examples := list(dict.fromkeys(filter(None, (parts_of(overload)[1] for overload in overloads)))):
+        blocks.append("Example:\n" + textwrap.indent("\n".join(examples), "    "))
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def parts_of(overload: Overload) -> tuple[str, str]:
+    """What it computes, and the example; the docstring of an operation written in Python has both."""
+    text, _, example = inspect.cleandoc(overload["doc"]).partition("Example:\n")
+    return text.strip(), overload["example"] or textwrap.dedent(example).strip()
+
+
+def _base(overload: Overload) -> str:
+    return str(overload["name"]).partition(".")[0]
+
+
+def _signature(overload: Overload, name: str, in_place: bool) -> str:
+    text = name + str(overload["schema"]).removeprefix(_base(overload))
+    if not overload["flags"] & OUT or in_place:
+        return text
+    return text[:-1] + (", out=None)" if "*, " in text else ", *, out=None)")
+
+
+def _tensors(overload: Overload) -> list[str]:
+    return [one["name"] for one in overload["arguments"] if one["type"] in ("Tensor", "Operand", "Tensor[]")]
+
+
+def _is_elementwise(overload: Overload) -> bool:
+    """Its class says it; of what has none because it has no derivative, its operands, or what one tensor gives."""
+    flags = overload["flags"]
+    if flags & (STRIPS | ELEMENT_BY_ELEMENT) or overload["derivative"] == "elementwise":
+        return not flags & SIZED_BY_VALUES
+    kinds = [one["type"] for one in overload["arguments"]]
+    if kinds == ["Tensor"] and flags & NON_DIFFERENTIABLE and not flags & SIZED_BY_VALUES:
+        sample = _core.ops._empty((2, 2), _core.dtypes["bool"])
+        return tuple(_core.infer(vars(_core.ops)[_base(overload)], sample)[0][0]) == (2, 2)
+    return kinds[:2] == ["Operand", "Operand"]
+
+
+def _of_each(overloads: list[Overload], tell: Callable[[Overload], str]) -> str:
+    """What it tells of the overloads; where that differs, beside the names of their arguments."""
+    told = [(one, text) for one in overloads if (text := tell(one))]
+    if len({text for _, text in told}) < 2:
+        return told[0][1] if told else ""
+    return " ".join(f"({', '.join(one['name'] for one in overload['arguments'])}): {text}" for overload, text in told)
+
+
+def _shape(overload: Overload) -> str:
+    flags, tensors = overload["flags"], _tensors(overload)
+    names = {one["name"] for one in overload["arguments"]}
+    if flags & AXES_IN_PLACE:
+        return "sizes and strides of self itself change; its memory stays."
+    if flags & WRITES:
+        return "that of self, which is written and returned."
+    if flags & MANY_VIEWS:
+        return "a tuple of views of self's memory: a write to one is seen in self."
+    if flags & VIEW:
+        return "a view of self's memory, of which nothing is copied: a write to one is seen in the other."
+    if flags & SIZED_BY_VALUES:
+        return "depends on the values of the tensors."
+    if _is_elementwise(overload):
+        if len(tensors) == 1:
+            return f"that of {tensors[0]}."
+        return f"{', '.join(tensors[:-1])} and {tensors[-1]} are broadcast to one shape, the result's."
+    if "reduction" in names:
+        return "reduction=0 keeps the shape, 1 (the mean) and 2 (the sum) give a tensor without axes."
+    if "keepdim" in names:
+        return "an axis in dim has size 1 in the result with keepdim, else is missing."
+    return ""
+
+
+def _samples(overload: Overload) -> Iterator[dict[str, list[Any]]]:
+    """For each number of axes, arguments of each dtype that there is, where an operation takes tensors alone."""
+    needed = [one for one in overload["arguments"] if one["default"] is None and not one["optional"]]
+    if {one["type"] for one in needed} <= {"Tensor", "Operand"}:
+        for shape in ((2, 2), (2,), (2, 2, 2)):
+            yield {name: [one] * len(needed) for name, one in _of_each_dtype(shape)}
+
+
+def _of_each_dtype(shape: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
+    for names in DTYPES.values():
+        for name in names:
+            with contextlib.suppress(NotImplementedError):  # a dtype that has only its name
+                yield name, _core.ops._empty(shape, _core.dtypes[name])
+
+
+def _dtypes(operation: Operation) -> str:
+    """Which dtypes give which, from what `infer` says of tensors of each, all of one dtype."""
+    first = operation.overloads[0]
+    if first["flags"] & (VIEW | MANY_VIEWS | WRITES | PROPERTY) or operation.__name__.endswith("_"):
+        return ""
+    if first["flags"] & NAMESPACE and not _is_elementwise(first):  # whose inference leaves dtypes to forward
+        return ""
+    for sample in _samples(first):
+        found = {name: _outcome(operation, arguments) for name, arguments in sample.items()}
+        if "?" in found.values():
+            return ""
+        if not all(one.startswith("!") for one in found.values()):
+            return _table(found, len(_tensors(first)) > 1)
+    return ""
+
+
+def _outcome(operation: Operation, arguments: list[Any]) -> str:
+    """Names of the results' dtypes, "!" and the error, or "?" where it takes values to know."""
+    try:
+        results = _core.infer(operation, *arguments)
+    except NotImplementedError as error:
+        return "?" if str(error).startswith("infer:") else "!NotImplementedError"
+    except Exception as error:
+        return f"!{type(error).__name__}"
+    return ", ".join("?" if one is None else _name(one[2]) for one in results)
+
+
+def _name(kind: dtype) -> str:
+    return str(kind).removeprefix("torch.")
+
+
+def _table(found: dict[str, str], several: bool) -> str:
+    """ "bool and integers give float32, floats and complex stay; ..." """
+    groups: dict[str, list[str]] = {}
+    for name, outcome in found.items():
+        groups.setdefault("=" if set(outcome.split(", ")) == {name} else outcome, []).append(name)
+    texts = [f"{_listed(names, found)} {_told(outcome, len(names))}" for outcome, names in groups.items()]
+    return ("operands are promoted to one dtype; " if several else "") + "; ".join(texts) + "."
+
+
+def _told(outcome: str, count: int) -> str:
+    if outcome == "=":
+        return "stay" if count > 1 else "stays"
+    verb = "raise" if outcome[0] == "!" else "give"
+    return f"{verb}{'' if count > 1 else 's'} {outcome.removeprefix('!')}"
+
+
+def _listed(names: list[str], found: dict[str, str]) -> str:
+    """The names, whole groups of them by the group's."""
+    parts: list[str] = []
+    for group, members in DTYPES.items():
+        known = [name for name in members if name in found]
+        inside = [name for name in known if name in names]
+        parts += [group] if inside == known and known else inside
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def _gradient(overload: Overload) -> str:
+    if overload["flags"] & (COMPOSITE | AXES_IN_PLACE):
+        return "composed of other operations, which record nodes of their own."
+    if not overload["differentiable"]:
+        return "none."
+    kept: dict[str, list[str]] = {}
+    for one in filter(None, overload["saves"].split("; ")):
+        name, _, saved = one.partition(":")
+        kept.setdefault(saved.strip() or "nothing", []).append(name)
+    texts = [f"{saved} for that of {' and '.join(names)}" for saved, names in kept.items()]
+    if set(kept) <= {"nothing"}:
+        texts = ["no tensor"]
+    text = f"{overload['node']} keeps {', '.join(texts)}"
+    terms = overload["derivative"].partition(";")[0]
+    return f"{text}; {_linear(terms)}." if terms and terms != "elementwise" else f"{text}."
+
+
+def _linear(terms: str) -> str:
+    if "*" not in terms:
+        return f"linear in {terms.replace(' + ', ' and ')}"
+    factors = [term.split(" * ") for term in terms.split(" + ")]
+    return "linear in each of " + " and ".join(", ".join(one) for one in factors)
+
+
+def _forms(overloads: list[Overload]) -> str:
+    flags = 0
+    for overload in overloads:
+        flags |= overload["flags"]
+    name = _base(overloads[0])
+    plain = name.removesuffix("_")
+    forms = []
+    if flags & NAMESPACE:
+        space, _, rest = name.partition("_")
+        forms.append(f"torch.{space}.{rest}")
+    if flags & FUNCTION:
+        forms.append(f"function {name}")
+    if flags & METHOD or flags & WRITES:
+        forms.append(f"method x.{name}")
+    if flags & PROPERTY:
+        forms.append(f"property x.{name}")
+    if flags & IN_PLACE:
+        forms.append(f"x.{plain}_ in place")
+    if flags & OUT:
+        forms.append(f"out= of {_out_dtype(flags)}")
+    if operators := sorted({one for overload in overloads for one in overload["operators"].split()}):
+        forms.append(f"operators {', '.join(operators)}")
+    return ", ".join(forms) + "." if forms else ""
+
+
+def _out_dtype(flags: int) -> str:
+    if flags & OUT_TRUTH:
+        return "dtype bool or uint8"
+    if flags & OUT_ANY:
+        return "any dtype"
+    if flags & OUT_SETS_DTYPE:
+        return "the dtype to compute in"
+    return "the result's dtype" if flags & OUT_ALIKE else "a dtype that the result can be cast to"
+
+
+def _errors(overloads: list[Overload], in_place: bool) -> Iterator[str]:
+    names = {one["name"] for overload in overloads for one in overload["arguments"]}
+    if any(_is_elementwise(one) and len(_tensors(one)) > 1 for one in overloads):
+        yield "RuntimeError where the shapes do not broadcast."
+    if names & {"dim", "dims", "dim0", "axis0", "dim1", "start_dim", "dimension", "source"} and "index" not in names:
+        yield "IndexError for an axis that there is not."
+    if (in_place or overloads[0]["flags"] & WRITES) and not overloads[0]["flags"] & AXES_IN_PLACE:
+        yield "RuntimeError for a leaf that requires a gradient, or where self cannot hold the result."
+
+
+def _deviations(overloads: list[Overload]) -> str:
+    """The headings of docs/deviations.md that name it."""
+    table = json.loads(Path(__file__).with_name("deviations.json").read_text())
+    name = _base(overloads[0]).removesuffix("_")
+    plain = re.sub(r"^(linalg|special)_", r"\1.", name)
+    found = dict.fromkeys(one for key in (name, plain, f"nn.functional.{name}") for one in table.get(key, ()))
+    return "see docs/deviations.md: " + "; ".join(found) + "." if found else ""
