@@ -93,17 +93,20 @@ def _is_elementwise(overload: Overload) -> bool:
         return not flags & SIZED_BY_VALUES
     kinds = [one["type"] for one in overload["arguments"]]
     if kinds == ["Tensor"] and flags & NON_DIFFERENTIABLE and not flags & SIZED_BY_VALUES:
-        sample = _core.ops._empty((2, 2), _core.dtypes["bool"])
-        return tuple(_core.infer(vars(_core.ops)[_base(overload)], sample)[0][0]) == (2, 2)
+        (result,) = _core.infer(vars(_core.ops)[_base(overload)], _core.ops._empty((2, 2), _core.dtypes["bool"]))
+        return result is not None and tuple(result[0]) == (2, 2)
     return kinds[:2] == ["Operand", "Operand"]
 
 
 def _of_each(overloads: list[Overload], tell: Callable[[Overload], str]) -> str:
-    """What it tells of the overloads; where that differs, beside the names of their arguments."""
-    told = [(one, text) for one in overloads if (text := tell(one))]
-    if len({text for _, text in told}) < 2:
-        return told[0][1] if told else ""
-    return " ".join(f"({', '.join(one['name'] for one in overload['arguments'])}): {text}" for overload, text in told)
+    """What it tells of the overloads; where that differs, behind the names of their arguments."""
+    told: dict[str, list[str]] = {}
+    for overload in overloads:
+        if text := tell(overload):
+            told.setdefault(text, []).append(f"({', '.join(one['name'] for one in overload['arguments'])})")
+    if len(told) < 2:
+        return "".join(told)
+    return " ".join(f"{', '.join(calls)}: {text}" for text, calls in told.items())
 
 
 def _shape(overload: Overload) -> str:
@@ -177,11 +180,17 @@ def _name(kind: dtype) -> str:
 
 
 def _table(found: dict[str, str], several: bool) -> str:
-    """ "bool and integers give float32, floats and complex stay; ..." """
+    """ "bool and integers give float32; floats and complex stay." """
+    parts = {name: outcome.split(", ") for name, outcome in found.items() if outcome[0] != "!"}
+    others = {", ".join(part[1:]) for part in parts.values()}  # of indices, say
+    if len(others) == 1:
+        found = found | {name: part[0] for name, part in parts.items()}
     groups: dict[str, list[str]] = {}
     for name, outcome in found.items():
         groups.setdefault("=" if set(outcome.split(", ")) == {name} else outcome, []).append(name)
     texts = [f"{_listed(names, found)} {_told(outcome, len(names))}" for outcome, names in groups.items()]
+    if others - {""} and len(others) == 1:
+        texts.append(f"the other result is {others.pop()}")
     return ("operands are promoted to one dtype; " if several else "") + "; ".join(texts) + "."
 
 
@@ -207,6 +216,8 @@ def _gradient(overload: Overload) -> str:
         return "composed of other operations, which record nodes of their own."
     if not overload["differentiable"]:
         return "none."
+    if "NotImplemented" in overload["node"]:
+        return "not defined: backward raises."
     kept: dict[str, list[str]] = {}
     for one in filter(None, overload["saves"].split("; ")):
         name, _, saved = one.partition(":")
@@ -261,12 +272,31 @@ def _out_dtype(flags: int) -> str:
     return "the result's dtype" if flags & OUT_ALIKE else "a dtype that the result can be cast to"
 
 
+# Arguments that name axes.
+AXES = {"dim", "dims", "dim0", "dim1", "axis0", "axis1", "start_dim", "end_dim", "dimension", "source", "destination"}
+
+
+def axes_of(overload: Overload) -> list[str]:
+    """The arguments that name axes; IndexError if there is no such axis."""
+    if _base(overload) == "tile":  # whose dims are how often
+        return []
+    return [one["name"] for one in overload["arguments"] if one["name"] in AXES and one["type"] in ("int", "int[]")]
+
+
+def index_error(overload: Overload) -> str:
+    """What an index out of range raises; empty where there is no index. As PyTorch has it."""
+    if not any(one["name"] in ("index", "indices") and one["type"] != "int[]" for one in overload["arguments"]):
+        return ""
+    return "RuntimeError" if _base(overload).startswith(("gather", "scatter", "take_along_dim")) else "IndexError"
+
+
 def _errors(overloads: list[Overload], in_place: bool) -> Iterator[str]:
-    names = {one["name"] for overload in overloads for one in overload["arguments"]}
     if any(_is_elementwise(one) and len(_tensors(one)) > 1 for one in overloads):
         yield "RuntimeError where the shapes do not broadcast."
-    if names & {"dim", "dims", "dim0", "axis0", "dim1", "start_dim", "dimension", "source"} and "index" not in names:
+    if any(map(axes_of, overloads)):
         yield "IndexError for an axis that there is not."
+    if error := next(filter(None, map(index_error, overloads)), ""):
+        yield f"{error} for an index out of range."
     if (in_place or overloads[0]["flags"] & WRITES) and not overloads[0]["flags"] & AXES_IN_PLACE:
         yield "RuntimeError for a leaf that requires a gradient, or where self cannot hold the result."
 
