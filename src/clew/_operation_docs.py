@@ -5,7 +5,6 @@ Nothing of it is kept: `__doc__` of an operation asks for it here, each time.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import json
 import re
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from ._core import Operation, dtype
+from ._core import Operation
+from ._operation_dtypes import dtypes_of
 
 __all__ = ["doc_of", "parts_of"]
 
@@ -26,13 +26,6 @@ METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, PROPERTY, WRITES = 1,
 MANY_VIEWS = 512
 COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH, OUT_SETS_DTYPE = 1024, 2048, 4096, 8192, 16384, 32768
 AXES_IN_PLACE, ELEMENT_BY_ELEMENT, OUT_ANY, SIZED_BY_VALUES = 65536, 131072, 262144, 524288
-
-DTYPES = {
-    "bool": ("bool",),
-    "integers": ("uint8", "int8", "int16", "int32", "int64"),
-    "floats": ("float16", "bfloat16", "float32", "float64"),
-    "complex": ("complex64", "complex128"),
-}
 
 
 def doc_of(operation: Operation) -> str:
@@ -51,7 +44,7 @@ def doc_of(operation: Operation) -> str:
         blocks.append("In place: the result is written into self, which is returned.")
     facts = {
         "Shape": _of_each(overloads, _shape),
-        "Dtype": _dtypes(operation),
+        "Dtype": dtypes_of(operation),
         "Gradient": _of_each(overloads, _gradient),
         "Forms": _forms(overloads),
         "Raises": " ".join(_errors(overloads, in_place)),
@@ -129,86 +122,8 @@ def _shape(overload: Overload) -> str:
     if "reduction" in names:
         return "reduction=0 keeps the shape, 1 (the mean) and 2 (the sum) give a tensor without axes."
     if "keepdim" in names:
-        return "an axis in dim has size 1 in the result with keepdim, else is missing."
+        return "the axes in dim are removed, or kept with size 1 if keepdim."
     return ""
-
-
-def _samples(overload: Overload) -> Iterator[dict[str, list[Any]]]:
-    """For each number of axes, arguments of each dtype that there is, where an operation takes tensors alone."""
-    needed = [one for one in overload["arguments"] if one["default"] is None and not one["optional"]]
-    if {one["type"] for one in needed} <= {"Tensor", "Operand"}:
-        for shape in ((2, 2), (2,), (2, 2, 2)):
-            yield {name: [one] * len(needed) for name, one in _of_each_dtype(shape)}
-
-
-def _of_each_dtype(shape: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
-    for names in DTYPES.values():
-        for name in names:
-            with contextlib.suppress(NotImplementedError):  # a dtype that has only its name
-                yield name, _core.ops._empty(shape, _core.dtypes[name])
-
-
-def _dtypes(operation: Operation) -> str:
-    """Which dtypes give which, from what `infer` says of tensors of each, all of one dtype."""
-    first = operation.overloads[0]
-    if first["flags"] & (VIEW | MANY_VIEWS | WRITES | PROPERTY) or operation.__name__.endswith("_"):
-        return ""
-    if first["flags"] & NAMESPACE and not _is_elementwise(first):  # whose inference leaves dtypes to forward
-        return ""
-    for sample in _samples(first):
-        found = {name: _outcome(operation, arguments) for name, arguments in sample.items()}
-        if "?" in found.values():
-            return ""
-        if not all(one.startswith("!") for one in found.values()):
-            return _table(found, len(_tensors(first)) > 1)
-    return ""
-
-
-def _outcome(operation: Operation, arguments: list[Any]) -> str:
-    """Names of the results' dtypes, "!" and the error, or "?" where it takes values to know."""
-    try:
-        results = _core.infer(operation, *arguments)
-    except NotImplementedError as error:
-        return "?" if str(error).startswith("infer:") else "!NotImplementedError"
-    except Exception as error:
-        return f"!{type(error).__name__}"
-    return ", ".join("?" if one is None else _name(one[2]) for one in results)
-
-
-def _name(kind: dtype) -> str:
-    return str(kind).removeprefix("torch.")
-
-
-def _table(found: dict[str, str], several: bool) -> str:
-    """ "bool and integers give float32; floats and complex stay." """
-    parts = {name: outcome.split(", ") for name, outcome in found.items() if outcome[0] != "!"}
-    others = {", ".join(part[1:]) for part in parts.values()}  # of indices, say
-    if len(others) == 1:
-        found = found | {name: part[0] for name, part in parts.items()}
-    groups: dict[str, list[str]] = {}
-    for name, outcome in found.items():
-        groups.setdefault("=" if set(outcome.split(", ")) == {name} else outcome, []).append(name)
-    texts = [f"{_listed(names, found)} {_told(outcome, len(names))}" for outcome, names in groups.items()]
-    if others - {""} and len(others) == 1:
-        texts.append(f"the other result is {others.pop()}")
-    return ("operands are promoted to one dtype; " if several else "") + "; ".join(texts) + "."
-
-
-def _told(outcome: str, count: int) -> str:
-    if outcome == "=":
-        return "stay" if count > 1 else "stays"
-    verb = "raise" if outcome[0] == "!" else "give"
-    return f"{verb}{'' if count > 1 else 's'} {outcome.removeprefix('!')}"
-
-
-def _listed(names: list[str], found: dict[str, str]) -> str:
-    """The names, whole groups of them by the group's."""
-    parts: list[str] = []
-    for group, members in DTYPES.items():
-        known = [name for name in members if name in found]
-        inside = [name for name in known if name in names]
-        parts += [group] if inside == known and known else inside
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def _gradient(overload: Overload) -> str:
@@ -218,14 +133,13 @@ def _gradient(overload: Overload) -> str:
         return "none."
     if "NotImplemented" in overload["node"]:
         return "not defined: backward raises."
-    kept: dict[str, list[str]] = {}
+    saved: dict[str, list[str]] = {}
     for one in filter(None, overload["saves"].split("; ")):
-        name, _, saved = one.partition(":")
-        kept.setdefault(saved.strip() or "nothing", []).append(name)
-    texts = [f"{saved} for that of {' and '.join(names)}" for saved, names in kept.items()]
-    if set(kept) <= {"nothing"}:
-        texts = ["no tensor"]
-    text = f"{overload['node']} keeps {', '.join(texts)}"
+        name, _, what = one.partition(":")
+        if what.strip():
+            saved.setdefault(what.strip(), []).append(name)
+    texts = [f"{what} for the gradient of {' and '.join(names)}" for what, names in saved.items()]
+    text = f"{overload['node']} saves {', '.join(texts) or 'no tensor'}"
     terms = overload["derivative"].partition(";")[0]
     return f"{text}; {_linear(terms)}." if terms and terms != "elementwise" else f"{text}."
 

@@ -96,10 +96,8 @@ struct AddedProduct {
                        : "beta * self + alpha * (mat1 @ mat2) for mat1 (n, k) and mat2 (k, m); self is broadcast to "
                          "(n, m). With beta=0, NaN and infinities in self are ignored.",
         .example =
-            batched ? ">>> torch.baddbmm(torch.ones(1, 2), torch.ones(2, 1, 3), torch.ones(2, 3, 2))\n"
-                      "tensor([[[4., 4.]],\n"
-                      "\n"
-                      "        [[4., 4.]]])"
+            batched ? ">>> torch.baddbmm(torch.ones(1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))\n"
+                      "tensor([[[4., 4.]]])"
                     : ">>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), beta=10)\n"
                       "tensor([[11., 12.],\n"
                       "        [13., 14.]])"};
