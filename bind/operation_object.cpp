@@ -82,8 +82,9 @@ PyObject* new_operation(OpGroup* group, bool in_place) {
 
 // x.T, an operation without parentheses. The type keeps the definition for good.
 PyObject* new_property(OpGroup& group) {
-    auto* definition =
-        new PyGetSetDef{group.name.c_str(), property_get, nullptr, group.overloads[0].def->text.doc, &group};
+    const OpText& text = group.overloads[0].def->text;
+    auto* doc = new std::string(std::string(text.doc) + "\n\n" + text.example);
+    auto* definition = new PyGetSetDef{group.name.c_str(), property_get, nullptr, doc->c_str(), &group};
     return checked(PyDescr_NewGetSet(&tensor_type, definition));
 }
 

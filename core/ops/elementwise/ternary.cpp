@@ -20,7 +20,7 @@ struct Where {
         .flags = kFunction | kOutArgument | kOutAlike | kChooses,
         .derivative = "elementwise",
         .domain = "condition=mask(a, b), self=real(a, b), other=real(a, b)",
-        .doc = "self where condition (bool) is True, else other. The gradient goes only to what was chosen.",
+        .doc = "self where condition (bool or uint8) is True, else other. The gradient goes only to what was chosen.",
         .example =
             ">>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0.0)\n"
             "tensor([1., 0.])"};
