@@ -114,7 +114,7 @@ def test_dtypes_are_as_told(name):
     """What the docstring says of dtypes comes from inference; calls give them."""
     operation = vars(_core.ops)[name]
     for sample in samples_of(operation):
-        for arguments in filter(None, (*sample.values(), of_two_dtypes(sample))):
+        for arguments in filter(None, (*sample.values(), of_two_dtypes(operation, sample))):
             told = outcome(operation, arguments)
             for one in arguments:
                 if isinstance(one, clew.Tensor):

@@ -5,6 +5,7 @@ Nothing of it is kept: `__doc__` of an operation asks for it here, each time.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import re
@@ -22,8 +23,7 @@ __all__ = ["doc_of", "parts_of"]
 Overload = dict[str, Any]
 
 # Flags of core/ops/opdef.h.
-METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, PROPERTY, WRITES = 1, 2, 4, 8, 16, 32, 128, 256
-MANY_VIEWS = 512
+METHOD, FUNCTION, IN_PLACE, OUT, VIEW, PROPERTY, WRITES, MANY_VIEWS = 1, 2, 4, 8, 16, 128, 256, 512
 COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH, OUT_SETS_DTYPE = 1024, 2048, 4096, 8192, 16384, 32768
 AXES_IN_PLACE, ELEMENT_BY_ELEMENT, OUT_ANY, SIZED_BY_VALUES = 65536, 131072, 262144, 524288
 
@@ -80,23 +80,39 @@ def _tensors(overload: Overload) -> list[str]:
 
 
 def _is_elementwise(overload: Overload) -> bool:
-    """Its class says it; of what has none because it has no derivative, its operands, or what one tensor gives."""
+    """Its class says it; of what has none because it has no derivative (comparisons, bits), its operands."""
     flags = overload["flags"]
     if flags & (STRIPS | ELEMENT_BY_ELEMENT) or overload["derivative"] == "elementwise":
         return not flags & SIZED_BY_VALUES
-    kinds = [one["type"] for one in overload["arguments"]]
-    if kinds == ["Tensor"] and flags & NON_DIFFERENTIABLE and not flags & SIZED_BY_VALUES:
-        (result,) = _core.infer(vars(_core.ops)[_base(overload)], _core.ops._empty((2, 2), _core.dtypes["bool"]))
-        return result is not None and tuple(result[0]) == (2, 2)
-    return kinds[:2] == ["Operand", "Operand"]
+    return [one["type"] for one in overload["arguments"]][:2] == ["Operand", "Operand"]
+
+
+def keeps_shape(overload: Overload) -> bool:
+    """Whether the result of one tensor has its shape, with all else by default: asked of inference."""
+    needed = [one["type"] for one in overload["arguments"] if one["default"] is None and not one["optional"]]
+    values = {"float": 0.5, "Scalar": 1, "bool": True}
+    views = overload["flags"] & (VIEW | MANY_VIEWS | WRITES | AXES_IN_PLACE)
+    if views or needed[:1] != ["Tensor"] or not {*needed[1:]} <= {*values, "int", "int[]"}:
+        return False
+    operation = vars(_core.ops)[_base(overload)]
+    others = [values.get(kind, place if kind == "int" else (place,)) for place, kind in enumerate(needed[1:])]
+    for kind in ("float32", "int64"):
+        with contextlib.suppress(Exception):
+            tensor = _core.ops._empty((3, 2), _core.dtypes[kind])
+            results = _core.infer(operation, tensor, *others)
+            return all(one is not None and tuple(one[0]) == (3, 2) for one in results)
+    return False
 
 
 def _of_each(overloads: list[Overload], tell: Callable[[Overload], str]) -> str:
     """What it tells of the overloads; where that differs, behind the names of their arguments."""
+    names = [f"({', '.join(one['name'] for one in overload['arguments'])})" for overload in overloads]
+    if len(set(names)) < len(names):  # the types tell them apart
+        names = [str(overload["schema"]).removeprefix(_base(overload)) for overload in overloads]
     told: dict[str, list[str]] = {}
-    for overload in overloads:
+    for overload, name in zip(overloads, names, strict=True):
         if text := tell(overload):
-            told.setdefault(text, []).append(f"({', '.join(one['name'] for one in overload['arguments'])})")
+            told.setdefault(text, []).append(name)
     if len(told) < 2:
         return "".join(told)
     return " ".join(f"{', '.join(calls)}: {text}" for text, calls in told.items())
@@ -123,7 +139,7 @@ def _shape(overload: Overload) -> str:
         return "reduction=0 keeps the shape, 1 (the mean) and 2 (the sum) give a tensor without axes."
     if "keepdim" in names:
         return "the axes in dim are removed, or kept with size 1 if keepdim."
-    return ""
+    return f"that of {tensors[0]}." if keeps_shape(overload) else ""
 
 
 def _gradient(overload: Overload) -> str:

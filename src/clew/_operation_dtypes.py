@@ -34,7 +34,7 @@ def dtypes_of(operation: Operation) -> str:
     for sample in samples_of(operation):
         found = {name: outcome(operation, arguments) for name, arguments in sample.items()}
         if not all(one.startswith("!") for one in found.values()) and "?" not in found.values():
-            mixed = of_two_dtypes(sample)
+            mixed = of_two_dtypes(operation, sample)
             return _mixture(outcome(operation, mixed)) + _table(found) if mixed else _table(found)
     return ""
 
@@ -48,19 +48,21 @@ def samples_of(operation: Operation) -> Iterator[dict[str, list[Any]]]:
             yield from _samples(overload)
 
 
-def of_two_dtypes(sample: dict[str, list[Any]]) -> list[Any]:
-    """The first tensor of dtype float32, the others of dtype float64; empty if there is but one."""
-    kinds = [getattr(one, "dtype", None) for one in sample["float32"]]
-    varying = [place for place, kind in enumerate(kinds) if kind == _core.dtypes["float32"]]
-    if len(varying) < 2:
-        return []
-    return [*sample["float32"][: varying[0] + 1], *sample["float64"][varying[0] + 1 :]]
+def of_two_dtypes(operation: Operation, sample: dict[str, list[Any]]) -> list[Any]:
+    """The first tensor of one dtype, the others of another that it takes, too; empty if there is but one tensor."""
+    taken = [name for name, arguments in sample.items() if not outcome(operation, arguments).startswith("!")]
+    for first, second in (("float32", "float64"), ("int32", "int64")):
+        kinds = [getattr(one, "dtype", None) for one in sample[first]]
+        varying = [place for place, kind in enumerate(kinds) if kind == _core.dtypes[first]]
+        if {first, second} <= {*taken} and len(varying) > 1:
+            return [*sample[first][: varying[0] + 1], *sample[second][varying[0] + 1 :]]
+    return []
 
 
 def _mixture(result: str) -> str:
     if result.startswith("!"):
         return "the operands must be of one dtype; "
-    return "operands are promoted to one dtype; " if result.startswith("float64") else ""
+    return "operands are promoted to one dtype; " if result.startswith(("float64", "int64", "bool")) else ""
 
 
 def _samples(overload: Overload) -> Iterator[dict[str, list[Any]]]:

@@ -45,6 +45,31 @@ def test_views_look_at_the_memory_of_self(overload):
         assert one.untyped_storage().data_ptr() == tensors[0].untyped_storage().data_ptr()
 
 
+@select(_operation_docs.keeps_shape)
+def test_shapes_are_kept(overload):
+    result, (tensor, *_) = call(overload)
+    assert all(one.shape == tensor.shape for one in flattened(result))
+
+
+@select(lambda one: one["differentiable"] and not one["flags"] & (sampling.COMPOSITE | sampling.WRITES_INPUT))
+def test_what_is_saved_is_told(overload):
+    """Where every tensor requires a gradient: nothing but that, and all of it in one sample or another."""
+    entry = told_of(overload)
+    told = {name.strip() for one in entry["saves"].split("; ") for name in one.partition(":")[2].split(",")} - {""}
+    saved, missing = set(), set()
+    for sample in sampling.samples(overload):
+        places, named = (sampling.to_module(clew, one) for one in sample.positional())
+        node = flattened(sampling.call_of(overload, clew)(*places, **named))[0].grad_fn
+        names = [*(one["name"] for one in entry["arguments"]), *entry["output_names"]]
+        saved |= {name for name in names if is_tensor(getattr(node, f"_saved_{name}", None))}
+        missing |= {one["name"] for one in entry["arguments"] if one["optional"]}
+    assert saved <= told <= saved | missing
+
+
+def is_tensor(value):
+    return isinstance(value, clew.Tensor) or (isinstance(value, tuple) and any(map(is_tensor, value)))
+
+
 @select(lambda one: _operation_docs._is_elementwise(one) and not one["flags"] & sampling.VIEW)
 def test_shapes_are_broadcast(overload):
     result, tensors = call(overload)
