@@ -23,8 +23,16 @@ __all__ = ["doc_of", "parts_of"]
 Overload = dict[str, Any]
 
 # Flags of core/ops/opdef.h.
-METHOD, FUNCTION, IN_PLACE, OUT, VIEW, PROPERTY, WRITES, MANY_VIEWS = 1, 2, 4, 8, 16, 128, 256, 512
-COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH, OUT_SETS_DTYPE = 1024, 2048, 4096, 8192, 16384, 32768
+METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, PROPERTY, WRITES = 1, 2, 4, 8, 16, 32, 128, 256
+MANY_VIEWS, COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH, OUT_SETS_DTYPE = (
+    512,
+    1024,
+    2048,
+    4096,
+    8192,
+    16384,
+    32768,
+)
 AXES_IN_PLACE, ELEMENT_BY_ELEMENT, OUT_ANY, SIZED_BY_VALUES = 65536, 131072, 262144, 524288
 
 
@@ -84,7 +92,9 @@ def _is_elementwise(overload: Overload) -> bool:
     flags = overload["flags"]
     if flags & (STRIPS | ELEMENT_BY_ELEMENT) or overload["derivative"] == "elementwise":
         return not flags & SIZED_BY_VALUES
-    return [one["type"] for one in overload["arguments"]][:2] == ["Operand", "Operand"]
+    kinds = [one["type"] for one in overload["arguments"]]
+    logical = kinds == ["Tensor", "Tensor"] and flags & NON_DIFFERENTIABLE and flags & IN_PLACE
+    return bool(logical) or kinds[:2] == ["Operand", "Operand"]
 
 
 def keeps_shape(overload: Overload) -> bool:

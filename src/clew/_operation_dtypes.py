@@ -16,6 +16,7 @@ Overload = dict[str, Any]
 # Flags of core/ops/registry.h.
 VIEW, PROPERTY, WRITES, MANY_VIEWS, NAMESPACE, ELEMENT_BY_ELEMENT = 16, 128, 256, 512, 4096, 131072
 
+AXES = ("dim", "dims", "shifts")
 DTYPES = {
     "bool": ("bool",),
     "integers": ("uint8", "int8", "int16", "int32", "int64"),
@@ -89,7 +90,7 @@ def _guess(argument: dict[str, Any], tensor: Any, axes: int) -> Any:
         of_places = name in ("index", "indices") and kind == "Tensor"
         return _core.ops._full((2,) * axes, 0, _core.dtypes["int64" if of_places else "bool"])
     values: dict[str, Any] = {"Tensor": tensor, "Operand": tensor, "Tensor[]": [tensor], "Scalar": 1, "float": 0.5}
-    return values.get(kind, {"dim": 0, "n": 1, "k": 1}.get(name) if kind == "int" else (0,) if name == "dim" else None)
+    return values.get(kind, {"dim": 0, "n": 1, "k": 1}.get(name) if kind == "int" else (0,) if name in AXES else None)
 
 
 def outcome(operation: Operation, arguments: list[Any]) -> str:
