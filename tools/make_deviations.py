@@ -104,7 +104,8 @@ def table() -> str:
     for entry in entries():
         for name in re.findall(r"`([a-z]\w*(?:\.\w+)*?)_?`", entry["what"]):
             found.setdefault(name, []).append(entry["what"])
-    return json.dumps(found, indent=0, sort_keys=True) + "\n"
+    lines = [f"{json.dumps(name)}: {json.dumps(headings)}" for name, headings in sorted(found.items())]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def main() -> int:
