@@ -9,10 +9,10 @@ namespace {
 
 template <int N>
 constexpr const char* kConvDoc =
-    N == 1 ? "1D convolution (cross-correlation: the kernel is not flipped) of input (N, C_in, L) or (C_in, L) with "
-             "weight (C_out, C_in / groups, K), plus bias (C_out,): out[n, c, i] = bias[c] + sum over k, j of "
-             "weight[c, k, j] * input[n, k, i * stride + j * dilation - padding]. padding may be 'valid' (none) or "
-             "'same'. RuntimeError for shapes that do not fit."
+    N == 1   ? "1D convolution (cross-correlation: the kernel is not flipped) of input (N, C_in, L) or (C_in, L) with "
+               "weight (C_out, C_in / groups, K), plus bias (C_out,): out[n, c, i] = bias[c] + sum over k, j of "
+               "weight[c, k, j] * input[n, k, i * stride + j * dilation - padding]. padding may be 'valid' (none) or "
+               "'same'. RuntimeError for shapes that do not fit."
     : N == 2 ? "2D convolution (cross-correlation: the kernel is not flipped) of input (N, C_in, H, W) or (C_in, H, W) "
                "with weight (C_out, C_in / groups, KH, KW), plus bias (C_out,). A result has floor((H + 2 padding - "
                "dilation (KH - 1) - 1) / stride) + 1 rows. padding may be 'valid' (none) or 'same'. RuntimeError for "
@@ -22,9 +22,9 @@ constexpr const char* kConvDoc =
                "conv2d. padding may be 'valid' (none) or 'same'. RuntimeError for shapes that do not fit.";
 template <int N>
 constexpr const char* kTransposedDoc =
-    N == 1 ? "1D transposed convolution (\"deconvolution\"), the gradient of conv1d by its input: input (N, C_in, L) "
-             "or (C_in, L), weight (C_in, C_out / groups, K), bias (C_out,). The length is (L - 1) * stride - 2 * "
-             "padding + dilation * (K - 1) + output_padding + 1."
+    N == 1   ? "1D transposed convolution (\"deconvolution\"), the gradient of conv1d by its input: input (N, C_in, L) "
+               "or (C_in, L), weight (C_in, C_out / groups, K), bias (C_out,). The length is (L - 1) * stride - 2 * "
+               "padding + dilation * (K - 1) + output_padding + 1."
     : N == 2 ? "2D transposed convolution (\"deconvolution\"), the gradient of conv2d by its input: input (N, C_in, H, "
                "W) or (C_in, H, W), weight (C_in, C_out / groups, KH, KW), bias (C_out,). Sizes of the result as for "
                "conv_transpose1d."
