@@ -88,7 +88,11 @@ struct OpText {
     const char* outputs = "result";  // names, for _saved_<name>
     const char* derivative = "";     // what kind of function it is: Note [Derivative classes]
     const char* domain = "";         // arguments that tests may call it with: Note [Domains]
+    // What it computes, with the formula, in a sentence or two. All else that __doc__ says follows from the registry.
     const char* doc = "";
+    // A call and what Python prints then, as doctest reads it. tests/test_examples_in_docstrings.py runs it in PyTorch,
+    // too.
+    const char* example = "";
 };
 
 struct NoAttrs {

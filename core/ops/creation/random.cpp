@@ -58,11 +58,16 @@ struct Uniform : ZeroGradient {
         double from, to;
     };
     static constexpr auto fields = std::tuple{&Attrs::from, &Attrs::to};
-    static constexpr OpText text{.schema = "uniform_(Tensor self, float from=0, float to=1)",
-                                 .node = "UniformBackward0",
-                                 .flags = kMethod | kWritesInput,
-                                 .domain = "real; real, from_=-1.0, to=2.0",
-                                 .doc = "Fills self with numbers from the uniform distribution on [from, to)."};
+    static constexpr OpText text{
+        .schema = "uniform_(Tensor self, float from=0, float to=1)",
+        .node = "UniformBackward0",
+        .flags = kMethod | kWritesInput,
+        .domain = "real; real, from_=-1.0, to=2.0",
+        .doc = "Fills self with draws from the uniform distribution on [from, to). Floating-point dtypes only.",
+        .example =
+            ">>> _ = torch.manual_seed(0)\n"
+            ">>> torch.empty(3).uniform_()\n"
+            "tensor([0.4963, 0.7682, 0.0885])"};
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         draw_uniform(generator, "uniform_", self, attrs.from, attrs.to);
@@ -78,7 +83,13 @@ struct Normal : ZeroGradient {
                                  .node = "NormalBackward0",
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real; real, mean=1.0, std=2.0",
-                                 .doc = "Fills self with numbers from the normal distribution."};
+                                 .doc =
+                                     "Fills self with draws from the normal distribution of the given mean and "
+                                     "standard deviation. Floating-point dtypes only; RuntimeError for a negative std.",
+                                 .example =
+                                     ">>> _ = torch.manual_seed(0)\n"
+                                     ">>> torch.empty(2).normal_()\n"
+                                     "tensor([ 1.5410, -0.2934])"};
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         draw_normal(generator, "normal_", self, attrs.mean, attrs.std);
@@ -94,7 +105,13 @@ struct Exponential : ZeroGradient {
                                  .node = "ExponentialBackward0",
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real; real, lambd=2.0",
-                                 .doc = "Fills self with numbers from the exponential distribution of rate lambd."};
+                                 .doc =
+                                     "Fills self with draws from the exponential distribution of density lambd * "
+                                     "exp(-lambd * x), x > 0. Floating-point dtypes only.",
+                                 .example =
+                                     ">>> _ = torch.manual_seed(0)\n"
+                                     ">>> torch.empty(2).exponential_()\n"
+                                     "tensor([3.5083, 1.2304])"};
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         if (!(attrs.lambd > 0))
@@ -121,7 +138,13 @@ struct Cauchy : ZeroGradient {
                                  .node = "CauchyBackward0",
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real; real, median=1.0, sigma=2.0",
-                                 .doc = "Fills self with numbers from the Cauchy distribution."};
+                                 .doc =
+                                     "Fills self with draws from the Cauchy distribution of density 1 / (pi sigma (1 + "
+                                     "((x - median) / sigma)²)). Floating-point dtypes only.",
+                                 .example =
+                                     ">>> _ = torch.manual_seed(0)\n"
+                                     ">>> torch.empty(2).cauchy_()\n"
+                                     "tensor([10.5977,  0.7648])"};
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         if (!(attrs.sigma > 0))
@@ -146,7 +169,13 @@ struct LogNormal : ZeroGradient {
                                  .node = "LogNormalBackward0",
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real; real, mean=0.0, std=0.5",
-                                 .doc = "Fills self with exp of numbers from the normal distribution."};
+                                 .doc =
+                                     "Fills self with exp(z) for draws z from the normal distribution of the given "
+                                     "mean and std. Floating-point dtypes only.",
+                                 .example =
+                                     ">>> _ = torch.manual_seed(0)\n"
+                                     ">>> torch.empty(2).log_normal_(0, 1)\n"
+                                     "tensor([4.6692, 0.7457])"};
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         if (!(attrs.std > 0)) fail(ErrorKind::Runtime, "log_normal_ expects std > 0.0, but found std=%g", attrs.std);
@@ -200,8 +229,11 @@ struct RandomAll : ZeroGradient {
         .node = "RandomBackward2",
         .flags = kMethod | kWritesInput,
         .domain = "real",
-        .doc =
-            "Fills self with integers: in [from, to), in [0, to), or with all that its dtype holds exactly from 0 on."};
+        .doc = "Fills self with integers, uniformly from 0 to the largest up to which its dtype has all (inclusive).",
+        .example =
+            ">>> _ = torch.manual_seed(0)\n"
+            ">>> torch.empty(3, dtype=torch.int64).random_(0, 10)\n"
+            "tensor([4, 9, 3])"};
     static void forward(const Tensor& self, Generator& generator, Tensor& out) {
         out = self;
         if (self.dtype() != DType::Int32)
@@ -221,7 +253,8 @@ struct RandomTo : ZeroGradient {
     static constexpr OpText text{.schema = "random_.to(Tensor self, int to)",
                                  .node = "RandomBackward1",
                                  .flags = kMethod | kWritesInput,
-                                 .domain = "real, to=5"};
+                                 .domain = "real, to=5",
+                                 .doc = "Fills self with integers, uniformly from [0, to)."};
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         draw_integers(generator, "random_", self, 0, attrs.to);
@@ -233,10 +266,12 @@ struct RandomFrom : ZeroGradient {
         std::optional<std::int64_t> to;
     };
     static constexpr auto fields = std::tuple{&Attrs::from, &Attrs::to};
-    static constexpr OpText text{.schema = "random_.from(Tensor self, int from, int? to)",
-                                 .node = "RandomBackward0",
-                                 .flags = kMethod | kWritesInput,
-                                 .domain = "real, from_=2, to=5"};
+    static constexpr OpText text{
+        .schema = "random_.from(Tensor self, int from, int? to)",
+        .node = "RandomBackward0",
+        .flags = kMethod | kWritesInput,
+        .domain = "real, from_=2, to=5",
+        .doc = "Fills self with integers, uniformly from [from, to); None is no bound but the dtype's."};
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         if (attrs.to)

@@ -14,12 +14,19 @@ struct IndexSelect {
         std::int64_t dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "index_select(Tensor self, int dim, Tensor index)",
-                                 .node = "IndexSelectBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
-                                 .derivative = "self",
-                                 .domain = "self=real(b, c), dim=1, index=index(c, a)",
-                                 .doc = "The positions of an axis that a one-dimensional index names, in its order."};
+    static constexpr OpText text{
+        .schema = "index_select(Tensor self, int dim, Tensor index)",
+        .node = "IndexSelectBackward0",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .derivative = "self",
+        .domain = "self=real(b, c), dim=1, index=index(c, a)",
+        .doc =
+            "Picks positions along an axis: out[i] = self[index[i]] for dim=0, a copy. index: int32 or int64 of one "
+            "axis.",
+        .example =
+            ">>> torch.index_select(torch.tensor([[1, 2, 3], [4, 5, 6]]), 1, torch.tensor([2, 0]))\n"
+            "tensor([[3, 1],\n"
+            "        [6, 4]])"};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "index_select");
         if (given.ndim() > 1)
@@ -68,7 +75,14 @@ struct Gather {
         .flags = kBoth | kOutArgument | kOutAlike,
         .derivative = "self",
         .domain = "self=real(b, c), dim=1, index=index(c, b, a)",
-        .doc = "out[i][j] = self[index[i][j]][j] for dim 0: one position of an axis for each place of index."};
+        .doc =
+            "Picks one element along dim for each place of index: out[i][j] = self[index[i][j]][j] for dim=0. index "
+            "(int32 or int64) has as many axes as self, and gives the result's shape. Elements that are picked several "
+            "times sum their gradients.",
+        .example =
+            ">>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))\n"
+            "tensor([[2],\n"
+            "        [3]])"};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
         if (attrs.sparse_grad)
             fail(ErrorKind::NotImplemented, "gather: sparse_grad=True is not supported; gradients are dense");
@@ -94,7 +108,14 @@ struct TakeAlongDim {
         .schema = "take_along_dim(Tensor self, Tensor indices, int? dim=None)",
         .flags = kBoth | kComposite | kOutArgument | kOutAlike,
         .domain = "self=real(b, c), indices=index(b, b, c), dim=0; self=real(b, c), indices=index(b * c, 4)",
-        .doc = "gather, with self and indices broadcast against each other; without dim both are flattened."};
+        .doc =
+            "gather, with self and indices broadcast against each other: what argmax and argsort pick. Without dim "
+            "both are flattened.",
+        .example =
+            ">>> x = torch.tensor([[3, 1], [2, 4]])\n"
+            ">>> torch.take_along_dim(x, torch.argsort(x, dim=1), dim=1)\n"
+            "tensor([[1, 3],\n"
+            "        [2, 4]])"};
     static void forward(const Tensor& x, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         if (indices.dtype() != DType::Int64 && indices.dtype() != DType::Int32)
             fail(ErrorKind::Runtime, "take_along_dim(): dtype of indices should be int64 but got %s; cast it",
@@ -185,7 +206,13 @@ struct Scatter {
         .node = "ScatterBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
         .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), src=real(a, 1)",
-        .doc = "self with out[index[i][j]][j] = src[i][j] for dim 0; where places repeat, the last stays."};
+        .doc =
+            "A copy of self with src written along dim at the places of index (int32 or int64): out[index[i][j]][j] = "
+            "src[i][j] for dim=0; of repeated places the last wins. reduce='add' or 'multiply' combines with what is "
+            "there. The inverse of gather.",
+        .example =
+            ">>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))\n"
+            "tensor([2., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {
         no_reduce(attrs.reduce);
         scatter_into(Write::Put, "scatter", self, attrs.dim, index, src, out);
@@ -213,7 +240,10 @@ struct ScatterValue {
         .node = "ScatterBackward1",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
         .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), value=2.5",
-        .doc = "self with one number at the places that index names along an axis."};
+        .doc = "A copy of self with one number written along dim at the places of index.",
+        .example =
+            ">>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), 1.0)\n"
+            "tensor([1., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, Tensor& out) {
         no_reduce(attrs.reduce);
         const int axis = wrap_axis(attrs.dim, self.ndim(), "scatter");
@@ -243,7 +273,12 @@ struct ScatterAdd {
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
         .derivative = "self + src",
         .domain = "self=real(b, c), dim=0, index=index(b, a, c), src=real(a, c)",
-        .doc = "self with src[i][j] added to out[index[i][j]][j] for dim 0; repeated places add up."};
+        .doc =
+            "A copy of self with src added along dim at the places of index (int32 or int64): out[index[i][j]][j] += "
+            "src[i][j] for dim=0; repeated places accumulate.",
+        .example =
+            ">>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([2, 0, 2]), torch.tensor([1.0, 2.0, 3.0]))\n"
+            "tensor([2., 0., 4.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {
         scatter_into(Write::Add, "scatter_add", self, attrs.dim, index, src, out);
     }

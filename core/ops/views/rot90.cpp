@@ -18,7 +18,11 @@ struct Rot90 {
         .node = "Rot90Backward0",
         .derivative = "self",
         .domain = "real; real, k=2; real, k=-1; self=real(a, b, c), k=1, dims=(2, 0); real, k=0",
-        .doc = "Turned by k right angles in the plane of two axes, from the first towards the second."};
+        .doc = "Rotates by k * 90 degrees in the plane of two axes, from the first toward the second. A copy.",
+        .example =
+            ">>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))\n"
+            "tensor([[2, 4],\n"
+            "        [1, 3]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (attrs.dims.size() != 2)
             fail(ErrorKind::Runtime, "rot90: expected total rotation dims == 2, but got dims = %d", attrs.dims.size());

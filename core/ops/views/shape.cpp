@@ -20,11 +20,15 @@ struct View : ReshapesBack {
         Dims size;
     };
     static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{.schema = "view(Tensor self, int[] size)",
-                                 .node = "ViewBackward0",
-                                 .flags = kMethod | kView,
-                                 .domain = "real, size=(b, a); real, size=(-1,)",
-                                 .doc = "The same elements in another shape, without a copy; one size may be -1."};
+    static constexpr OpText text{
+        .schema = "view(Tensor self, int[] size)",
+        .node = "ViewBackward0",
+        .flags = kMethod | kView,
+        .domain = "real, size=(b, a); real, size=(-1,)",
+        .doc =
+            "A view of the same elements in another shape; one size may be -1 and follows from the others. "
+            "RuntimeError where strides do not permit it (reshape copies then), or the number of elements differs.",
+        .example = ">>> torch.arange(6).view(2, -1)\ntensor([[0, 1, 2],\n        [3, 4, 5]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Dims sizes = infer_sizes(x, attrs.size, "view");
         LayoutRef layout = view_layout(x.layout(), sizes);
@@ -71,10 +75,17 @@ struct Reshape {
         Dims shape;
     };
     static constexpr auto fields = std::tuple{&Attrs::shape};
-    static constexpr OpText text{.schema = "reshape(Tensor self, int[] shape)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "real, shape=(b, a); real, shape=(-1,)",
-                                 .doc = "The same elements in another shape: a view where possible, else a copy."};
+    static constexpr OpText text{
+        .schema = "reshape(Tensor self, int[] shape)",
+        .flags = kBoth | kComposite,
+        .domain = "real, shape=(b, a); real, shape=(-1,)",
+        .doc =
+            "The same elements, row by row, in another shape: a view where strides permit, else a copy. One size may "
+            "be -1 and follows from the others. RuntimeError where the number of elements differs.",
+        .example =
+            ">>> torch.reshape(torch.arange(6), (2, -1))\n"
+            "tensor([[0, 1, 2],\n"
+            "        [3, 4, 5]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Dims sizes = infer_sizes(x, attrs.shape, "reshape");
         out = reshape_anew(x, sizes);
@@ -86,11 +97,18 @@ struct Expand {
         Dims size;
     };
     static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{.schema = "expand(Tensor self, int[] size)",
-                                 .node = "ExpandBackward0",
-                                 .flags = kMethod | kView,
-                                 .domain = "self=real(a, e), size=(c, a, b); real, size=(-1, -1)",
-                                 .doc = "A view with axes of size 1 repeated; -1 keeps a size."};
+    static constexpr OpText text{
+        .schema = "expand(Tensor self, int[] size)",
+        .node = "ExpandBackward0",
+        .flags = kMethod | kView,
+        .domain = "self=real(a, e), size=(c, a, b); real, size=(-1, -1)",
+        .doc =
+            "A view in a larger shape: axes of size 1, and new ones in front, are repeated without a copy (stride 0); "
+            "-1 keeps a size. RuntimeError for other sizes that differ.",
+        .example =
+            ">>> torch.tensor([[1], [2]]).expand(2, 3)\n"
+            "tensor([[1, 1, 1],\n"
+            "        [2, 2, 2]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = alias(x, expanded_layout(x, attrs.size), x->offset);
     }
@@ -108,7 +126,11 @@ struct Transpose {
                                  .node = "TransposeBackward0",
                                  .flags = kBoth | kView,
                                  .domain = "self=real(a, b, c), dim0=0, dim1=2",
-                                 .doc = "A view with two axes exchanged."};
+                                 .doc = "A view with two axes exchanged.",
+                                 .example =
+                                     ">>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)\n"
+                                     "tensor([[1, 3],\n"
+                                     "        [2, 4]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int a = wrap_axis(attrs.dim0, x.ndim(), "transpose"), b = wrap_axis(attrs.dim1, x.ndim(), "transpose");
         out = alias(x, swapped_layout(x, a, b), x->offset);
@@ -119,11 +141,16 @@ struct Transpose {
 };
 
 struct T {
-    static constexpr OpText text{.schema = "t(Tensor self)",
-                                 .node = "TBackward0",
-                                 .flags = kBoth | kView,
-                                 .domain = "real",
-                                 .doc = "A matrix with its axes exchanged."};
+    static constexpr OpText text{
+        .schema = "t(Tensor self)",
+        .node = "TBackward0",
+        .flags = kBoth | kView,
+        .domain = "real",
+        .doc = "The transpose of a matrix, a view; vectors and numbers as they are. RuntimeError for more axes.",
+        .example =
+            ">>> torch.t(torch.tensor([[1, 2], [3, 4]]))\n"
+            "tensor([[1, 3],\n"
+            "        [2, 4]])"};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() > 2)
             fail(ErrorKind::Runtime, "t: expects a tensor with <= 2 dimensions, but self is %dD; use transpose or mT",
@@ -142,7 +169,12 @@ struct Permute {
                                  .node = "PermuteBackward0",
                                  .flags = kBoth | kView,
                                  .domain = "self=real(a, b, c), dims=(2, 0, 1)",
-                                 .doc = "A view with its axes in another order."};
+                                 .doc =
+                                     "A view with the axes in the order dims: axis i of the result is axis dims[i] of "
+                                     "self. RuntimeError unless dims names each axis once.",
+                                 .example =
+                                     ">>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape\n"
+                                     "torch.Size([4, 2, 3])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int ndim = x.ndim();
         if (attrs.dims.size() != ndim)
@@ -168,7 +200,8 @@ struct Reversed {
     static constexpr OpText text{.schema = "T(Tensor self)",
                                  .flags = kProperty | kComposite,
                                  .domain = "real",
-                                 .doc = "A view with the axes in reverse order: the transpose of a matrix."};
+                                 .doc = "The transpose: a view with the order of the axes reversed.",
+                                 .example = ">>> torch.tensor([[1, 2], [3, 4]]).T\ntensor([[1, 3],\n        [2, 4]])"};
     static void forward(const Tensor& x, Tensor& out) {
         static const Permute::Attrs kOfMatrix{.dims = {1, 0}};
         if (x.ndim() == 2) return permute(x, kOfMatrix, out);
@@ -188,11 +221,13 @@ struct Axis {
 struct Unsqueeze : ReshapesBack {
     using Attrs = Axis;
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "unsqueeze(Tensor self, int dim)",
-                                 .node = "UnsqueezeBackward0",
-                                 .flags = kBoth | kView,
-                                 .domain = "real, dim=1",
-                                 .doc = "A view with a new axis of size 1."};
+    static constexpr OpText text{
+        .schema = "unsqueeze(Tensor self, int dim)",
+        .node = "UnsqueezeBackward0",
+        .flags = kBoth | kView,
+        .domain = "real, dim=1",
+        .doc = "A view with a new axis of size 1 at position dim.",
+        .example = ">>> torch.unsqueeze(torch.tensor([1, 2]), 1)\ntensor([[1],\n        [2]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, x.ndim() + 1, "unsqueeze");
         Dims sizes(x.sizes()), strides(x.strides());
@@ -218,18 +253,21 @@ struct Squeeze : ReshapesBack {
                                  .node = "SqueezeBackward0",
                                  .flags = kBoth | kView,
                                  .domain = "self=real(a, e, b)",
-                                 .doc = "A view without the axes of size 1."};
+                                 .doc = "A view without the axes of size 1.",
+                                 .example = ">>> torch.squeeze(torch.zeros(2, 1, 3, 1)).shape\ntorch.Size([2, 3])"};
     static void forward(const Tensor& x, Tensor& out) { squeeze_axes(x, ~0u, out); }
 };
 
 struct SqueezeAxis : ReshapesBack {
     using Attrs = Axis;
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "squeeze.dim(Tensor self, int dim)",
-                                 .node = "SqueezeBackward1",
-                                 .flags = kBoth | kView,
-                                 .domain = "self=real(a, e, b), dim=1",
-                                 .doc = "A view without this axis if it has size 1."};
+    static constexpr OpText text{
+        .schema = "squeeze.dim(Tensor self, int dim)",
+        .node = "SqueezeBackward1",
+        .flags = kBoth | kView,
+        .domain = "self=real(a, e, b), dim=1",
+        .doc = "A view without this axis if its size is 1, else self's shape.",
+        .example = ">>> torch.squeeze(torch.zeros(2, 1, 3, 1), 1).shape\ntorch.Size([2, 3, 1])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         squeeze_axes(x, 1u << wrap_axis(attrs.dim, x.ndim(), "squeeze"), out);
     }
@@ -244,7 +282,10 @@ struct SqueezeAxes : ReshapesBack {
                                  .node = "SqueezeBackward2",
                                  .flags = kBoth | kView,
                                  .domain = "self=real(a, e, b, e), dim=(1, 3)",
-                                 .doc = "A view without these axes where they have size 1."};
+                                 .doc = "A view without those of these axes whose size is 1.",
+                                 .example =
+                                     ">>> torch.squeeze(torch.zeros(2, 1, 3, 1), (1, 3)).shape\n"
+                                     "torch.Size([2, 3])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         std::uint32_t mask = 0;
         for (const auto axis : attrs.dim) mask |= 1u << wrap_axis(axis, x.ndim(), "squeeze");
@@ -261,7 +302,10 @@ struct Select {
                                  .node = "SelectBackward0",
                                  .flags = kBoth | kView,
                                  .domain = "real, dim=1, index=2",
-                                 .doc = "A view of one position along an axis, without that axis."};
+                                 .doc =
+                                     "A view of one position along an axis, without that axis: self[index] for dim=0. "
+                                     "IndexError for an index out of range.",
+                                 .example = ">>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)\ntensor([1, 3])"};
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "select");
         if (sizes.empty()) fail(ErrorKind::Index, "select(): cannot be applied to a 0-dim tensor; use item()");

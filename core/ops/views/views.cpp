@@ -21,12 +21,14 @@ struct Diagonal {
         std::int64_t offset, dim1, dim2;
     };
     static constexpr auto fields = std::tuple{&Attrs::offset, &Attrs::dim1, &Attrs::dim2};
-    static constexpr OpText text{
-        .schema = "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
-        .node = "DiagonalBackward0",
-        .flags = kBoth | kView,
-        .domain = "real, offset=1",
-        .doc = "A view of a diagonal of two axes, as a new last axis; offset counts upward from the main one."};
+    static constexpr OpText text{.schema = "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
+                                 .node = "DiagonalBackward0",
+                                 .flags = kBoth | kView,
+                                 .domain = "real, offset=1",
+                                 .doc =
+                                     "A view of the diagonal of two axes, as a new last axis: out[..., i] = self[i, i "
+                                     "+ offset]. Positive offsets lie above the main diagonal.",
+                                 .example = ">>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))\ntensor([1, 4])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = view_part(x, diagonal_part(x.sizes(), x.strides(), attrs.offset, attrs.dim1, attrs.dim2));
     }
@@ -40,12 +42,18 @@ struct Unfold {
         std::int64_t dimension, size, step;
     };
     static constexpr auto fields = std::tuple{&Attrs::dimension, &Attrs::size, &Attrs::step};
-    static constexpr OpText text{
-        .schema = "unfold(Tensor self, int dimension, int size, int step)",
-        .node = "UnfoldBackward0",
-        .flags = kMethod | kView,
-        .domain = "self=real(a, d), dimension=1, size=3, step=2",
-        .doc = "A view of all windows of one size along an axis, each window along a new last axis."};
+    static constexpr OpText text{.schema = "unfold(Tensor self, int dimension, int size, int step)",
+                                 .node = "UnfoldBackward0",
+                                 .flags = kMethod | kView,
+                                 .domain = "self=real(a, d), dimension=1, size=3, step=2",
+                                 .doc =
+                                     "A view of all windows of `size` positions along an axis, `step` apart, each "
+                                     "window along a new last axis (overlapping windows share memory).",
+                                 .example =
+                                     ">>> torch.arange(4).unfold(0, 2, 1)\n"
+                                     "tensor([[0, 1],\n"
+                                     "        [1, 2],\n"
+                                     "        [2, 3]])"};
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         Part windows{Dims(sizes), Dims(strides), 0};
         const int axis = wrap_axis(attrs.dimension, windows.sizes.size(), "unfold");
@@ -84,7 +92,13 @@ struct AsStrided {
         .schema = "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
         .flags = kBoth | kComposite,
         .domain = "real, size=(b, a), stride=(1, b)",
-        .doc = "A view of self's memory with any sizes and strides, from a place in the storage on."};
+        .doc =
+            "A view of self's storage with the given sizes and strides (in elements), from storage_offset on: element "
+            "i, j is at storage_offset + i * stride[0] + j * stride[1]. RuntimeError where it would leave the storage.",
+        .example =
+            ">>> torch.as_strided(torch.arange(6), (2, 3), (1, 2))\n"
+            "tensor([[0, 2, 4],\n"
+            "        [1, 3, 5]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = as_strided(x, attrs.size, attrs.stride,
                          clipped_difference(attrs.storage_offset.value_or(x->offset), x->offset));
@@ -99,7 +113,10 @@ struct Narrow {
     static constexpr OpText text{.schema = "narrow(Tensor self, int dim, int start, int length)",
                                  .flags = kBoth | kComposite,
                                  .domain = "real, dim=1, start=1, length=2",
-                                 .doc = "A view of `length` positions of an axis, from `start` on."};
+                                 .doc =
+                                     "A view of `length` positions along an axis, from `start` on: self[start : start "
+                                     "+ length]. RuntimeError where it passes the end.",
+                                 .example = ">>> torch.narrow(torch.arange(5), 0, 1, 3)\ntensor([1, 2, 3])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.ndim() == 0) fail(ErrorKind::Runtime, "narrow() cannot be applied to a 0-dim tensor.");
         if (attrs.length < 0) fail(ErrorKind::Runtime, "narrow(): length must be non-negative.");
@@ -121,11 +138,15 @@ struct Flatten {
         std::int64_t start_dim, end_dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::start_dim, &Attrs::end_dim};
-    static constexpr OpText text{
-        .schema = "flatten(Tensor self, int start_dim=0, int end_dim=-1)",
-        .flags = kBoth | kComposite,
-        .domain = "real; self=real(a, b, c), start_dim=1",
-        .doc = "The axes from start_dim to end_dim made one: a view where possible, else a copy."};
+    static constexpr OpText text{.schema = "flatten(Tensor self, int start_dim=0, int end_dim=-1)",
+                                 .flags = kBoth | kComposite,
+                                 .domain = "real; self=real(a, b, c), start_dim=1",
+                                 .doc =
+                                     "Merges the axes from start_dim to end_dim (all by default) into one: a view "
+                                     "where strides permit, else a copy.",
+                                 .example =
+                                     ">>> torch.flatten(torch.tensor([[[1, 2], [3, 4]]]), start_dim=1)\n"
+                                     "tensor([[1, 2, 3, 4]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int first = wrap_axis(attrs.start_dim, x.ndim(), "flatten"),
                   last = wrap_axis(attrs.end_dim, x.ndim(), "flatten");
@@ -148,7 +169,8 @@ struct Ravel {
     static constexpr OpText text{.schema = "ravel(Tensor self)",
                                  .flags = kBoth | kComposite,
                                  .domain = "real",
-                                 .doc = "All elements along one axis: a view where possible, else a copy."};
+                                 .doc = "Flattens into one axis: a view where self is contiguous, else a copy.",
+                                 .example = ">>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))\ntensor([1, 2, 3, 4])"};
     static void forward(const Tensor& x, Tensor& out) { out = view(contiguous(x), Dims{x.numel()}); }
 };
 
@@ -158,10 +180,15 @@ struct Unflatten {
         Dims sizes;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::sizes};
-    static constexpr OpText text{.schema = "unflatten(Tensor self, int dim, int[] sizes)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "self=real(a, 6), dim=1, sizes=(2, 3)",
-                                 .doc = "One axis cut into several; one size may be -1."};
+    static constexpr OpText text{
+        .schema = "unflatten(Tensor self, int dim, int[] sizes)",
+        .flags = kBoth | kComposite,
+        .domain = "self=real(a, 6), dim=1, sizes=(2, 3)",
+        .doc = "Splits one axis into several of the given sizes, one of which may be -1; a view where strides permit.",
+        .example =
+            ">>> torch.unflatten(torch.arange(6), 0, (2, -1))\n"
+            "tensor([[0, 1, 2],\n"
+            "        [3, 4, 5]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.ndim() == 0) fail(ErrorKind::Runtime, "unflatten: expected a tensor with axes, got one without");
         const int axis = wrap_axis(attrs.dim, x.ndim(), "unflatten");
@@ -194,7 +221,11 @@ struct ViewAs {
     static constexpr OpText text{.schema = "view_as(Tensor self, Tensor other)",
                                  .flags = kMethod | kComposite,
                                  .domain = "real",
-                                 .doc = "view(other.shape)."};
+                                 .doc = "self.view(other.shape).",
+                                 .example =
+                                     ">>> torch.arange(4).view_as(torch.zeros(2, 2))\n"
+                                     "tensor([[0, 1],\n"
+                                     "        [2, 3]])"};
     static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
         const Dims sizes = infer_sizes(x, Dims(other.sizes()), "view_as");
         if (!view_layout(x.layout(), sizes))
@@ -210,7 +241,11 @@ struct ReshapeAs {
     static constexpr OpText text{.schema = "reshape_as(Tensor self, Tensor other)",
                                  .flags = kMethod | kComposite,
                                  .domain = "real",
-                                 .doc = "reshape(other.shape)."};
+                                 .doc = "self.reshape(other.shape).",
+                                 .example =
+                                     ">>> torch.arange(4).reshape_as(torch.zeros(2, 2))\n"
+                                     "tensor([[0, 1],\n"
+                                     "        [2, 3]])"};
     static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
         out = reshape_anew(x, infer_sizes(x, Dims(other.sizes()), "reshape_as"));
     }
@@ -220,7 +255,11 @@ struct ExpandAs {
     static constexpr OpText text{.schema = "expand_as(Tensor self, Tensor other)",
                                  .flags = kMethod | kComposite,
                                  .domain = "real",
-                                 .doc = "expand(other.shape)."};
+                                 .doc = "self.expand(other.shape): a view.",
+                                 .example =
+                                     ">>> torch.tensor([[1], [2]]).expand_as(torch.zeros(2, 2))\n"
+                                     "tensor([[1, 1],\n"
+                                     "        [2, 2]])"};
     static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
         out = expand_view(x, Dims(other.sizes()));
     }
@@ -234,7 +273,11 @@ struct BroadcastTo {
     static constexpr OpText text{.schema = "broadcast_to(Tensor self, int[] size)",
                                  .flags = kBoth | kComposite,
                                  .domain = "real, size=(c, a, b)",
-                                 .doc = "A view in a shape that self broadcasts to."};
+                                 .doc = "A view of self broadcast to the given shape, as expand.",
+                                 .example =
+                                     ">>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))\n"
+                                     "tensor([[1, 2],\n"
+                                     "        [1, 2]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = expand_view(x, attrs.size); }
 };
 
