@@ -46,8 +46,8 @@ NB_MODULE(_core, m) {
         init_python_operations(module);
         init_interop(module);
         init_optimizer_step(module);
-        init_graph_walk(module);
-        init_graph_totals(module);
+        init_graph_walk(m);
+        init_graph_totals(m);
         init_modes(m);
         init_interpreter(m);
         init_watching(m);

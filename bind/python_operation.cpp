@@ -124,6 +124,7 @@ PyObject* define_operation(PyObject*, PyObject* args) {
         op->constants = constants;
         op->differentiable_outputs = differentiable_outputs;
         opdef_detail::lay_out_attributes(*op);
+        op->kept_bytes = op->attribute_bytes;
         opdef_detail::finish(*op);
         op->output_count = static_cast<std::uint32_t>(op->output_names.size());
         if (op->variadic)

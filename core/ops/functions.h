@@ -2,6 +2,7 @@
 // Each is defined beside the operation's struct in its family file.
 #pragma once
 #include <optional>
+#include <tuple>
 
 #include "core/ops/schema.h"
 #include "core/tensor/tensor.h"
@@ -177,5 +178,10 @@ Tensor mv(const Tensor& a, const Tensor& x);
 Tensor dot(const Tensor& a, const Tensor& b);
 Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor t(const Tensor& x);
+
+// Base of operations whose result does not change with input 0: drawn, filled, in steps.
+struct ZeroGradient {
+    static constexpr auto rules = std::tuple{&zeros_like};
+};
 
 }  // namespace clew

@@ -11,11 +11,11 @@ _TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "hip", "xla", "mtia", "hpu")
 class device:
     """A device by its type and, if it has one, its number.
 
-    >>> import clew
-    >>> clew.device("cpu")
-    device(type='cpu')
-    >>> clew.device("cuda:1").index
-    1
+    Example:
+        >>> torch.device("cpu")
+        device(type='cpu')
+        >>> torch.device("cuda:1").index
+        1
     """
 
     __slots__ = ("index", "type")
@@ -90,7 +90,12 @@ def check_device(value: Any, operation: str) -> device:
 
 
 def get_default_device() -> device:
-    """Where tensors are made if no device is given: the CPU."""
+    """Where tensors are made if no device is given: the CPU.
+
+    Example:
+        >>> torch.get_default_device()
+        device(type='cpu')
+    """
     return CPU
 
 
@@ -99,12 +104,20 @@ def set_default_device(device: Any) -> None:
 
     Raises:
         NotImplementedError: another device.
+
+    Example:
+        >>> torch.set_default_device("cpu")
     """
     check_device(device, "set_default_device")
 
 
 class layout:
-    """How the elements lie in memory. `clew.strided` is the only layout."""
+    """How the elements lie in memory. `clew.strided` is the only layout.
+
+    Example:
+        >>> torch.ones(2).layout
+        torch.strided
+    """
 
     __slots__ = ("_name",)
 
@@ -119,7 +132,13 @@ class layout:
 
 
 class memory_format(layout):
-    """Which order of axes a copy has in memory."""
+    """The order of a tensor's axes in memory: `contiguous_format`, `channels_last` and so on.
+
+    Example:
+        >>> x = torch.ones(2, 3).T
+        >>> torch.empty_like(x, memory_format=torch.contiguous_format).is_contiguous()
+        True
+    """
 
     __slots__ = ()
 

@@ -17,10 +17,10 @@ from ._methods import method
 class UntypedStorage:
     """All bytes that a tensor, its views and its aliases look at.
 
-    >>> import clew
-    >>> x = clew.ones(4)
-    >>> x[2:].untyped_storage().nbytes()
-    16
+    Example:
+        >>> x = torch.ones(4)
+        >>> x[2:].untyped_storage().nbytes()
+        16
     """
 
     __slots__ = ("__weakref__", "_tensor")
@@ -103,11 +103,14 @@ class TypedStorage:
     """The memory of a tensor as elements of its dtype, all of them in their order in memory.
 
     `x.storage()` gives one; `FloatStorage([1, 2])` and the others make some, of data or of a size and not filled.
+    PyTorch warns that it is deprecated.
 
-    >>> import clew
-    >>> storage = clew.ones(2, 3)[1:].storage()
-    >>> len(storage), storage.dtype
-    (6, torch.float32)
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     storage = torch.ones(2, 3)[1:].storage()
+        ...     len(storage), storage.dtype
+        (6, torch.float32)
     """
 
     dtype: dtype
@@ -217,8 +220,8 @@ def storage_type(self: Tensor) -> type[TypedStorage]:
 def is_storage(obj: Any) -> bool:
     """Whether it is a storage.
 
-    >>> import clew
-    >>> clew.is_storage(clew.ones(1).untyped_storage()), clew.is_storage(clew.ones(1))
-    (True, False)
+    Example:
+        >>> torch.is_storage(torch.ones(1).untyped_storage()), torch.is_storage(torch.ones(1))
+        (True, False)
     """
     return isinstance(obj, (UntypedStorage, TypedStorage))

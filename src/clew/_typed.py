@@ -137,11 +137,14 @@ def named_dtype(named: Any) -> dtype:
 def set_default_tensor_type(t: Any) -> None:
     """Make the dtype of this tensor type (`FloatTensor`, "torch.DoubleTensor") the default one.
 
-    >>> import clew
-    >>> clew.set_default_tensor_type(clew.DoubleTensor)
-    >>> clew.ones(1).dtype
-    torch.float64
-    >>> clew.set_default_tensor_type("torch.FloatTensor")
+    Raises:
+        TypeError: what is no such type.
+
+    Example:
+        >>> torch.set_default_tensor_type(torch.DoubleTensor)
+        >>> torch.ones(1).dtype
+        torch.float64
+        >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
     if isinstance(t, dtype) or t is Tensor:
         raise TypeError(f"set_default_tensor_type: expected a tensor type or its name, got {t}; use set_default_dtype")
@@ -153,11 +156,11 @@ def set_default_tensor_type(t: Any) -> None:
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of the same dtype with this data, or of these sizes and not filled.
 
-    >>> import clew
-    >>> clew.ones(2).new([3, 4])
-    tensor([3., 4.])
-    >>> clew.ones(2).new(2, 3).shape
-    torch.Size([2, 3])
+    Example:
+        >>> torch.ones(2).new([3, 4])
+        tensor([3., 4.])
+        >>> torch.ones(2).new(2, 3).shape
+        torch.Size([2, 3])
     """
     check_device(device, "new")
     return _make("new", self.dtype, args)
@@ -167,9 +170,9 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type (`torch.FloatTensor`), or the tensor in the dtype that is given.
 
-    >>> import clew
-    >>> clew.ones(1).type()
-    'torch.FloatTensor'
+    Example:
+        >>> torch.ones(1).type()
+        'torch.FloatTensor'
     """
     if dtype is None:
         return f"torch.{_NAMES[str(self.dtype).removeprefix('torch.')]}"

@@ -234,3 +234,14 @@ def test_gradients_where_several_or_none_count(torch, oracle):
     for reduce in ("sum", "prod", "mean", "amax", "amin"):
         for include_self in (True, False):
             assert_agree(lambda m, args=(reduce, include_self): gradients(m, *args), torch, oracle)
+
+
+def test_a_window_is_named_in_its_errors(torch):
+    with pytest.raises(RuntimeError, match="hann_window requires non-negative"):
+        torch.hann_window(-1)
+
+
+def test_zeros_are_positive(torch):
+    for zero in (torch.special.entr(torch.tensor(0.0)), torch.special.ndtri(torch.tensor(0.5))):
+        assert zero == 0
+        assert not torch.signbit(zero)

@@ -34,7 +34,12 @@ struct Clamp {
                                  .domain =
                                      "self=distinct(a, b), min=distinct(a, b) - 1.05, max=distinct(a, b) + 0.95; "
                                      "self=distinct(a, b), min=distinct(a, b) - 0.05",
-                                 .doc = "self limited to [min, max], element by element."};
+                                 .doc =
+                                     "min(max(self, min), max) with bounds for each element; None is no bound. The "
+                                     "gradient passes where self is within the bounds, to a bound elsewhere.",
+                                 .example =
+                                     ">>> torch.clamp(torch.tensor([-2.0, 5.0]), min=torch.tensor([-1.0, 6.0]))\n"
+                                     "tensor([-1.,  6.])"};
     static void forward(const Tensor& x, const Tensor& low, const Tensor& high, Tensor& out) {
         need_a_limit(low || high);
         if (!high) return binary("clamp", kernels::arithmetic().maximum, x, low, out);
@@ -66,7 +71,12 @@ struct ClampNumbers {
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
                                  .derivative = "elementwise",
                                  .domain = "distinct, min=-0.75, max=0.75; distinct, max=0.75",
-                                 .doc = "self limited to [min, max]; None means no limit."};
+                                 .doc =
+                                     "min(max(self, min), max); None is no bound. Where min > max the result is max. "
+                                     "The gradient passes where self is within the bounds.",
+                                 .example =
+                                     ">>> torch.clamp(torch.tensor([-2.0, 0.5, 3.0]), min=-1, max=1)\n"
+                                     "tensor([-1.0000,  0.5000,  1.0000])"};
     static void clamp(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const bool floating = is_floating(x.dtype());
         const Scalar low = floating ? Scalar::of(-kInfinity) : lowest(x.dtype());
@@ -94,14 +104,15 @@ struct ClampNumbers {
     }};
 };
 
-#define CLEW_LIMIT(Name, name, limit, Node, loop, keeps, replaced, what)                                         \
+#define CLEW_LIMIT(Name, name, limit, Node, loop, keeps, replaced, what, shown, shown_number)                    \
     struct Name {                                                                                                \
         static constexpr OpText text{.schema = #name ".Tensor(Tensor self, Tensor " #limit ")",                  \
                                      .node = Node "1",                                                           \
                                      .flags = kBoth | kInPlace | kOutArgument,                                   \
                                      .derivative = "elementwise",                                                \
                                      .domain = "self=distinct(a, b), " #limit "=distinct(a, b) - 0.05",          \
-                                     .doc = "self, but " what ", element by element."};                          \
+                                     .doc = what ", element by element.",                                        \
+                                     .example = shown};                                                          \
         static void forward(const Tensor& x, const Tensor& limit, Tensor& out) {                                 \
             binary(#name, kernels::arithmetic().loop, x, limit, out);                                            \
         }                                                                                                        \
@@ -120,7 +131,8 @@ struct ClampNumbers {
                                      .flags = kBoth | kInPlace | kOutArgument | kOutAlike,                       \
                                      .derivative = "elementwise",                                                \
                                      .domain = "distinct, " #limit "=0.75",                                      \
-                                     .doc = "self, but " what "."};                                              \
+                                     .doc = what ".",                                                            \
+                                     .example = shown_number};                                                   \
         static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {                                  \
             check_fits(#name, attrs.limit, dtype_beside(x, {attrs.limit}));                                      \
             binary(#name, kernels::arithmetic().loop, x, number(attrs.limit), out);                              \
@@ -129,8 +141,14 @@ struct ClampNumbers {
             return where(compare(keeps, x, attrs.limit.real), g, zero());                                        \
         }};                                                                                                      \
     }
-CLEW_LIMIT(ClampMin, clamp_min, min, "ClampMinBackward", maximum, "ge", "lt", "min where it is smaller");
-CLEW_LIMIT(ClampMax, clamp_max, max, "ClampMaxBackward", minimum, "le", "gt", "max where it is larger");
+CLEW_LIMIT(ClampMin, clamp_min, min, "ClampMinBackward", maximum, "ge", "lt", "max(self, min)",
+           ">>> torch.clamp_min(torch.tensor([1.0, 4.0]), torch.tensor([2.0, 3.0]))\n"
+           "tensor([2., 4.])",
+           ">>> torch.clamp_min(torch.tensor([1.0, 4.0]), 2)\ntensor([2., 4.])");
+CLEW_LIMIT(ClampMax, clamp_max, max, "ClampMaxBackward", minimum, "le", "gt", "min(self, max)",
+           ">>> torch.clamp_max(torch.tensor([1.0, 4.0]), torch.tensor([2.0, 3.0]))\n"
+           "tensor([1., 3.])",
+           ">>> torch.clamp_max(torch.tensor([1.0, 4.0]), 2)\ntensor([1., 2.])");
 #undef CLEW_LIMIT
 
 }  // namespace

@@ -21,7 +21,15 @@ struct Clone {
         .node = "CloneBackward0",
         .derivative = "self",
         .domain = "real",
-        .doc = "A copy with memory of its own; its axes lie as those of self, unless memory_format says otherwise."};
+        .doc =
+            "A copy with memory of its own, through which gradients flow (unlike detach). Strides are those of self "
+            "where it is dense, unless memory_format says otherwise.",
+        .example =
+            ">>> x = torch.tensor([1.0, 2.0])\n"
+            ">>> y = x.clone()\n"
+            ">>> _ = y.zero_()\n"
+            ">>> x\n"
+            "tensor([1., 2.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = empty(attrs.contiguous.value_or(false) ? Layout::make(x.sizes()) : like_layout(x), x.dtype());
         kernels::copy(out.view(), x.view());
@@ -77,7 +85,13 @@ struct Copy {
                                  .node = "torch::autograd::CopyBackwards",
                                  .flags = kMethod | kWritesInput,
                                  .domain = "real",
-                                 .doc = "Writes src into self, with broadcasting and a cast to self's dtype."};
+                                 .doc =
+                                     "Copies src into self, broadcast to its shape and cast to its dtype. The gradient "
+                                     "goes to src; that of what self was is 0.",
+                                 .example =
+                                     ">>> torch.zeros(2, 2, dtype=torch.int64).copy_(torch.tensor([1.7, 2.0]))\n"
+                                     "tensor([[1, 2],\n"
+                                     "        [1, 2]])"};
     static void forward(const Tensor& self, const Tensor& source, Tensor& out) {
         out = self;
         if (!can_expand(source.sizes(), self.sizes()))

@@ -78,7 +78,10 @@ struct Pow {
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .derivative = "elementwise",
                                  .domain = "positive",
-                                 .doc = "self to the power of exponent, element by element."};
+                                 .doc = "self ** exponent, element by element.",
+                                 .example =
+                                     ">>> torch.pow(torch.tensor([2.0, 3.0]), torch.tensor([3.0, 2.0]))\n"
+                                     "tensor([8., 9.])"};
     static void forward(const Tensor& x, const Tensor& y, Tensor& out) {
         binary("pow", kernels::division().pow, x, y, out);
     }
@@ -109,12 +112,14 @@ struct PowerSlope {
 struct PowNumber {
     using Attrs = ExponentAttrs;
     static constexpr auto fields = std::tuple{&Attrs::exponent};
-    static constexpr OpText text{.schema = "pow.Scalar(Tensor self, Scalar exponent)",
-                                 .node = "PowBackward0",
-                                 .operators = "__pow__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "positive, exponent=3; positive, exponent=-0.5",
-                                 .doc = "self to the power of one number."};
+    static constexpr OpText text{
+        .schema = "pow.Scalar(Tensor self, Scalar exponent)",
+        .node = "PowBackward0",
+        .operators = "__pow__",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "positive, exponent=3; positive, exponent=-0.5",
+        .doc = "self ** exponent for one number. Integers to a negative integer: RuntimeError.",
+        .example = ">>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)\ntensor([1., 4., 9.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.dtype() == DType::Float32 && std::abs(attrs.exponent.real) > 0x1p24 &&
             std::abs(std::fmod(attrs.exponent.real, 2)) == 1) {
@@ -166,7 +171,8 @@ struct PowOfNumber {
                                  .flags = kBoth | kOutArgument,
                                  .derivative = "elementwise",
                                  .domain = "self=1.5, exponent=real(a, b)",
-                                 .doc = "One number to the powers of a tensor."};
+                                 .doc = "One number to the powers of a tensor.",
+                                 .example = ">>> torch.pow(2, torch.tensor([0.0, 1.0, 3.0]))\ntensor([1., 2., 8.])"};
     static void forward(const Tensor& y, const Attrs& attrs, Tensor& out) {
         const Tensor base = number(attrs.self);
         if (!out) out = empty(Layout::make(y.sizes()), result_dtype(std::array{base, y}));  // row-major, as PyTorch's
@@ -186,7 +192,8 @@ struct Square {
                                  .node = "PowBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "self * self."};
+                                 .doc = "self².",
+                                 .example = ">>> torch.square(torch.tensor([-2.0, 3.0]))\ntensor([4., 9.])"};
     static void forward(const Tensor& x, Tensor& out) {
         const Tensor base = x.dtype() == DType::Bool ? converted(x, DType::Int64) : x;
         unary("square", kernels::unary().square, base, out);
@@ -199,7 +206,10 @@ struct Sqrt {
                                  .node = "SqrtBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
-                                 .doc = "The square root; NaN below 0."};
+                                 .doc = "The square root; NaN below 0. The gradient at 0 is inf.",
+                                 .example =
+                                     ">>> torch.sqrt(torch.tensor([4.0, 2.0, -1.0]))\n"
+                                     "tensor([2.0000, 1.4142,    nan])"};
     static void forward(const Tensor& x, Tensor& out) { unary("sqrt", kernels::unary().sqrt, x, out, Result::Float); }
     static constexpr auto rules =
         std::tuple{[](Tensor&& g, Out<> root) { return div(std::move(g), conj(mul(root, 2))); }};
@@ -210,7 +220,8 @@ struct Rsqrt {
                                  .node = "RsqrtBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
-                                 .doc = "1 / sqrt(self)."};
+                                 .doc = "1 / sqrt(self); inf at 0, NaN below.",
+                                 .example = ">>> torch.rsqrt(torch.tensor([4.0, 0.25]))\ntensor([0.5000, 2.0000])"};
     static void forward(const Tensor& x, Tensor& out) { unary("rsqrt", kernels::unary().rsqrt, x, out, Result::Float); }
     static constexpr auto rules =
         std::tuple{[](Tensor&& g, Out<> inverse) { return mul(mul(std::move(g), -0.5), conj(pow(inverse, 3))); }};
@@ -221,7 +232,8 @@ struct Reciprocal {
                                  .node = "ReciprocalBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "nonzero",
-                                 .doc = "1 / self."};
+                                 .doc = "1 / self.",
+                                 .example = ">>> torch.reciprocal(torch.tensor([2.0, 0.5]))\ntensor([0.5000, 2.0000])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("reciprocal", kernels::unary().reciprocal, x, out, Result::Float);
     }

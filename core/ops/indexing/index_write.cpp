@@ -74,7 +74,12 @@ struct IndexAdd {
         .domain =
             "self=real(b, c), dim=1, index=index(c, a), source=real(b, a); self=real(b, c), dim=0, index=index(b, a), "
             "source=real(a, c), alpha=2.5",
-        .doc = "self with alpha * source added at the positions of an axis that index names; repeated ones add up."};
+        .doc =
+            "A copy of self with alpha * source added along an axis: out[index[i]] += alpha * source[i] for dim=0; "
+            "repeated indices accumulate. index: int32 or int64 of one axis.",
+        .example =
+            ">>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))\n"
+            "tensor([4., 0., 2.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source,
                         Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_add");
@@ -114,7 +119,11 @@ struct IndexCopy {
         .derivative = "self + source",
         .domain = "self=real(b, c), dim=1, index=order(c, a), source=real(b, a)",
         .doc =
-            "self with source written at the positions of an axis that index names; of repeated ones the last stays."};
+            "A copy of self with source written along an axis: out[index[i]] = source[i] for dim=0; of repeated "
+            "indices the last wins. index: int32 or int64 of one axis.",
+        .example =
+            ">>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))\n"
+            "tensor([2., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source,
                         Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_copy");
@@ -156,7 +165,12 @@ struct IndexFill {
                                  .flags = kBoth | kInPlace,
                                  .derivative = "self; value",
                                  .domain = "self=real(b, c), dim=1, index=order(c, a), value=2.5",
-                                 .doc = "self with one number at the positions of an axis that index names."};
+                                 .doc =
+                                     "A copy of self with one number at the indices along an axis: out[index[i]] = "
+                                     "value for dim=0. index: int32 or int64 of one axis.",
+                                 .example =
+                                     ">>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 1)\n"
+                                     "tensor([1., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, Tensor& out) {
         fill_positions(self, attrs.dim, index, element("index_fill", attrs.value, self.dtype()), out);
     }
@@ -176,7 +190,10 @@ struct IndexFillTensor {
         .flags = kBoth | kInPlace,
         .derivative = "self + value",
         .domain = "self=real(b, c), dim=1, index=order(c, a), value=real()",
-        .doc = "self with the number in a 0-dim tensor at the positions of an axis that index names."};
+        .doc = "A copy of self with the number in a 0-dim tensor at the indices along an axis.",
+        .example =
+            ">>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), torch.tensor(1.0))\n"
+            "tensor([1., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& value, Tensor& out) {
         if (value.ndim() != 0)
             fail(ErrorKind::Runtime,

@@ -201,8 +201,12 @@ struct GroupNorm {
             "input=real(a, c, b), num_groups=2, weight=real(c), bias=real(c); input=real(b, c), num_groups=1; "
             "input=real(a, c, b), num_groups=2, weight=real(c)",
         .doc =
-            "(x - mean) / sqrt(variance + eps) over groups of channels of input (N, C, ...), times weight plus bias "
-            "for each channel."};
+            "(x - mean) / sqrt(var + eps) * weight + bias for input (N, C, ...), with mean and (biased) var over each "
+            "of num_groups groups of C / num_groups channels of a sample; weight and bias (C,). Source: Wu and He "
+            "2018, arXiv:1803.08494.",
+        .example =
+            ">>> torch.group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)\n"
+            "tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])"};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& weight, const Tensor& bias, Tensor& out) {
         if (x.ndim() < 2)
             fail(ErrorKind::Runtime,

@@ -181,8 +181,14 @@ struct LstmCell {
             "input=real(a, b), hx=[real(a, 2), real(a, 2)], w_ih=real(8, b), w_hh=real(8, 2), b_ih=real(8), "
             "b_hh=real(8)",
         .doc =
-            "One LSTM step: input (N, I), hx = (hidden, cell) of shape (N, H), weights (4H, I) and (4H, H); gives the "
-            "next hidden and cell state."};
+            "One step of an LSTM: input (N, I), hx = (h, c) of shape (N, H) each, w_ih (4H, I), w_hh (4H, H), biases "
+            "(4H,). The four parts of a = input @ w_ih.T + b_ih + h @ w_hh.T + b_hh are i, f, g, o: c' = sigmoid(f) * "
+            "c + sigmoid(i) * tanh(g), h' = sigmoid(o) * tanh(c'). Gives (h', c').",
+        .example =
+            ">>> state = torch.zeros(1, 1), torch.ones(1, 1)\n"
+            ">>> h, c = torch.lstm_cell(torch.ones(1, 1), state, torch.zeros(4, 1), torch.zeros(4, 1))\n"
+            ">>> h, c\n"
+            "(tensor([[0.2311]]), tensor([[0.5000]]))"};
     static void forward(const Tensor& x, Tensors state, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
                         const Tensor& b_hh, Tensor& hy, Tensor& cy) {
         if (state.size() != 2)

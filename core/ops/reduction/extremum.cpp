@@ -14,12 +14,16 @@ Tensor share(const Tensor& g, const Tensor& mine, const Tensor& other, const cha
 }
 
 struct Maximum {
-    static constexpr OpText text{.schema = "maximum(Tensor self, Tensor other)",
-                                 .node = "MaximumBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
-                                 .doc = "The larger of two, element by element; NaN wins. Equals share the gradient."};
+    static constexpr OpText text{
+        .schema = "maximum(Tensor self, Tensor other)",
+        .node = "MaximumBackward0",
+        .flags = kBoth | kOutArgument,
+        .derivative = "elementwise",
+        .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
+        .doc = "max(self, other), element by element. NaN propagates; equal elements share the gradient.",
+        .example =
+            ">>> torch.maximum(torch.tensor([1.0, 7.0]), torch.tensor([2.0, 2.0]))\n"
+            "tensor([2., 7.])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("maximum", kernels::arithmetic().maximum, a, b, out);
     }
@@ -30,12 +34,16 @@ struct Maximum {
 };
 
 struct Minimum {
-    static constexpr OpText text{.schema = "minimum(Tensor self, Tensor other)",
-                                 .node = "MinimumBackward0",
-                                 .flags = kBoth | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
-                                 .doc = "The smaller of two, element by element; NaN wins. Equals share the gradient."};
+    static constexpr OpText text{
+        .schema = "minimum(Tensor self, Tensor other)",
+        .node = "MinimumBackward0",
+        .flags = kBoth | kOutArgument,
+        .derivative = "elementwise",
+        .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
+        .doc = "min(self, other), element by element. NaN propagates; equal elements share the gradient.",
+        .example =
+            ">>> torch.minimum(torch.tensor([1.0, 7.0]), torch.tensor([2.0, 2.0]))\n"
+            "tensor([1., 2.])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("minimum", kernels::arithmetic().minimum, a, b, out);
     }

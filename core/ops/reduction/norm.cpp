@@ -15,7 +15,7 @@ using kernels::ReduceKind;
 
 struct NormAttrs {
     Scalar ord;
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     bool keepdim;
     std::optional<DType> dtype;
 };
@@ -59,7 +59,7 @@ Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) 
 struct NormBackward {
     struct Attrs {
         Scalar ord;
-        Dims dim;
+        Axes dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::ord, &Attrs::dim};
     static constexpr OpText text{
@@ -162,7 +162,7 @@ struct VectorNorm {
 struct Norm {
     struct Attrs {
         std::optional<Scalar> p;
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
         std::optional<DType> dtype;
     };
@@ -171,7 +171,10 @@ struct Norm {
         .schema = "norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
         .flags = kBoth | kComposite | kOutArgument | kOutAlike,
         .domain = "real; nonzero, p=3, dim=(1,), keepdim=True",
-        .doc = "The p-norm over the given axes, of all elements by default; its gradient at 0 is 0."};
+        .doc =
+            "The vector norm (sum of |x|^p)^(1/p) over the axes dim, of all elements by default; p=inf is the largest "
+            "|x|, p=-inf the smallest, p=0 counts the nonzero. The gradient at 0 is 0.",
+        .example = ">>> torch.norm(torch.tensor([3.0, 4.0]))\ntensor(5.)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = run<VectorNorm>({attrs.p.value_or(Scalar::of(2.0)), attrs.dim, attrs.keepdim, attrs.dtype}, x);
     }
@@ -180,7 +183,7 @@ struct Norm {
 struct NamedNorm {
     struct Attrs {
         Text p;
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
         std::optional<DType> dtype;
     };
@@ -189,7 +192,12 @@ struct NamedNorm {
         .schema = "norm.name(Tensor self, str p, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
         .flags = kBoth | kComposite | kOutArgument | kOutAlike,
         .domain = "real, p='fro'; real, p='fro', dim=(0, 1)",
-        .doc = "The norm of this name: 'fro' is the root of the sum of squares."};
+        .doc =
+            "The norm of this name: 'fro' is the Frobenius norm, the root of the sum of squares; 'nuc' raises "
+            "NotImplementedError.",
+        .example =
+            ">>> torch.norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), \"fro\")\n"
+            "tensor(5.)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (attrs.p == "nuc")
             fail(ErrorKind::NotImplemented,
@@ -201,7 +209,7 @@ struct NamedNorm {
 
 struct LogSumExp {
     struct Attrs {
-        Dims dim;
+        Axes dim;
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
@@ -209,7 +217,10 @@ struct LogSumExp {
                                  .node = "LogsumexpBackward0",
                                  .flags = kBoth | kOutArgument,
                                  .domain = "real, dim=(1,); real, dim=(0, 1), keepdim=True",
-                                 .doc = "log(sum(exp(self))) over the given axes, also where exp would overflow."};
+                                 .doc = "ln(sum(exp(self))) over the axes dim, without overflow.",
+                                 .example =
+                                     ">>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)\n"
+                                     "tensor(1000.6932)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (is_complex(x.dtype())) no_kernel_for(x.dtype());
         const Tensor in = converted(x, is_floating(x.dtype()) ? x.dtype() : DType::Float32);

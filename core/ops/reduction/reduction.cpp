@@ -10,7 +10,7 @@
 
 namespace clew {
 
-std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* op) {
+std::uint32_t axes_mask(const std::optional<Axes>& axes, int ndim, const char* op) {
     if (!axes || axes->empty()) return (1u << ndim) - 1;
     std::uint32_t mask = 0;
     for (const std::int64_t given : *axes) {

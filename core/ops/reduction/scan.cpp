@@ -69,13 +69,15 @@ Tensor cumsum_from_the_end(const Tensor& x, int axis) { return run<CumsumFromThe
 struct Cumsum {
     using Attrs = ScanAttrs;
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::dtype};
-    static constexpr OpText text{
-        .schema = "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
-        .node = "CumsumBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
-        .derivative = "self",
-        .domain = "real, dim=1",
-        .doc = "At each place along an axis, the sum of all elements up to it; integers are summed as int64."};
+    static constexpr OpText text{.schema = "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
+                                 .node = "CumsumBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
+                                 .derivative = "self",
+                                 .domain = "real, dim=1",
+                                 .doc =
+                                     "The cumulative sum (prefix sum) along an axis: out[i] = self[0] + ... + self[i]. "
+                                     "Integers are summed as int64.",
+                                 .example = ">>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0)\ntensor([1, 3, 6])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         scan("cumsum", kernels::cumsum, x, attrs, out);
     }
@@ -121,7 +123,12 @@ struct Cumprod {
                                  .node = "CumprodBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
                                  .domain = "nonzero, dim=1",
-                                 .doc = "At each place along an axis, the product of all elements up to it."};
+                                 .doc =
+                                     "The cumulative product along an axis: out[i] = self[0] * ... * self[i]. Integers "
+                                     "are multiplied as int64. Zeros have their right gradient.",
+                                 .example =
+                                     ">>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), dim=0)\n"
+                                     "tensor([1., 2., 6.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         scan("cumprod", kernels::cumprod, x, attrs, out);
     }

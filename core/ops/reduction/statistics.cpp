@@ -24,14 +24,14 @@ struct UnbiasedAttrs {
     static constexpr auto fields = std::tuple{&UnbiasedAttrs::unbiased};
 };
 struct DimAttrs {
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     bool unbiased, keepdim;
     static constexpr int way = 1;
     static constexpr const char* domain = "real, dim=(1,); real, dim=(0,), unbiased=False, keepdim=True";
     static constexpr auto fields = std::tuple{&DimAttrs::dim, &DimAttrs::unbiased, &DimAttrs::keepdim};
 };
 struct CorrectionAttrs {
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     std::optional<Scalar> correction;
     bool keepdim;
     static constexpr auto fields =
@@ -121,7 +121,12 @@ struct Var {
         .node = "VarBackward0",
         .flags = kBoth | kOutArgument,
         .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc = "The mean square deviation from the mean, divided by n - correction (by default 1)."};
+        .doc =
+            "The variance sum((x - mean)²) / (n - correction) over the axes dim, or of all elements. correction is 1 "
+            "by default, 0 with unbiased=False.",
+        .example =
+            ">>> torch.var(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)\n"
+            "tensor([2., 0.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor mean_of_x;
         variance("var", x, attrs, out, mean_of_x);
@@ -139,7 +144,12 @@ struct Std {
         .node = "StdBackward0",
         .flags = kBoth | kOutArgument,
         .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc = "The root of the variance; its gradient is 0 where all elements are equal."};
+        .doc =
+            "The standard deviation sqrt(sum((x - mean)²) / (n - correction)) over the axes dim, or of all elements. "
+            "correction is 1 by default, 0 with unbiased=False. The gradient is 0 where all elements are equal.",
+        .example =
+            ">>> torch.std(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)\n"
+            "tensor([1.4142, 0.0000])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor mean_of_x;
         deviation("std", x, attrs, out, mean_of_x);
@@ -167,7 +177,13 @@ struct WithMean {
         .flags = kFunction,
         .outputs = "result0 result1",
         .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc = root ? "The standard deviation and the mean." : "The variance and the mean."};
+        .doc = root ? "The standard deviation, as std, and the mean." : "The variance, as var, and the mean.",
+        .example = root ? ">>> std, mean = torch.std_mean(torch.tensor([[1.0, 3.0]]), dim=1, correction=0)\n"
+                          ">>> std, mean\n"
+                          "(tensor([1.]), tensor([2.]))"
+                        : ">>> var, mean = torch.var_mean(torch.tensor([[1.0, 3.0]]), dim=1, correction=0)\n"
+                          ">>> var, mean\n"
+                          "(tensor([1.]), tensor([2.]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& spread, Tensor& mean_of_x) {
         (root ? deviation : variance)(name, x, attrs, spread, mean_of_x);
     }

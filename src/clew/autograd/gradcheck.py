@@ -57,10 +57,10 @@ def gradcheck(
         GradcheckError: a check failed.
         ValueError: no input requires a gradient.
 
-    >>> import clew
-    >>> x = clew.tensor([0.3, 0.7], dtype=clew.float64, requires_grad=True)
-    >>> clew.autograd.gradcheck(lambda x: x.sin() * 2, x)
-    True
+    Example:
+        >>> x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(lambda x: x.sin() * 2, x)
+        True
     """
     _refuse(
         "gradcheck",
@@ -111,10 +111,14 @@ def gradgradcheck(
 
     The other arguments are those of `gradcheck`.
 
-    >>> import clew
-    >>> x = clew.tensor([0.3, 0.7], dtype=clew.float64, requires_grad=True)
-    >>> clew.autograd.gradgradcheck(lambda x: x**3, x)
-    True
+    Raises:
+        GradcheckError: a check failed.
+        ValueError: no input requires a gradient, or nothing is to be checked.
+
+    Example:
+        >>> x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(lambda x: x**3, x)
+        True
     """
     _refuse(
         "gradgradcheck",

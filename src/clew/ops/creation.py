@@ -34,16 +34,21 @@ _INT64, _BOOL = _core.dtypes["int64"], _core.dtypes["bool"]
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A tensor with a copy of the data: a number, nested lists of them, an array, or a tensor (without its history).
+    """A new tensor with a copy of the data: a number, nested lists, an array, or a tensor (without its history).
 
     Args:
         dtype: by default that of an array; bool, int64 or the default dtype for Python's numbers.
-        requires_grad: whether operations on it are recorded.
+        requires_grad: whether operations on it are recorded; for floating dtypes only.
 
-    >>> import clew
-    >>> clew.tensor([[1, 2], [3, 4]])
-    tensor([[1, 2],
-            [3, 4]])
+    Raises:
+        ValueError: nested lists of different lengths, or an integer beyond int64.
+        RuntimeError: what is neither number, list, array nor tensor; an integer that the dtype cannot hold; integers
+            that require a gradient.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
     """
     if device is not None or pin_memory:
         check_options("tensor", None, device, pin_memory)
@@ -55,13 +60,17 @@ def tensor(
 
 @domain("data=[1.0, 2.0]")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """The data as a tensor, without a copy if possible: a tensor of the dtype is itself, an array lends its memory.
+    """The data as a tensor, without a copy if possible.
 
-    >>> import clew, numpy
-    >>> array = numpy.zeros(2)
-    >>> clew.as_tensor(array)[0] = 1.0
-    >>> float(array[0])
-    1.0
+    A tensor of the same dtype is returned itself, an array lends its memory: writes to one are seen in the other.
+    Arguments and errors as for `tensor`.
+
+    Example:
+        >>> import numpy
+        >>> array = numpy.zeros(2)
+        >>> torch.as_tensor(array)[0] = 1.0
+        >>> float(array[0])
+        1.0
     """
     check_options("as_tensor", None, device, False)
     kind = None if dtype is None else checked_dtype("as_tensor", dtype)
@@ -81,6 +90,13 @@ def asarray(
 
     Args:
         copy: True always copies; False raises where a copy would be needed.
+
+    Raises:
+        ValueError: `copy=False`, and data that must be copied.
+
+    Example:
+        >>> torch.asarray([1, 2], copy=True)
+        tensor([1, 2])
     """
     if copy:
         result = obj.detach().clone() if isinstance(obj, Tensor) else tensor(obj)
@@ -103,7 +119,12 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A number as a 0-dim tensor, of the default dtype unless another is given."""
+    """A number as a tensor of shape (), of the default dtype unless another is given.
+
+    Example:
+        >>> torch.scalar_tensor(3)
+        tensor(3.)
+    """
     return full(
         (), s, dtype=checked_dtype("scalar_tensor", dtype), layout=layout, device=device, requires_grad=requires_grad
     )
@@ -130,9 +151,13 @@ def zeros(
         layout, device: only `clew.strided` and the CPU.
         requires_grad: whether operations on it are recorded.
 
-    >>> import clew
-    >>> clew.zeros(2, dtype=clew.int64)
-    tensor([0, 0])
+    Raises:
+        RuntimeError: a negative size, or `out` of another shape or dtype.
+        TypeError: sizes that are no integers.
+
+    Example:
+        >>> torch.zeros(2, dtype=torch.int64)
+        tensor([0, 0])
     """
     if out is dtype is layout is device is None and not (pin_memory or requires_grad):
         filled: Tensor = _ops._full(checked_size("zeros", given, size), 0, _default_dtype())
@@ -153,7 +178,13 @@ def ones(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones of the given sizes; arguments as for `zeros`."""
+    """Ones of the given sizes; arguments as for `zeros`.
+
+    Example:
+        >>> torch.ones(2, 3)
+        tensor([[1., 1., 1.],
+                [1., 1., 1.]])
+    """
     if out is dtype is layout is device is None and not (pin_memory or requires_grad):
         filled: Tensor = _ops._full(checked_size("ones", given, size), 1, _default_dtype())
         return filled
@@ -174,7 +205,12 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor of the given sizes with whatever its memory holds; arguments as for `zeros`."""
+    """A tensor of the given sizes whose elements are undefined until written; arguments as for `zeros`.
+
+    Example:
+        >>> torch.empty(2, 3).shape
+        torch.Size([2, 3])
+    """
     del memory_format
     check_options("empty", layout, device, pin_memory)
     sizes = checked_size("empty", given, size)
@@ -192,7 +228,12 @@ def empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of the given sizes and strides (in elements) with whatever its memory holds."""
+    """A tensor of the given sizes and strides (in elements) whose elements are undefined until written.
+
+    Example:
+        >>> torch.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
     check_options("empty_strided", layout, device, pin_memory)
     sizes = checked_size("empty_strided", (), size)
     return made(
@@ -232,11 +273,12 @@ def full(
 
     Args:
         size: a sequence of sizes.
-        fill_value: a number or 0-dim tensor, which decides the dtype if none is given.
+        fill_value: a number or a tensor of shape (), which decides the dtype if none is given.
+        out, dtype, layout, device, requires_grad: as for `zeros`.
 
-    >>> import clew
-    >>> clew.full((2,), 3)
-    tensor([3, 3])
+    Example:
+        >>> torch.full((2,), 3)
+        tensor([3, 3])
     """
     check_options("full", layout, device, pin_memory)
     sizes = checked_size("full", (), size)
@@ -260,7 +302,17 @@ def eye(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones on the diagonal of an (n, m) matrix, zeros elsewhere; `m` is `n` by default."""
+    """Ones on the diagonal of an (n, m) matrix, zeros elsewhere; `m` is `n` by default.
+
+    Raises:
+        RuntimeError: a size is negative.
+        TypeError: a size is no integer.
+
+    Example:
+        >>> torch.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     check_options("eye", layout, device, pin_memory)
     for name, value in (("n", n), ("m", n if m is None else m)):
         if not hasattr(value, "__index__"):

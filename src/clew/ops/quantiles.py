@@ -25,20 +25,20 @@ def quantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """The value below which a share `q` of the elements lies; NaN where one of them is NaN.
+    """The value below which a fraction `q` of the elements lies; NaN where one of them is NaN.
 
     Args:
         input: floating.
-        q: from 0 to 1; a vector of several shares, of the same dtype, gives a first axis for them.
+        q: from 0 to 1; a vector of several, of the same dtype, gives a leading axis for them.
         dim: the axis; all elements without it.
         interpolation: between two neighbours: "linear", "lower", "higher", "midpoint" or "nearest".
 
     Raises:
-        RuntimeError: no elements, a share beyond 0 and 1, dtypes that do not fit.
+        RuntimeError: no elements, a fraction beyond 0 and 1, or dtypes that do not fit.
 
-    >>> import clew
-    >>> clew.quantile(clew.tensor([1.0, 2.0, 4.0]), 0.75)
-    tensor(3.)
+    Example:
+        >>> torch.quantile(torch.tensor([1.0, 2.0, 4.0]), 0.75)
+        tensor(3.)
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skips=False)
 
@@ -52,7 +52,12 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """`quantile` of the elements that are not NaN; NaN where there are none."""
+    """`quantile` of the elements that are not NaN; NaN where there are none.
+
+    Example:
+        >>> torch.nanquantile(torch.tensor([1.0, torch.nan, 4.0]), 0.5)
+        tensor(2.5000)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skips=True)
 
 

@@ -30,15 +30,19 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from `start` (0 if not given) up to `end`, which is left out, in steps of `step` (1).
+    """The numbers from `start` (0 if not given) up to but not including `end`, in steps of `step` (1).
 
     Args:
         given: `end`, or `start, end`, or `start, end, step`.
         dtype: by default int64 if all of them are integers, else the default dtype.
 
-    >>> import clew
-    >>> clew.arange(1, 10, 4)
-    tensor([1, 5, 9])
+    Raises:
+        RuntimeError: a step of 0, or one that leads away from `end`.
+        TypeError: no end.
+
+    Example:
+        >>> torch.arange(1, 10, 4)
+        tensor([1, 5, 9])
     """
     plain = start is end is step is out is layout is device is None and not (pin_memory or requires_grad)
     if plain and len(given) == 1 and type(given[0]) is int:  # the usual call, which must not take long
@@ -86,11 +90,14 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """As many numbers as `steps`, evenly spaced from `start` to `end`, both included.
+    """`steps` numbers, evenly spaced from `start` to `end`, both included.
 
-    >>> import clew
-    >>> clew.linspace(0, 1, 5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    Raises:
+        RuntimeError: a negative number of steps.
+
+    Example:
+        >>> torch.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     check_options("linspace", layout, device, pin_memory)
     first, last, count = _checked_steps("linspace", start, end, steps)
@@ -113,9 +120,12 @@ def logspace(
 ) -> Tensor:
     """`base` to the powers of `linspace(start, end, steps)`.
 
-    >>> import clew
-    >>> clew.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.])
+    Raises:
+        NotImplementedError: a negative base.
+
+    Example:
+        >>> torch.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
     """
     check_options("logspace", layout, device, pin_memory)
     first, last, count = _checked_steps("logspace", start, end, steps)

@@ -231,11 +231,12 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeS
     Args:
         is_leaf: says of a node whether it is to be a leaf.
 
-    >>> leaves, spec = tree_flatten({"a": 1, "b": [2, (3,)]})
-    >>> leaves
-    [1, 2, 3]
-    >>> tree_unflatten([4, 5, 6], spec)
-    {'a': 4, 'b': [5, (6,)]}
+    Example:
+        >>> leaves, spec = torch.utils._pytree.tree_flatten({"a": 1, "b": [2, (3,)]})
+        >>> leaves
+        [1, 2, 3]
+        >>> torch.utils._pytree.tree_unflatten([4, 5, 6], spec)
+        {'a': 4, 'b': [5, (6,)]}
     """
     leaves: list[Any] = []
     spec = _taken_apart(tree, is_leaf, leaves)
@@ -278,8 +279,10 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
 def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[tuple[Any, ...], Any]]:
     """The leaves from left to right, each after the keys that lead to it.
 
-    >>> [keystr(path) for path, _ in tree_leaves_with_path({"a": 1, "b": [2, (3,)]})]
-    ["['a']", "['b'][0]", "['b'][1][0]"]
+    Example:
+        >>> pytree = torch.utils._pytree
+        >>> [pytree.keystr(path) for path, _ in pytree.tree_leaves_with_path({"a": 1, "b": [2, (3,)]})]
+        ["['a']", "['b'][0]", "['b'][1][0]"]
     """
     kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
     if kind is None:
@@ -320,8 +323,9 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """The tree with `func` of each leaf, and of what the other trees have in its place.
 
-    >>> tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
-    [11, (22,)]
+    Example:
+        >>> torch.utils._pytree.tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+        [11, (22,)]
     """
     leaves, spec = tree_flatten(tree, is_leaf)
     columns = [leaves, *(spec.flatten_up_to(rest) for rest in rests)]

@@ -62,8 +62,9 @@ def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> di
 def common_module(names: Sequence[str]) -> str:
     """The innermost module that contains all.
 
-    >>> common_module(["encoder.0.norm", "encoder.0.linear"])
-    'encoder.0'
+    Example:
+        >>> common_module(["encoder.0.norm", "encoder.0.linear"])
+        'encoder.0'
     """
     parts = [name.split(".") for name in names]
     shared = []

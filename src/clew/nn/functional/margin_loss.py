@@ -38,7 +38,19 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`max(0, -target * (input1 - input2) + margin)`; a target of 1 wants the first larger, of -1 the second."""
+    """`max(0, -target * (input1 - input2) + margin)`; a target of 1 wants the first larger, of -1 the second.
+
+    Args:
+        input1, input2, target: of one number of dimensions, broadcast.
+
+    Raises:
+        RuntimeError: the numbers of dimensions differ.
+
+    Example:
+        >>> one, two, target = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 1.0]), torch.tensor([1.0, 1.0])
+        >>> torch.nn.functional.margin_ranking_loss(one, two, target, reduction="none")
+        tensor([2., 0.])
+    """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
@@ -57,7 +69,13 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`input` where the target is 1, `max(0, margin - input)` where it is -1; the input is a distance."""
+    """`input` where the target is 1, `max(0, margin - input)` where it is -1; the input is a distance.
+
+    Example:
+        >>> distance, target = torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0])
+        >>> torch.nn.functional.hinge_embedding_loss(distance, target, reduction="none")
+        tensor([0.5000, 0.7500])
+    """
     reduction = legacy_reduction(size_average, reduce, reduction)
     zeros = clew.zeros_like(input)
     gap = zeros.detach() + zeros.new_full((), margin) - input  # margins of integers are integers
@@ -80,6 +98,14 @@ def cosine_embedding_loss(
     Args:
         input1, input2: of shape (N, D) or (D).
         target: of shape (N) or ().
+
+    Raises:
+        RuntimeError: other numbers of dimensions.
+
+    Example:
+        >>> a, b = torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[2.0, 0.0], [1.0, 1.0]])
+        >>> torch.nn.functional.cosine_embedding_loss(a, b, torch.tensor([1, -1]), reduction="none")
+        tensor([0.0000, 0.7071])
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if target.dim() not in (0, 1) or any(one.dim() != target.dim() + 1 for one in (input1, input2)):
@@ -108,6 +134,11 @@ def soft_margin_loss(
 
     Raises:
         RuntimeError: the target requires a gradient, or does not fit into the input's shape and kind of dtype.
+
+    Example:
+        >>> scores, target = torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0])
+        >>> torch.nn.functional.soft_margin_loss(scores, target, reduction="none")
+        tensor([0.6931, 2.1269])
     """
     if target.requires_grad and clew.is_grad_enabled():
         raise RuntimeError(
@@ -127,7 +158,17 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes (the last axis) of the cross entropy of `sigmoid(input)` against targets 0 and 1."""
+    """The mean over classes of the binary cross entropy of `sigmoid(input)`; a sample may be of several classes.
+
+    Args:
+        input: logits, of shape (N, C) or (C).
+        target: 0 or 1, of the same shape.
+        weight: a factor for each class, of shape (C).
+
+    Example:
+        >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]))
+        tensor(0.6931)
+    """
     reduction = legacy_reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
@@ -158,6 +199,10 @@ def multi_margin_loss(
     Raises:
         ValueError: another `p`, or a weight of another number of dimensions.
         RuntimeError: shapes do not fit.
+
+    Example:
+        >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.9, 0.4]]), torch.tensor([1]))
+        tensor(0.2333)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
@@ -193,6 +238,13 @@ def multilabel_margin_loss(
     Args:
         input: scores, of shape (N, C) or (C).
         target: of the same shape, int64: the targets, then -1.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, or a target is no class.
+
+    Example:
+        >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([0.1, 0.2, 0.8]), torch.tensor([2, -1, 0]))
+        tensor(0.2333)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = clew.atleast_1d(input, target)
@@ -227,7 +279,20 @@ def triplet_margin_loss(
 ) -> Tensor:
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`, with p-norms along the last axis.
 
-    With `swap` the negative's distance from the positive counts, if it is smaller (Balntas et al., 2016).
+    Args:
+        anchor, positive, negative: of shape (N, D) or (D), broadcast.
+        eps: added to each difference, so that the norm has a derivative where they are equal.
+        swap: take the negative's distance from the positive, if it is smaller (Balntas et al., 2016,
+            http://www.bmva.org/bmvc/2016/papers/paper119/index.html).
+
+    Raises:
+        ValueError: the margin is not positive.
+        RuntimeError: the numbers of dimensions differ.
+
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 2.0]])
+        >>> torch.nn.functional.triplet_margin_loss(anchor, near, far, eps=0.0)
+        tensor(4.)
     """
     return triplet_margin_with_distance_loss(
         anchor,
@@ -256,6 +321,13 @@ def triplet_margin_with_distance_loss(
     Raises:
         ValueError: the margin is not positive, or another reduction.
         RuntimeError: the tensors have different numbers of dimensions.
+
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 2.0]])
+        >>> def manhattan(x, y):
+        ...     return (x - y).abs().sum(-1)
+        >>> torch.nn.functional.triplet_margin_with_distance_loss(anchor, near, far, distance_function=manhattan)
+        tensor(6.)
     """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -291,6 +363,10 @@ def poisson_nll_loss(
         target: the counts.
         full: add Stirling's approximation of the missing term, for counts above 1.
         eps: keeps the logarithm finite with `log_input=False`.
+
+    Example:
+        >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([2.0]))
+        tensor(1.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -315,10 +391,15 @@ def gaussian_nll_loss(
         input: the means.
         var: the variances: of the input's shape, with one axis of size 1, without the last axis, or a number.
         full: add the constant `log(2 * pi) / 2`.
-        eps: what variances count at least, without changing their gradient.
+        eps: a lower bound of the variances, which does not change their gradient.
 
     Raises:
         ValueError: a variance is negative or of another shape.
+
+    Example:
+        >>> mean, target, variance = torch.tensor([0.0]), torch.tensor([2.0]), torch.tensor([4.0])
+        >>> torch.nn.functional.gaussian_nll_loss(mean, target, variance)
+        tensor(1.1931)
     """
     if not isinstance(var, Tensor):
         var = var * clew.ones_like(input)

@@ -133,9 +133,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         RuntimeError: a pair too many, or a reflection or a round that is longer than the input.
         NotImplementedError: another mode, or another number of dimensions for it.
 
-    >>> import clew
-    >>> clew.nn.functional.pad(clew.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
-    tensor([[3., 2., 1., 2., 3., 2.]])
+    Example:
+        >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
+        tensor([[3., 2., 1., 2., 3., 2.]])
     """
     if len(pad) % 2 or len(pad) > 2 * input.dim():
         raise RuntimeError(f"pad: expected a pair for each of at most {input.dim()} dimensions, got {tuple(pad)}")

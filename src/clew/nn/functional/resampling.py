@@ -13,7 +13,7 @@ from clew import Tensor
 from clew._domains import domain
 from clew._operation import operation
 
-from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
@@ -214,9 +214,9 @@ def interpolate(
         NotImplementedError: a mode that the input's number of dimensions does not have.
         RuntimeError: a size is zero.
 
-    >>> import clew
-    >>> clew.nn.functional.interpolate(clew.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
-    tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
+    Example:
+        >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
+        tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
     """
     if mode not in _CORNERS and align_corners is not None:
         raise ValueError(
@@ -282,20 +282,41 @@ def _old_name(name: str, **fixed: Any) -> None:
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """`interpolate`; deprecated."""
+    """`interpolate`; deprecated.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.functional.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     _old_name("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @domain("unsampled, 'an old name of interpolate'")
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate(..., mode="nearest")`; deprecated."""
+    """`interpolate(..., mode="nearest")`; deprecated.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.functional.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), 4)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     _old_name("upsample_nearest", mode="nearest")
     return interpolate(input, size, scale_factor)
 
 
 @domain("unsampled, 'an old name of interpolate'")
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate(..., mode="bilinear", align_corners=True)`; deprecated."""
+    """`interpolate(..., mode="bilinear", align_corners=True)`; deprecated.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.functional.upsample_bilinear(torch.tensor([[[[1.0, 2.0]]]]), (1, 3))
+        tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
     _old_name("upsample_bilinear", mode="bilinear", align_corners=True)
     return interpolate(input, size, scale_factor, "bilinear", True)

@@ -63,9 +63,9 @@ def options_of(cls: type, options: dict[str, Any], args: tuple[Any, ...], kwargs
 class Activation(Module):
     """Base of the activations: annotated class attributes are the constructor's arguments, in order.
 
-    >>> from clew import nn
-    >>> nn.LeakyReLU(0.1), nn.LeakyReLU(inplace=True)
-    (LeakyReLU(negative_slope=0.1), LeakyReLU(negative_slope=0.01, inplace=True))
+    Example:
+        >>> torch.nn.LeakyReLU(0.1), torch.nn.LeakyReLU(inplace=True)
+        (LeakyReLU(negative_slope=0.1), LeakyReLU(negative_slope=0.01, inplace=True))
     """
 
     _options: ClassVar[dict[str, Any]] = {}
@@ -84,7 +84,12 @@ class Activation(Module):
 
 
 class ReLU(Activation):
-    """`max(0, x)`."""
+    """`max(0, x)`, elementwise; `inplace=True` writes over the input.
+
+    Example:
+        >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     inplace: bool = False
 
@@ -93,7 +98,12 @@ class ReLU(Activation):
 
 
 class ReLU6(Activation):
-    """`min(max(0, x), 6)`."""
+    """`min(max(0, x), 6)`, elementwise.
+
+    Example:
+        >>> torch.nn.ReLU6()(torch.tensor([-1.0, 2.0, 8.0]))
+        tensor([0., 2., 6.])
+    """
 
     inplace: bool = False
 
@@ -102,7 +112,15 @@ class ReLU6(Activation):
 
 
 class Hardtanh(Activation):
-    """`x` limited to `[min_val, max_val]`."""
+    """`x` clamped to `[min_val, max_val]`.
+
+    Raises:
+        ValueError: in a call, `min_val > max_val`.
+
+    Example:
+        >>> torch.nn.Hardtanh()(torch.tensor([-3.0, 0.5]))
+        tensor([-1.0000,  0.5000])
+    """
 
     min_val: float = -1.0
     max_val: float = 1.0
@@ -113,7 +131,12 @@ class Hardtanh(Activation):
 
 
 class LeakyReLU(Activation):
-    """`x` where positive, else `negative_slope * x`."""
+    """`x` where positive, else `negative_slope * x`.
+
+    Example:
+        >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1000,  2.0000])
+    """
 
     negative_slope: float = 0.01
     inplace: bool = False
@@ -123,7 +146,12 @@ class LeakyReLU(Activation):
 
 
 class ELU(Activation):
-    """`x` where positive, else `alpha * (exp(x) - 1)`."""
+    """`x` where positive, else `alpha * (exp(x) - 1)` (Clevert et al., https://arxiv.org/abs/1511.07289).
+
+    Example:
+        >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
 
     alpha: float = 1.0
     inplace: bool = False
@@ -133,7 +161,12 @@ class ELU(Activation):
 
 
 class CELU(Activation):
-    """`x` where positive, else `alpha * (exp(x / alpha) - 1)`."""
+    """`x` where positive, else `alpha * (exp(x / alpha) - 1)` (Barron, https://arxiv.org/abs/1704.07483).
+
+    Example:
+        >>> torch.nn.CELU(2.0)(torch.tensor([-1.0, 2.0]))
+        tensor([-0.7869,  2.0000])
+    """
 
     alpha: float = 1.0
 
@@ -142,14 +175,27 @@ class CELU(Activation):
 
 
 class SELU(Activation):
-    """Self-normalising `ELU` (Klambauer et al., https://arxiv.org/abs/1706.02515)."""
+    """`ELU` with the constants that keep mean 0 and variance 1 (Klambauer et al., https://arxiv.org/abs/1706.02515).
+
+    Example:
+        >>> torch.nn.SELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input)
 
 
 class GELU(Activation):
-    """`x` times the normal distribution function of `x`; `approximate="tanh"` is the usual approximation."""
+    """`x * Phi(x)`, Phi the distribution function of N(0, 1); see `clew.nn.functional.gelu`.
+
+    Args:
+        approximate: "none", or "tanh" for the approximation by a tanh.
+
+    Example:
+        >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1587,  1.9545])
+    """
 
     approximate: str = "none"
 
@@ -158,7 +204,12 @@ class GELU(Activation):
 
 
 class SiLU(Activation):
-    """`x * sigmoid(x)`."""
+    """`x * sigmoid(x)`, also called swish.
+
+    Example:
+        >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
 
     inplace: bool = False
 
@@ -167,7 +218,12 @@ class SiLU(Activation):
 
 
 class Mish(Activation):
-    """`x * tanh(softplus(x))`."""
+    """`x * tanh(softplus(x))` (Misra, https://arxiv.org/abs/1908.08681).
+
+    Example:
+        >>> torch.nn.Mish()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.3034,  1.9440])
+    """
 
     inplace: bool = False
 
@@ -176,49 +232,84 @@ class Mish(Activation):
 
 
 class Sigmoid(Activation):
-    """`1 / (1 + exp(-x))`."""
+    """`1 / (1 + exp(-x))`, elementwise.
+
+    Example:
+        >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 2.0]))
+        tensor([0.2689, 0.8808])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return clew.sigmoid(input)
 
 
 class LogSigmoid(Activation):
-    """`log(sigmoid(x))`."""
+    """`log(sigmoid(x))`, without the `log(0)` that this would give for very negative x.
+
+    Example:
+        >>> torch.nn.LogSigmoid()(torch.tensor([-200.0, 0.0]))
+        tensor([-200.0000,   -0.6931])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Hardsigmoid(Activation):
-    """`x / 6 + 1 / 2`, limited to `[0, 1]`."""
+    """`x / 6 + 1 / 2`, clamped to `[0, 1]`.
+
+    Example:
+        >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 1.5]))
+        tensor([0.0000, 0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input)
 
 
 class Hardswish(Activation):
-    """`x * hardsigmoid(x)`."""
+    """`x * hardsigmoid(x)` (Howard et al., https://arxiv.org/abs/1905.02244).
+
+    Example:
+        >>> torch.nn.Hardswish()(torch.tensor([1.5, 4.0]))
+        tensor([1.1250, 4.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input)
 
 
 class Tanh(Activation):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent, elementwise.
+
+    Example:
+        >>> torch.nn.Tanh()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.7616,  0.9640])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return clew.tanh(input)
 
 
 class Tanhshrink(Activation):
-    """`x - tanh(x)`."""
+    """`x - tanh(x)`, elementwise.
+
+    Example:
+        >>> torch.nn.Tanhshrink()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2384,  1.0360])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Softplus(Activation):
-    """`log(1 + exp(beta * x)) / beta`; `x` itself where `beta * x > threshold`."""
+    """`log(1 + exp(beta * x)) / beta`; `x` itself where `beta * x > threshold`.
+
+    Example:
+        >>> torch.nn.Softplus()(torch.tensor([-1.0, 30.0]))
+        tensor([ 0.3133, 30.0000])
+    """
 
     beta: float = 1.0
     threshold: float = 20.0
@@ -228,14 +319,26 @@ class Softplus(Activation):
 
 
 class Softsign(Activation):
-    """`x / (1 + |x|)`."""
+    """`x / (1 + |x|)`, elementwise.
+
+    Example:
+        >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Softmax(Activation):
-    """`exp(x)` divided by its sum over `dim`."""
+    """`exp(x)` divided by its sum along `dim`, which sums to 1 afterwards.
+
+    Without `dim` an axis is guessed, with a warning, as PyTorch does.
+
+    Example:
+        >>> torch.nn.Softmax(dim=0)(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([0.0900, 0.2447, 0.6652])
+    """
 
     dim: int | None = None
 
@@ -244,7 +347,12 @@ class Softmax(Activation):
 
 
 class Softmin(Activation):
-    """`softmax(-x)`."""
+    """`softmax(-x)` along `dim`.
+
+    Example:
+        >>> torch.nn.Softmin(dim=0)(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([0.6652, 0.2447, 0.0900])
+    """
 
     dim: int | None = None
 
@@ -253,7 +361,12 @@ class Softmin(Activation):
 
 
 class LogSoftmax(Activation):
-    """`log(softmax(x))`."""
+    """`log(softmax(x))` along `dim`, which neither overflows nor gives `log(0)`.
+
+    Example:
+        >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 200.0]))
+        tensor([-200.,    0.])
+    """
 
     dim: int | None = None
 
@@ -262,7 +375,17 @@ class LogSoftmax(Activation):
 
 
 class Softmax2d(Module):
-    """`softmax` over the channels of (N, C, H, W) or (C, H, W)."""
+    """`softmax` over the channels of (N, C, H, W) or (C, H, W): at each place they sum to 1.
+
+    Raises:
+        ValueError: in a call, another number of dimensions.
+
+    Example:
+        >>> torch.nn.Softmax2d()(torch.zeros(2, 1, 2))
+        tensor([[[0.5000, 0.5000]],
+        <BLANKLINE>
+                [[0.5000, 0.5000]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
@@ -271,7 +394,12 @@ class Softmax2d(Module):
 
 
 class Hardshrink(Activation):
-    """`x` where it is above `lambd` or below `-lambd`, else 0."""
+    """`x` where `|x| > lambd`, else 0.
+
+    Example:
+        >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.2]))
+        tensor([-1.,  0.])
+    """
 
     lambd: float = 0.5
 
@@ -283,7 +411,15 @@ class Hardshrink(Activation):
 
 
 class Softshrink(Hardshrink):
-    """`x` moved by `lambd` towards 0, and no farther."""
+    """`x` moved towards 0 by `lambd`, and 0 where `|x| <= lambd`.
+
+    Raises:
+        RuntimeError: in a call, `lambd` is negative.
+
+    Example:
+        >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.2]))
+        tensor([-0.5000,  0.0000])
+    """
 
     lambd: float = 0.5
 
@@ -292,7 +428,15 @@ class Softshrink(Hardshrink):
 
 
 class RReLU(Activation):
-    """`x` where positive, else `x` times a slope: drawn from U(lower, upper) in training, their mean in evaluation."""
+    """`x` where positive, else `slope * x`: in training a slope drawn from U(lower, upper), in evaluation their mean.
+
+    Raises:
+        RuntimeError: in a call, `lower > upper`.
+
+    Example:
+        >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2000,  2.0000])
+    """
 
     lower: float = 1.0 / 8
     upper: float = 1.0 / 3
@@ -303,7 +447,15 @@ class RReLU(Activation):
 
 
 class GLU(Activation):
-    """Halves the input along `dim`: the first half times the sigmoid of the second."""
+    """`a * sigmoid(b)`, where a and b are the halves of the input along `dim`.
+
+    Raises:
+        RuntimeError: in a call, the size of the axis is odd.
+
+    Example:
+        >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+        tensor([0.5000, 1.0000])
+    """
 
     dim: int = -1
 
@@ -312,11 +464,18 @@ class GLU(Activation):
 
 
 class PReLU(Module):
-    """`x` where positive, else `weight * x` with a learned weight: one, or one a channel (dimension 1).
+    """`x` where positive, else `weight * x` with a learned slope (He et al., https://arxiv.org/abs/1502.01852).
 
-    >>> import clew
-    >>> clew.nn.PReLU()(clew.tensor([-4.0, 4.0]))
-    tensor([-1.,  4.], grad_fn=<PreluKernelBackward0>)
+    Args:
+        num_parameters: 1, or the number of channels (dimension 1), each with a slope of its own.
+        init: the slope at first.
+
+    Attributes:
+        weight: of shape (num_parameters).
+
+    Example:
+        >>> torch.nn.PReLU()(torch.tensor([-4.0, 4.0]))
+        tensor([-1.,  4.], grad_fn=<PreluKernelBackward0>)
     """
 
     weight: Parameter
@@ -334,7 +493,12 @@ class PReLU(Module):
 
 
 class Threshold(Module):
-    """`x` where it is above `threshold`, else `value`."""
+    """`x` where it is above `threshold`, else `value`.
+
+    Example:
+        >>> torch.nn.Threshold(1.0, 20.0)(torch.tensor([0.5, 2.0]))
+        tensor([20.,  2.])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()

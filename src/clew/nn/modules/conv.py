@@ -168,7 +168,7 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Slides learned kernels over sequences (N, C, L): see `clew.nn.functional.conv1d`.
+    """Cross-correlation of sequences (N, C, L) with learned kernels, plus a bias: see `clew.nn.functional.conv1d`.
 
     Args:
         in_channels, out_channels: C before and after.
@@ -181,9 +181,13 @@ class Conv1d(_Conv):
             k = 1 / sqrt(in_channels / groups * kernel_size).
         bias: of shape (out_channels), drawn likewise.
 
-    >>> import clew
-    >>> clew.nn.Conv1d(2, 4, 3)(clew.ones(5, 2, 8)).shape == (5, 4, 6)
-    True
+    Raises:
+        ValueError: `groups` does not divide the channels, or another `padding_mode`.
+        RuntimeError: in a call, sizes or dtypes do not fit.
+
+    Example:
+        >>> torch.nn.Conv1d(2, 4, 3)(torch.ones(5, 2, 8)).shape == (5, 4, 6)
+        True
     """
 
     axes = 1
@@ -194,11 +198,14 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """Slides learned kernels over images (N, C, H, W): see `Conv1d`.
+    """Cross-correlation of images (N, C, H, W) with learned kernels: see `Conv1d`.
 
-    >>> import clew
-    >>> clew.nn.Conv2d(1, 4, 3, padding=1)(clew.ones(5, 1, 8, 8)).shape == (5, 4, 8, 8)
-    True
+    Sizes are one number for both axes, or (height, width).
+    The weight has shape (out_channels, in_channels / groups, h, w).
+
+    Example:
+        >>> torch.nn.Conv2d(1, 4, 3, padding=1)(torch.ones(5, 1, 8, 8)).shape == (5, 4, 8, 8)
+        True
     """
 
     axes = 2
@@ -209,7 +216,12 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Slides learned kernels over volumes (N, C, D, H, W): see `Conv1d`."""
+    """Cross-correlation of volumes (N, C, D, H, W) with learned kernels: see `Conv1d`.
+
+    Example:
+        >>> torch.nn.Conv3d(1, 4, (1, 2, 2))(torch.ones(5, 1, 3, 4, 4)).shape == (5, 4, 3, 3, 3)
+        True
+    """
 
     axes = 3
 
@@ -273,23 +285,35 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of `Conv1d`: see `clew.nn.functional.conv_transpose1d`. Its weight is (in, out / groups, size)."""
+    """The transpose of `Conv1d`, as a linear map: see `clew.nn.functional.conv_transpose1d`.
+
+    The weight has shape (in_channels, out_channels / groups, kernel_size).
+
+    Example:
+        >>> torch.nn.ConvTranspose1d(4, 1, 2, stride=2)(torch.ones(5, 4, 8)).shape == (5, 1, 16)
+        True
+    """
 
     axes = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The transpose of `Conv2d`.
+    """The transpose of `Conv2d`, as a linear map: see `ConvTranspose1d`.
 
-    >>> import clew
-    >>> clew.nn.ConvTranspose2d(4, 1, 2, stride=2)(clew.ones(5, 4, 8, 8)).shape == (5, 1, 16, 16)
-    True
+    Example:
+        >>> torch.nn.ConvTranspose2d(4, 1, 2, stride=2)(torch.ones(5, 4, 8, 8)).shape == (5, 1, 16, 16)
+        True
     """
 
     axes = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The transpose of `Conv3d`."""
+    """The transpose of `Conv3d`, as a linear map: see `ConvTranspose1d`.
+
+    Example:
+        >>> torch.nn.ConvTranspose3d(4, 1, 2)(torch.ones(5, 4, 2, 2, 2)).shape == (5, 1, 3, 3, 3)
+        True
+    """
 
     axes = 3

@@ -36,17 +36,17 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 class RNNBase(Module):
     """What `RNN`, `LSTM` and `GRU` share.
 
-    Each layer and direction is one native operation: one product for the input's part of all steps, the steps, and on
-    the way back one product over all steps for each weight. A second derivative is made of plain operations.
+    Each layer and direction is one native operation: one matrix product for the input's part of all steps, then the
+    steps; its backward has one product over all steps for each weight. A second derivative is made of plain operations.
 
     Args:
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
         input_size, hidden_size: features of the input and of the hidden state.
-        num_layers: how many layers, each fed with what the one below gives.
+        num_layers: how many layers, each fed with the output of the one below.
         bias: whether the gates have biases.
-        batch_first: input and output are (N, L, ...) instead of (L, N, ...); states are not concerned.
-        dropout: the probability with which what goes from layer to layer is dropped in training.
-        bidirectional: a second network runs from the end; what both give is joined.
+        batch_first: input and output are (N, L, ...) instead of (L, N, ...); states are as ever.
+        dropout: the probability with which outputs between layers are dropped in training.
+        bidirectional: a second network runs from the end; the outputs of both are concatenated.
 
     Attributes:
         weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0: of layer 0, as for the cells; `_reverse` is appended for
@@ -55,6 +55,11 @@ class RNNBase(Module):
     Raises:
         ValueError, TypeError: an argument is out of range or of another type.
         NotImplementedError: `proj_size` is asked for.
+
+    Example:
+        >>> network = torch.nn.GRU(3, 4)
+        >>> isinstance(network, torch.nn.RNNBase), network.mode, tuple(network.weight_ih_l0.shape)
+        (True, 'GRU', (12, 3))
     """
 
     def __init__(
@@ -102,7 +107,7 @@ class RNNBase(Module):
             init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Do nothing: there for PyTorch's sake."""
+        """Do nothing: weights need no flattening here."""
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -286,10 +291,10 @@ class LSTM(RNNBase):
     Raises:
         ValueError, RuntimeError: shapes or dtypes do not fit.
 
-    >>> import clew
-    >>> output, (h, c) = clew.nn.LSTM(3, 4)(clew.zeros(5, 2, 3))
-    >>> output.shape == (5, 2, 4) and h.shape == c.shape == (1, 2, 4)
-    True
+    Example:
+        >>> output, (h, c) = torch.nn.LSTM(3, 4)(torch.zeros(5, 2, 3))
+        >>> output.shape == (5, 2, 4) and h.shape == c.shape == (1, 2, 4)
+        True
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -318,10 +323,10 @@ class GRU(_OneState):
     Raises:
         ValueError, RuntimeError: shapes or dtypes do not fit.
 
-    >>> import clew
-    >>> output, h = clew.nn.GRU(3, 4, bidirectional=True)(clew.zeros(5, 2, 3))
-    >>> output.shape == (5, 2, 8) and h.shape == (2, 2, 4)
-    True
+    Example:
+        >>> output, h = torch.nn.GRU(3, 4, bidirectional=True)(torch.zeros(5, 2, 3))
+        >>> output.shape == (5, 2, 8) and h.shape == (2, 2, 4)
+        True
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -339,10 +344,10 @@ class RNN(_OneState):
     Raises:
         ValueError, RuntimeError: another nonlinearity; shapes or dtypes do not fit.
 
-    >>> import clew
-    >>> output, h = clew.nn.RNN(3, 4, nonlinearity="relu")(clew.zeros(5, 3))
-    >>> output.shape == (5, 4) and h.shape == (1, 4)
-    True
+    Example:
+        >>> output, h = torch.nn.RNN(3, 4, nonlinearity="relu")(torch.zeros(5, 3))
+        >>> output.shape == (5, 4) and h.shape == (1, 4)
+        True
     """
 
     def __init__(

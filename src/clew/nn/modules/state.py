@@ -69,9 +69,13 @@ class State(Traversal):
 
         The tensors share memory with the module's: to keep a snapshot, copy them.
 
-        >>> from clew import nn
-        >>> list(nn.Sequential(nn.Linear(3, 2), nn.ReLU()).state_dict())
-        ['0.weight', '0.bias']
+        Example:
+            >>> list(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()).state_dict())
+            ['0.weight', '0.bias']
+
+        Example:
+            >>> {name: tuple(tensor.shape) for name, tensor in torch.nn.Linear(3, 2).state_dict().items()}
+            {'weight': (2, 3), 'bias': (2,)}
         """
         if args:
             warnings.warn(
@@ -138,9 +142,16 @@ class State(Traversal):
         Raises:
             RuntimeError: names do not match (if `strict`) or a shape differs; all problems are in the one message.
 
-        >>> from clew import nn
-        >>> nn.Linear(3, 2).load_state_dict(nn.Linear(3, 2).state_dict())
-        <All keys matched successfully>
+        Example:
+            >>> torch.nn.Linear(3, 2).load_state_dict(torch.nn.Linear(3, 2).state_dict())
+            <All keys matched successfully>
+
+        Example:
+            >>> first, second = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+            >>> second.load_state_dict(first.state_dict())
+            <All keys matched successfully>
+            >>> torch.equal(first.weight, second.weight)
+            True
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

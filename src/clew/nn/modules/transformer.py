@@ -99,9 +99,9 @@ class TransformerEncoderLayer(_Layer):
     Raises:
         RuntimeError: another name of an activation.
 
-    >>> import clew
-    >>> clew.nn.TransformerEncoderLayer(8, 2)(clew.ones(5, 3, 8)).shape == (5, 3, 8)
-    True
+    Example:
+        >>> torch.nn.TransformerEncoderLayer(8, 2)(torch.ones(5, 3, 8)).shape == (5, 3, 8)
+        True
     """
 
     def forward(
@@ -124,9 +124,9 @@ class TransformerDecoderLayer(_Layer):
 
     Arguments as for `TransformerEncoderLayer`.
 
-    >>> import clew
-    >>> clew.nn.TransformerDecoderLayer(8, 2)(clew.ones(5, 3, 8), clew.ones(7, 3, 8)).shape == (5, 3, 8)
-    True
+    Example:
+        >>> torch.nn.TransformerDecoderLayer(8, 2)(torch.ones(5, 3, 8), torch.ones(7, 3, 8)).shape == (5, 3, 8)
+        True
     """
 
     _attentions = ("self_attn", "multihead_attn")
@@ -160,7 +160,12 @@ class TransformerEncoder(Module):
         encoder_layer: the layer; all copies start with its parameters.
         num_layers: how many.
         norm: a normalisation of the last one's output.
-        enable_nested_tensor, mask_check: without effect; there for PyTorch's sake.
+        enable_nested_tensor, mask_check: accepted, without effect.
+
+    Example:
+        >>> layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        >>> torch.nn.TransformerEncoder(layer, 2)(torch.ones(3, 5, 8)).shape == (3, 5, 8)
+        True
     """
 
     def __init__(
@@ -191,7 +196,13 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a `TransformerDecoderLayer`, one after the other; arguments as for `TransformerEncoder`."""
+    """Copies of a `TransformerDecoderLayer`, one after the other; arguments as for `TransformerEncoder`.
+
+    Example:
+        >>> layer = torch.nn.TransformerDecoderLayer(8, 2, 16)
+        >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(5, 3, 8), torch.ones(7, 3, 8)).shape == (5, 3, 8)
+        True
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -234,10 +245,13 @@ class Transformer(Module):
         d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias: of the
             layers, as for `TransformerEncoderLayer`.
 
-    >>> import clew
-    >>> model = clew.nn.Transformer(8, 2, 1, 1, 16)
-    >>> model(clew.ones(7, 3, 8), clew.ones(5, 3, 8)).shape == (5, 3, 8)
-    True
+    Raises:
+        RuntimeError: in a call, the batch sizes of source and target differ, or their features are not `d_model`.
+
+    Example:
+        >>> model = torch.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+        >>> model(torch.ones(3, 7, 8), torch.ones(3, 5, 8)).shape == (3, 5, 8)
+        True
     """
 
     def __init__(

@@ -36,12 +36,12 @@ _cache: dict[tuple[int, str], Tensor] = {}
 def cached() -> Iterator[None]:
     """Within the block, compute each parametrized tensor once, when it is first read.
 
-    >>> from clew import nn
-    >>> from clew.nn.utils import parametrize
-    >>> layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", nn.Tanh())
-    >>> with parametrize.cached():
-    ...     layer.weight is layer.weight
-    True
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> with parametrize.cached():
+        ...     layer.weight is layer.weight
+        True
     """
     global _cached_depth
     _cached_depth += 1
@@ -58,6 +58,12 @@ class ParametrizationList(ModuleList):
 
     Attributes:
         original: what is learned; or `original0`, `original1`, ... if a `right_inverse` gives several.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> torch.equal(layer.weight, layer.parametrizations.weight.original.tanh())
+        True
     """
 
     original: Tensor
@@ -209,14 +215,13 @@ def register_parametrization(
     Raises:
         ValueError: there is no such tensor, or dtype or shape change.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> class Symmetric(nn.Module):
-    ...     def forward(self, x):
-    ...         return x.triu() + x.triu(1).mT
-    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
-    >>> bool((layer.weight == layer.weight.mT).all()), list(layer.state_dict())
-    (True, ['bias', 'parametrizations.weight.original'])
+    Example:
+        >>> class Symmetric(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).mT
+        >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", Symmetric())
+        >>> bool((layer.weight == layer.weight.mT).all()), list(layer.state_dict())
+        (True, ['bias', 'parametrizations.weight.original'])
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -253,7 +258,14 @@ def _append(module: Module, name: str, parametrization: Module, unsafe: bool) ->
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a tensor of the module is parametrized: this one, or any."""
+    """Whether a tensor of the module is parametrized: this one, or any.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> [parametrize.is_parametrized(layer, name) for name in ("weight", "bias")]
+        [True, False]
+    """
     parametrizations = getattr(module, "parametrizations", None)
     if parametrizations is None or not isinstance(parametrizations, ModuleDict):
         return False
@@ -268,6 +280,13 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
     Raises:
         ValueError: it is not parametrized, or there are several originals to be left.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> layer = parametrize.remove_parametrizations(layer, "weight")
+        >>> parametrize.is_parametrized(layer)
+        False
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -302,7 +321,14 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that the module had without parametrizations."""
+    """The class that the module had without parametrizations.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> parametrize.type_before_parametrizations(layer) is torch.nn.Linear
+        True
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
@@ -313,6 +339,13 @@ def transfer_parametrizations_and_params(
 
     Raises:
         AssertionError: `from_module` has none.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> first = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> second = parametrize.transfer_parametrizations_and_params(first, torch.nn.Linear(2, 2))
+        >>> torch.equal(first.weight, second.weight)
+        True
     """
     assert is_parametrized(from_module, tensor_name), f"{from_module} has no parametrization of {tensor_name}"
     names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]

@@ -13,7 +13,18 @@ from .base import LRScheduler
 class CosineAnnealingLR(LRScheduler):
     """Takes the rate down to `eta_min` along half a cosine of `T_max` epochs (https://arxiv.org/abs/1608.03983).
 
-    After `T_max` epochs it goes up again.
+    `eta_min + (lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`; after `T_max` epochs it goes up again.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(2):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        >>> rates
+        [1.0, 0.5, 0.0]
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -48,6 +59,20 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         T_mult: each descent is so many times as long as the one before.
         eta_min: where descents end.
         last_epoch: see `LRScheduler`.
+
+    Raises:
+        ValueError: an option is out of range, or `step` got a negative epoch.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        >>> rates
+        [1.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(
@@ -96,7 +121,7 @@ class CyclicLR(LRScheduler):
     """Takes the rate from `base_lr` to `max_lr` and back, again and again (https://arxiv.org/abs/1506.01186).
 
     Args:
-        optimizer: whose groups' "lr" are set, and "momentum" (or the first of "betas"), which goes the other way.
+        optimizer: whose groups' "lr" are set, and "momentum" (or the first of "betas"), which falls as they rise.
         base_lr, max_lr: for all groups or a list for each.
         step_size_up, step_size_down: steps of each half; the second is as the first by default.
         mode: the height stays ("triangular"), halves each cycle ("triangular2") or is `gamma ** step` ("exp_range").
@@ -106,6 +131,20 @@ class CyclicLR(LRScheduler):
         cycle_momentum: whether the momentum is set, too.
         base_momentum, max_momentum: its bounds.
         last_epoch: see `LRScheduler`.
+
+    Raises:
+        ValueError: another mode, or an optimizer without the momentum that is to be set.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 0.1, 0.5, step_size_up=2, cycle_momentum=False)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(4):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        >>> rates
+        [0.1, 0.3, 0.5, 0.3, 0.1]
     """
 
     def __init__(
@@ -169,7 +208,7 @@ class OneCycleLR(LRScheduler):
     """Takes the rate up to `max_lr` and down to almost nothing, once (https://arxiv.org/abs/1708.07120).
 
     Args:
-        optimizer: whose groups' "lr" are set, and "momentum" (or the first of "betas"), which goes the other way.
+        optimizer: whose groups' "lr" are set, and "momentum" (or the first of "betas"), which falls as they rise.
         max_lr: for all groups or a list for each.
         total_steps: how many steps there will be, or
         epochs, steps_per_epoch: whose product that is.
@@ -184,6 +223,18 @@ class OneCycleLR(LRScheduler):
 
     Raises:
         ValueError: more steps than there were to be.
+        ValueError: an option is out of range, or an optimizer without the momentum that is to be set.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)
+        >>> rates = [round(scheduler.get_last_lr()[0], 4)]
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        >>> rates
+        [0.04, 0.8117, 0.2831, 0.0]
     """
 
     def __init__(

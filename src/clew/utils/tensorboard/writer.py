@@ -43,11 +43,11 @@ class SummaryWriter:
 
     Every method takes `global_step`, and `walltime` in seconds for the time now.
 
-    >>> import tempfile
-    >>> from clew.utils.tensorboard import SummaryWriter
-    >>> with SummaryWriter(tempfile.mkdtemp()) as writer:
-    ...     for step in range(3):
-    ...         writer.add_scalar("loss", 1 / (step + 1), step)
+    Example:
+        >>> import tempfile
+        >>> with clew.utils.tensorboard.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     for step in range(3):
+        ...         writer.add_scalar("loss", 1 / (step + 1), step)
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class SummaryWriter:
         Args:
             values: a tensor or array of any shape.
             bins: "tensorflow" for limits that grow by a tenth, or what `numpy.histogram` takes.
-            max_bins: with more bins than these, neighbours are put together.
+            max_bins: with more bins than these, neighbours are merged.
 
         Raises:
             ValueError: no values.
@@ -322,7 +322,7 @@ class SummaryWriter:
         self._get_file_writer().add_graph(drawn)
 
     def add_onnx_graph(self, prototxt: Any) -> None:
-        """Not there: ONNX is not read."""
+        """Not supported: ONNX is not read."""
         raise unsupported("utils.tensorboard.SummaryWriter.add_onnx_graph")
 
     # ------------------------------------------------------------------------------------------------ points and curves
