@@ -48,6 +48,11 @@ Tensor parts_of(const Tensor& x) {
     return parts;
 }
 
+double rounded(double x, DType half) {
+    const auto number = static_cast<float>(x);
+    return half == DType::Float16 ? static_cast<double>(Float16(number)) : static_cast<double>(BFloat16(number));
+}
+
 // Calls draw(contiguous tensor) and puts what it made where it belongs. Halves are rounded from float32, the parts of
 // complex numbers drawn one after the other.
 template <class Draw>
@@ -212,9 +217,11 @@ void draw_integers_up_to(Generator& generator, const char* op, const Tensor& sel
                          std::int64_t last) {
     if (is_complex(self.dtype())) no_kernel_for(self.dtype());
     const Bounds bounds = integer_bounds(self.dtype());
-    if (!is_floating(self.dtype()))
+    const bool any_fits = is_floating(self.dtype()) && self.dtype() != DType::Float16;
+    const Bounds limits = self.dtype() == DType::Float16 ? Bounds{-65504, 65504} : bounds;
+    if (!any_fits)
         for (const auto& [name, value] : {std::pair{"from", low}, std::pair{"to - 1", last}})
-            if (value < bounds.least || value > bounds.greatest)
+            if (value < limits.least || value > limits.greatest)
                 fail(ErrorKind::Runtime, "%s: %s is out of bounds for %s: got %lld", op, name, dtype_name(self.dtype()),
                      static_cast<long long>(value));
     const auto high = static_cast<std::int64_t>(static_cast<std::uint64_t>(last) + 1);
@@ -293,8 +300,15 @@ void draw_uniform(Generator& generator, const char* op, const Tensor& self, doub
     if (!(from <= to) || !std::isfinite(to - from))
         fail(ErrorKind::Runtime, "%s: uniform_ expects to return a [from, to) range, but found from=%g > to=%g", op,
              from, to);
+    const DType dtype = self.dtype();
+    const bool rounds = is_storage_type(dtype);
+    const double end = rounds ? rounded(to, dtype) : to;
     fill_in_memory_order(self, [&](const Tensor& x) {
-        with_floating(op, x, [&](auto* data) { fill_uniform(generator, data, x.numel(), from, to); });
+        with_floating(op, x, [&]<class T>(T* data) {
+            fill_uniform(generator, data, x.numel(), from, to);
+            for (std::int64_t i = 0; rounds && i < x.numel(); ++i)  // the range is half open, rounded too
+                if (rounded(static_cast<double>(data[i]), dtype) >= end) data[i] = static_cast<T>(from);
+        });
     });
 }
 
@@ -305,7 +319,7 @@ void draw_normal(Generator& generator, const char* op, const Tensor& self, doubl
         with_floating(op, x, [&](auto* data) {
             const std::int64_t at_once = self.contiguous() ? std::max<std::int64_t>(x.numel(), 1) : 1;
             for (std::int64_t i = 0; i < x.numel(); i += at_once)
-                fill_normal(generator, data + i, at_once, mean, deviation);
+                fill_normal(generator, data + i, at_once, mean, deviation, is_storage_type(self.dtype()));
         });
     });
 }

@@ -11,7 +11,7 @@
 namespace clew {
 namespace {
 
-constexpr std::uint32_t kComparisonFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable;
+constexpr std::uint32_t kComparisonFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable | kAnyDType;
 
 // A whole number that the tensor's dtype cannot hold is no less a number: it is compared in 64 bits, not wrapped.
 Tensor wide_beside(const Tensor& x, const Tensor& other) {
@@ -42,15 +42,15 @@ CLEW_COMPARISON(Gt, gt, ">");
 CLEW_COMPARISON(Ge, ge, ">=");
 #undef CLEW_COMPARISON
 
-#define CLEW_TEST(Name, name, what)                                               \
-    struct Name {                                                                 \
-        static constexpr OpText text{.schema = #name "(Tensor self)",             \
-                                     .flags = kBoth | kNonDifferentiable,         \
-                                     .domain = "real",                            \
-                                     .doc = "Whether each element is " what "."}; \
-        static void forward(const Tensor& x, Tensor& out) {                       \
-            unary(#name, kernels::compare().name, x, out, Result::Bool);          \
-        }                                                                         \
+#define CLEW_TEST(Name, name, what)                                                   \
+    struct Name {                                                                     \
+        static constexpr OpText text{.schema = #name "(Tensor self)",                 \
+                                     .flags = kBoth | kNonDifferentiable | kAnyDType, \
+                                     .domain = "real",                                \
+                                     .doc = "Whether each element is " what "."};     \
+        static void forward(const Tensor& x, Tensor& out) {                           \
+            unary(#name, kernels::compare().name, x, out, Result::Bool);              \
+        }                                                                             \
     }
 CLEW_TEST(IsNan, isnan, "not a number");
 CLEW_TEST(IsInf, isinf, "infinite");

@@ -32,7 +32,7 @@ struct FloorDivide {
     static constexpr OpText text{.schema = "floor_divide(Operand self, Operand other)",
                                  .node = "torch::autograd::NotImplemented",
                                  .operators = "__floordiv__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "self / other, rounded down. Its derivative is not defined: backward raises."};
@@ -54,7 +54,7 @@ struct Remainder {
     static constexpr OpText text{.schema = "remainder.Tensor(Operand self, Tensor other)",
                                  .node = "RemainderBackward1",
                                  .operators = "__mod__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "What division rounded down leaves over: it has the sign of other."};
@@ -70,7 +70,7 @@ struct Remainder {
 struct Fmod {
     static constexpr OpText text{.schema = "fmod.Tensor(Tensor self, Tensor other)",
                                  .node = "FmodBackward1",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "What division rounded toward 0 leaves over: it has the sign of self."};

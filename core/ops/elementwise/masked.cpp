@@ -40,7 +40,7 @@ struct MaskedFill {
     static constexpr auto fields = std::tuple{&Attrs::value};
     static constexpr OpText text{.schema = "masked_fill(Tensor self, Tensor mask, Scalar value)",
                                  .node = "MaskedFillBackward0",
-                                 .flags = kBoth | kInPlace | kChooses,
+                                 .flags = kBoth | kInPlace | kChooses | kAnyDType,
                                  .derivative = "self; value",
                                  .domain = "self=real(a, b), mask=mask(a, b), value=2.5",
                                  .doc = "self with one number where the mask is True; mask and self are broadcast."};
@@ -53,7 +53,7 @@ struct MaskedFill {
 struct MaskedFillTensor {
     static constexpr OpText text{.schema = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value)",
                                  .node = "MaskedFillBackward1",
-                                 .flags = kBoth | kInPlace | kChooses,
+                                 .flags = kBoth | kInPlace | kChooses | kAnyDType,
                                  .derivative = "self + value",
                                  .domain = "self=real(a, b), mask=mask(a, b), value=real()",
                                  .doc = "self with the number in a 0-dim tensor where the mask is True."};
@@ -76,7 +76,7 @@ struct MaskedSelect {
     static constexpr OpText text{
         .schema = "masked_select(Tensor self, Tensor mask)",
         .node = "MaskedSelectBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike | kSizedByValues,
+        .flags = kBoth | kOutArgument | kOutAlike | kSizedByValues | kAnyDType,
         .derivative = "self",
         .domain = "self=real(a, b), mask=mask(a, b)",
         .doc = "The elements where the mask is True, in order, along one axis; mask and self are broadcast."};
@@ -95,7 +95,7 @@ struct MaskedSelect {
 struct MaskedScatter {
     static constexpr OpText text{.schema = "masked_scatter(Tensor self, Tensor mask, Tensor source)",
                                  .node = "MaskedScatterBackward0",
-                                 .flags = kBoth | kInPlace,
+                                 .flags = kBoth | kInPlace | kAnyDType,
                                  .derivative = "self + source",
                                  .domain = "self=real(a, b), mask=mask(a, b), source=real(a, b)",
                                  .doc = "self with the elements of source, one after another, where the mask is True."};

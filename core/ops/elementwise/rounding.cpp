@@ -34,7 +34,7 @@ struct Abs {
 constexpr OpText sign_text(const char* schema, const char* node) {
     return {.schema = schema,
             .node = node,
-            .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+            .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
             .derivative = "elementwise",
             .domain = "nonzero",
             .doc = "-1, 0 or 1."};
@@ -53,7 +53,7 @@ struct Sgn : Sign {
 struct Floor {
     static constexpr OpText text{.schema = "floor(Tensor self)",
                                  .node = "FloorBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The largest whole number that is not above self."};
@@ -64,7 +64,7 @@ struct Floor {
 struct Ceil {
     static constexpr OpText text{.schema = "ceil(Tensor self)",
                                  .node = "CeilBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The smallest whole number that is not below self."};
@@ -75,7 +75,7 @@ struct Ceil {
 struct Round {
     static constexpr OpText text{.schema = "round(Tensor self)",
                                  .node = "RoundBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The nearest whole number; halves go to the even one."};
@@ -111,7 +111,7 @@ struct RoundDecimals {
 struct Trunc {
     static constexpr OpText text{.schema = "trunc(Tensor self)",
                                  .node = "TruncBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "The whole part: rounded toward 0."};

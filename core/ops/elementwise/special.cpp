@@ -21,7 +21,7 @@ Tensor bell(const Tensor& g, const Tensor& x) {
 struct Erf {
     static constexpr OpText text{.schema = "erf(Tensor self)",
                                  .node = "ErfBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real",
                                  .doc = "The error function."};
@@ -32,7 +32,7 @@ struct Erf {
 struct Erfc {
     static constexpr OpText text{.schema = "erfc(Tensor self)",
                                  .node = "ErfcBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real",
                                  .doc = "1 - erf(self), exact where that is small."};
@@ -45,7 +45,7 @@ Tensor erfinv(const Tensor& x);
 struct Erfinv {
     static constexpr OpText text{.schema = "erfinv(Tensor self)",
                                  .node = "ErfinvBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "unit",
                                  .doc = "The inverse of erf, on (-1, 1)."};
@@ -62,7 +62,7 @@ struct Erfinv {
 struct Lgamma {
     static constexpr OpText text{.schema = "lgamma(Tensor self)",
                                  .node = "LgammaBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "The logarithm of the absolute value of the gamma function."};
@@ -75,7 +75,7 @@ struct Lgamma {
 struct Digamma {
     static constexpr OpText text{.schema = "digamma(Tensor self)",
                                  .node = "DigammaBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "The derivative of lgamma."};
@@ -122,7 +122,7 @@ Tensor no_derivative(const char* op) {
 struct Igamma {
     static constexpr OpText text{.schema = "igamma(Tensor self, Tensor other)",
                                  .node = "IgammaBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "self=constant(positive(a, b)), other=positive(a, b)",
                                  .doc = "The regularised lower incomplete gamma function P(self, other)."};
@@ -137,7 +137,7 @@ struct Igamma {
 struct Igammac {
     static constexpr OpText text{.schema = "igammac(Tensor self, Tensor other)",
                                  .node = "IgammacBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "self=constant(positive(a, b)), other=positive(a, b)",
                                  .doc = "The regularised upper incomplete gamma function, 1 - igamma."};

@@ -17,7 +17,7 @@ struct Where {
     static constexpr OpText text{
         .schema = "where(Tensor condition, Operand self, Operand other)",
         .node = "WhereBackward0",
-        .flags = kFunction | kOutArgument | kOutAlike | kChooses,
+        .flags = kFunction | kOutArgument | kOutAlike | kChooses | kAnyDType,
         .derivative = "elementwise",
         .domain = "condition=mask(a, b), self=real(a, b), other=real(a, b)",
         .doc = "self where the condition holds, else other. The gradient goes only to what was chosen."};
@@ -52,7 +52,7 @@ void need_same_dtype(const Tensor& a, const Tensor& other, const char* which) {
 struct Lerp {
     static constexpr OpText text{.schema = "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
                                  .node = "LerpBackward1",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real",
                                  .doc = "self + weight * (end - self), with a weight for each element."};
@@ -75,7 +75,7 @@ struct LerpNumber {
     static constexpr auto fields = std::tuple{&Attrs::weight};
     static constexpr OpText text{.schema = "lerp.Scalar(Tensor self, Tensor end, float weight)",
                                  .node = "LerpBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real, weight=0.3",
                                  .doc = "self + weight * (end - self)."};

@@ -16,7 +16,7 @@ struct IndexSelect {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "index_select(Tensor self, int dim, Tensor index)",
                                  .node = "IndexSelectBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "self",
                                  .domain = "self=real(b, c), dim=1, index=index(c, a)",
                                  .doc = "The positions of an axis that a one-dimensional index names, in its order."};
@@ -65,7 +65,7 @@ struct Gather {
     static constexpr OpText text{
         .schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
         .node = "GatherBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike,
+        .flags = kBoth | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "self",
         .domain = "self=real(b, c), dim=1, index=index(c, b, a)",
         .doc = "out[i][j] = self[index[i][j]][j] for dim 0: one position of an axis for each place of index."};
@@ -183,7 +183,7 @@ struct Scatter {
     static constexpr OpText text{
         .schema = "scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None)",
         .node = "ScatterBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), src=real(a, 1)",
         .doc = "self with out[index[i][j]][j] = src[i][j] for dim 0; where places repeat, the last stays."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {
@@ -211,7 +211,7 @@ struct ScatterValue {
     static constexpr OpText text{
         .schema = "scatter.value(Tensor self, int dim, Tensor index, Scalar value, *, str? reduce=None)",
         .node = "ScatterBackward1",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), value=2.5",
         .doc = "self with one number at the places that index names along an axis."};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, Tensor& out) {

@@ -18,7 +18,7 @@ struct Repeat {
     static constexpr auto fields = std::tuple{&Attrs::repeats};
     static constexpr OpText text{.schema = "repeat(Tensor self, int[] repeats)",
                                  .node = "RepeatBackward0",
-                                 .flags = kMethod,
+                                 .flags = kMethod | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, repeats=(2, 1)",
                                  .doc =
@@ -119,6 +119,7 @@ struct Roll {
     static constexpr OpText text{
         .schema = "roll(Tensor self, int[] shifts, int[] dims=[])",
         .node = "RollBackward0",
+        .flags = kBoth | kAnyDType,
         .derivative = "self",
         .domain = "real, shifts=(1,), dims=(1,); real, shifts=(2,)",
         .doc = "A copy whose elements are moved along the axes; what falls off the end comes in at the start."};
@@ -169,6 +170,7 @@ struct Flip {
     static constexpr auto fields = std::tuple{&Attrs::dims};
     static constexpr OpText text{.schema = "flip(Tensor self, int[] dims)",
                                  .node = "FlipBackward0",
+                                 .flags = kBoth | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, dims=(0, 1)",
                                  .doc = "A copy with the order along these axes reversed."};
