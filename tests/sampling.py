@@ -66,6 +66,10 @@ class Sampler:
         """Any values of moderate size."""
         return self._float(self.generator.standard_normal(shape) * 1.5)
 
+    def complex(self, *shape: int) -> numpy.ndarray:
+        values = self.generator.standard_normal((*shape, 2))
+        return (values @ [1, 1j]).astype(numpy.result_type(self.dtype, numpy.complex64))
+
     def positive(self, *shape: int) -> numpy.ndarray:
         return self._float(self.generator.uniform(0.2, 3.0, shape))
 

@@ -48,7 +48,8 @@ void refresh_view(const Tensor& view) {
     const bool retains = view->has(TensorObject::kRetainsGrad);
     const Tensor fresh = [&] {
         ModeGuard guard(kNoGrad | kTiming, false);
-        return engine_ops.as_strided(base, view.layout(), view->offset - base->offset);
+        const ViewGeometry place = geometry_in(view, base);
+        return view_in(base, *place.layout, place.offset, view.dtype());
     }();
     unlink_output(view.get());
     unlink_output(fresh.get());
@@ -110,9 +111,10 @@ void assign_grad(const Tensor& tensor, Tensor grad) {
 }
 
 void set_requires_grad(const Tensor& tensor, bool on) {
-    if (on && !is_floating(tensor.dtype()))
+    if (on && !is_inexact(tensor.dtype()))
         fail(ErrorKind::Runtime,
-             "requires_grad: only Tensors of floating point dtype can require gradients, got %s; cast it first",
+             "requires_grad: only Tensors of floating point and complex dtype can require gradients, got %s; cast it "
+             "first",
              dtype_name(tensor.dtype()));
     if (on && tensor->has(TensorObject::kInference) && !mode(kInferenceMode))
         fail(ErrorKind::Runtime,

@@ -67,6 +67,8 @@ struct EngineOps {
     void (*copy_into)(const Tensor& into, const Tensor& value);     // no history
     bool (*all_finite)(const Tensor&);
     Tensor (*as_strided)(const Tensor&, const Layout& layout, std::int64_t offset);
+    Tensor (*view_as_real)(const Tensor&);
+    Tensor (*view_as_complex)(const Tensor&);
     Tensor (*as_strided_scatter)(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset);
     Tensor (*zeros)(Sizes, DType);
     Tensor (*contiguous)(const Tensor&);

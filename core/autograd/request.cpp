@@ -21,6 +21,11 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
                      "grad can be implicitly created only for scalar outputs; output %zu has shape %s: reduce it, or "
                      "pass its gradient",
                      i, shape_text(root.sizes()).c_str());
+            if (is_complex(root.dtype()))
+                fail(ErrorKind::Runtime,
+                     "grad can be implicitly created only for real scalar outputs but got torch.%s; take abs() or "
+                     "real, or pass its gradient",
+                     dtype_name(root.dtype()));
             continue;
         }
         if (!same_sizes(gradient.sizes(), root.sizes()))
@@ -28,7 +33,7 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
                  "Mismatch in shape: grad_output[%zu] has a shape of torch.Size(%s) and output[%zu] has a shape of "
                  "torch.Size(%s).",
                  i, shape_text(gradient.sizes()).c_str(), i, shape_text(root.sizes()).c_str());
-        if (!is_floating(gradient.dtype()))
+        if (!is_inexact(gradient.dtype()))
             fail(ErrorKind::Runtime, "backward: expected a floating gradient for output %zu, got dtype %s; cast it", i,
                  dtype_name(gradient.dtype()));
     }

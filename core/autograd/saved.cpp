@@ -158,7 +158,7 @@ Edge edge_of(Node& node, const SavedSlot& slot) {
             return node.edge(slot.index);
         case SlotSource::Output:
             if (node.has(Node::kWrapped) && written && &written->wrapped == &node) return written->edge;
-            return is_floating(slot.dtype) ? Edge{&node, slot.index} : Edge{};  // indices have no history
+            return is_inexact(slot.dtype) ? Edge{&node, slot.index} : Edge{};  // indices have no history
         default:
             return slot.has_rest ? Edge{slot.rest->edge.get(), slot.rest->edge_index} : Edge{};
     }

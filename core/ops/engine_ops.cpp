@@ -72,6 +72,8 @@ struct RegisterEngineOps {
             .all_finite = all_finite,
             .as_strided = [](const Tensor& x, const Layout& layout,
                              std::int64_t offset) { return as_strided(x, layout.shape(), layout.strides(), offset); },
+            .view_as_real = view_as_real,
+            .view_as_complex = view_as_complex,
             .as_strided_scatter =
                 [](const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset) {
                     return as_strided_scatter(base, value, layout.shape(), layout.strides(), offset);

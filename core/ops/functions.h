@@ -29,6 +29,11 @@ Tensor div(Tensor&& donated, double b);
 Tensor neg(Tensor&& donated);
 void mul_in_place(const Tensor& self, const Tensor& other);
 Tensor conj(const Tensor& x);  // free on reals
+Tensor real(const Tensor& x);  // the same
+Tensor imag(const Tensor& x);
+Tensor view_as_real(const Tensor& x);
+Tensor view_as_complex(const Tensor& x);
+Tensor part_of(const Tensor& z, int which);  // the real parts (0) or the imaginary ones, as plain memory
 
 // power.cpp
 Tensor pow(const Tensor& base, double exponent);
@@ -44,6 +49,7 @@ Tensor log(const Tensor& x);
 Tensor log1p(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
+Tensor sgn(const Tensor& x);
 Tensor lgamma(const Tensor& x);
 Tensor xlogy(const Tensor& x, const Tensor& y);
 Tensor digamma(const Tensor& x);

@@ -45,7 +45,7 @@ void rebind_by(const OpDef& op, const Tensor& tensor, const Tensor& source, cons
 void rebind(const Tensor& tensor, const Tensor& source) {
     static const OpDef op = unregistered("data", set_data);
     if (tensor.dtype() != source.dtype() &&
-        (tensor->grad_fn || (tensor.requires_grad() && !is_floating(source.dtype()))))
+        (tensor->grad_fn || (tensor.requires_grad() && !is_inexact(source.dtype()))))
         fail(ErrorKind::Runtime,
              "data: incompatible tensor type: expected %s, got %s; a tensor in a graph keeps its dtype",
              dtype_name(tensor.dtype()), dtype_name(source.dtype()));

@@ -61,6 +61,7 @@ def test_it_says_what_forward_gives(overload):
         return
     for sample in sampling.samples(overload):
         prepared = Prepared(sample)
+        prepared.by_parts = False
         results = prepared()
         for found, result in zip(inferred(prepared), results, strict=True):
             size, stride, dtype, base = found

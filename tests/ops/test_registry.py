@@ -41,6 +41,7 @@ class Prepared:
         self.named = sampling.to_module(module, named, leaves=self.leaves, floating=floating)
         self.operation = operation or sampling.call_of(sample.overload, module)
         self.writes = sample.overload.operation.endswith("_") or writes
+        self.by_parts = True  # complex results as pairs of real ones
 
     def __call__(self, *leaves):
         """All results. Random operations draw the same numbers each time."""
@@ -52,7 +53,12 @@ class Prepared:
         result = self.operation(*places, **named)
         if self.writes:
             assert result is places[0], f"{self.sample.overload} did not return its tensor"
-        return list(result) if isinstance(result, list | tuple) else [result]
+        results = list(result) if isinstance(result, list | tuple) else [result]
+        return list(map(self._parts, results)) if self.by_parts else results
+
+    def _parts(self, result):
+        is_complex = isinstance(result, self.module.Tensor) and result.is_complex()
+        return self.module.view_as_real(result.resolve_conj()) if is_complex else result
 
     def differentiable(self, *leaves):
         return [result for result in self(*leaves) if getattr(result, "requires_grad", False)]
@@ -186,10 +192,13 @@ def test_out_holds_what_the_plain_form_gives(overload):
     """In memory of the right shape, of another geometry, and in an empty tensor, which grows."""
     for sample in sampling.samples(overload):
         with clew.no_grad():
-            expected = Prepared(sample)()
+            plain = Prepared(sample)
+            plain.by_parts = False
+            expected = plain()
             strided = [clew.empty((*one.shape, 2), dtype=one.dtype)[..., 0] for one in expected]
             for out in ([clew.empty_like(one) for one in expected], strided, [one.new_empty(0) for one in expected]):
                 prepared = Prepared(sample)
+                prepared.by_parts = False
                 prepared.named["out"] = out[0] if len(out) == 1 else tuple(out)
                 results = prepared()
                 for result, given, plain in zip(results, out, expected, strict=True):

@@ -5,6 +5,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/matrix/complex_gemm.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/integer_gemm.h"
 #include "core/kernels/matrix/packed_gemm.h"
@@ -242,6 +243,7 @@ void bgemm(const View& out, const View& a, const View& b, Number alpha, Number b
     CLEW_KERNEL();
     for (int axis = 0; axis < out.ndim; ++axis)
         if (out.sizes[axis] == 0) return;
+    if (is_complex(out.dtype)) return complex_gemm(out, a, b, {alpha.real, alpha.imag}, {beta.real, beta.imag});
     if (out.dtype == DType::Float32)
         products(products_of<float>(out, a, b, alpha, beta));
     else if (out.dtype == DType::Float64)

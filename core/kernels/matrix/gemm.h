@@ -11,14 +11,14 @@
 namespace clew::kernels {
 
 // out (m x n) = alpha * a (m x k) @ b (k x n) + beta * out
-void gemm(const View& out, const View& a, const View& b, Number alpha = {1.0, 1}, Number beta = {0.0, 0});
+void gemm(const View& out, const View& a, const View& b, Number alpha = {1.0, 1, 0}, Number beta = {0.0, 0, 0});
 
 // The same for each leading position: out (batch x m x n), a (batch x m x k), b (batch x k x n); a batch stride may be
 // 0.
-void bgemm(const View& out, const View& a, const View& b, Number alpha = {1.0, 1}, Number beta = {0.0, 0});
+void bgemm(const View& out, const View& a, const View& b, Number alpha = {1.0, 1, 0}, Number beta = {0.0, 0, 0});
 
 // out (m) = alpha * a (m x k) @ x (k) + beta * out
-void gemv(const View& out, const View& a, const View& x, Number alpha = {1.0, 1}, Number beta = {0.0, 0});
+void gemv(const View& out, const View& a, const View& x, Number alpha = {1.0, 1, 0}, Number beta = {0.0, 0, 0});
 
 // out (one element) = sum of a * b, both of one dimension
 void dot(const View& out, const View& a, const View& b);

@@ -4,6 +4,7 @@
 #include "core/base/threads.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
+#include "core/kernels/memory/parts.h"
 #include "core/kernels/memory/scratch.h"
 #include "core/kernels/reduction/reduce_axes.h"
 #include "core/kernels/reduction/reduce_loops.h"
@@ -197,6 +198,7 @@ void reduce_columns(const Task& task) {
 void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers) {
     Task task{
         reduce_loops().reducers[kind][static_cast<int>(in.dtype)], {}, {}, {}, in.dtype, 0, 1.0, centers != nullptr};
+    if (task.reducer.start == nullptr) no_kernel_for(in.dtype);
     task.in_size = static_cast<std::int64_t>(item_size(in.dtype));
     const std::int64_t out_size = static_cast<std::int64_t>(item_size(out.dtype));
     int kept_axis = out.ndim;
@@ -228,7 +230,10 @@ void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_m
 
 void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
     CLEW_KERNEL();
-    reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
+    const bool by_parts = is_complex(in.dtype) && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
+    if (!by_parts) return reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
+    for (const int part : {0, 1})
+        reduce_with(static_cast<int>(kind), *Part(out, part), *Part(in, part), axes_mask, nullptr);
 }
 
 void moments(const View& out_mean, const View& out_squares, const View& in, std::uint32_t axes_mask) {

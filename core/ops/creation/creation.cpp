@@ -110,6 +110,7 @@ struct Arange {
         for (const Scalar* bound : {&attrs.start, &attrs.end, &attrs.step})
             if (!std::isfinite(bound->real))
                 fail(ErrorKind::Runtime, "arange: unsupported range: %g -> %g", attrs.start.real, attrs.end.real);
+        if (is_complex(attrs.dtype)) no_kernel_for(attrs.dtype);
         if (is_floating(attrs.dtype)) {
             check(attrs.start.real, attrs.end.real, attrs.step.real);
             const double count = std::ceil((attrs.end.real - attrs.start.real) / attrs.step.real);
@@ -154,6 +155,7 @@ struct Linspace {
         if (attrs.steps < 0)
             fail(ErrorKind::Runtime, "linspace: number of steps must be non-negative, got %lld",
                  static_cast<long long>(attrs.steps));
+        if (is_complex(attrs.dtype)) no_kernel_for(attrs.dtype);
         check_fits("linspace", attrs.start, attrs.dtype);
         check_fits("linspace", attrs.end, attrs.dtype);
         const Tensor numbers =

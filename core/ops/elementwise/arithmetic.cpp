@@ -2,6 +2,7 @@
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
+#include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
 
 namespace clew {
@@ -13,7 +14,9 @@ struct AlphaAttrs {
 bool is_one(const Scalar& alpha) { return alpha.kind == Scalar::Int && alpha.integer == 1; }
 void check_alpha(const char* op, const Scalar& alpha, const Tensor& a, const Tensor& b) {
     const DType dtype = result_dtype(std::array{a, b});
-    if (alpha.kind == Scalar::Float && !is_floating(dtype))
+    if (alpha.kind == Scalar::Complex && !is_complex(dtype))
+        fail(ErrorKind::Runtime, "%s: For non-complex input tensors, argument alpha must not be a complex number.", op);
+    if (alpha.kind == Scalar::Float && is_integral(dtype))
         fail(ErrorKind::Runtime,
              "%s: For integral input tensors, argument alpha must not be a floating point number; got %g for a result "
              "of dtype %s",
@@ -36,12 +39,12 @@ struct Add {
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         if (is_one(attrs.alpha)) return binary("add", kernels::arithmetic().add, a, b, out);
         check_alpha("add", attrs.alpha, a, b);
-        if (attrs.alpha.real == 1) return binary("add", kernels::arithmetic().add, a, b, out);
+        if (is_exactly(attrs.alpha, 1)) return binary("add", kernels::arithmetic().add, a, b, out);
         parametric("add", kernels::parametric().add_scaled, {attrs.alpha}, std::array{a, b}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
-        [](const Tensor& g, const Attrs& attrs) { return attrs.alpha.real == 1 ? g : mul(g, attrs.alpha.real); },
+        [](const Tensor& g, const Attrs& attrs) { return scaled(g, attrs.alpha); },
     };
 };
 
@@ -63,12 +66,12 @@ struct Sub {
                 a.dtype() == b.dtype() ? "two bool tensors" : "a bool tensor");
         if (is_one(attrs.alpha)) return binary("sub", kernels::arithmetic().sub, a, b, out);
         check_alpha("sub", attrs.alpha, a, b);
-        if (attrs.alpha.real == 1) return binary("sub", kernels::arithmetic().sub, a, b, out);
+        if (is_exactly(attrs.alpha, 1)) return binary("sub", kernels::arithmetic().sub, a, b, out);
         parametric("sub", kernels::parametric().sub_scaled, {attrs.alpha}, std::array{a, b}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
-        [](const Tensor& g, const Attrs& attrs) { return attrs.alpha.real == 1 ? neg(g) : mul(g, -attrs.alpha.real); },
+        [](const Tensor& g, const Attrs& attrs) { return scaled(g, negated(attrs.alpha)); },
     };
 };
 
@@ -148,9 +151,7 @@ struct RsubNumber {
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         Sub::forward(b, a, attrs, out);
     }
-    static Tensor gradient(const Tensor& g, const Attrs& attrs) {
-        return attrs.alpha.real == 1 ? neg(g) : mul(g, -attrs.alpha.real);
-    }
+    static Tensor gradient(const Tensor& g, const Attrs& attrs) { return scaled(g, negated(attrs.alpha)); }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, const Attrs& attrs) { return gradient(g, attrs); }, nullptr};
 };
@@ -222,12 +223,15 @@ Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode) {
 }
 Tensor div(const Tensor& a, double b) { return div(a, number(b, DType::Float64)); }
 Tensor neg(const Tensor& x) { return run<Neg>(x); }
+Tensor scaled(const Tensor& g, const Scalar& factor) {
+    if (factor.kind == Scalar::Complex) return mul(g, number(Scalar::of(factor.real, -factor.imag)));
+    return factor.real == 1 ? g : factor.real == -1 ? neg(g) : mul(g, factor.real);
+}
 Tensor mul(Tensor&& donated, const Tensor& b) { return run_over<Mul>(std::move(donated), b); }
 Tensor div(Tensor&& donated, const Tensor& b) { return run_over<Div>(std::move(donated), b); }
 Tensor mul(Tensor&& donated, double b) { return mul(std::move(donated), number(b, DType::Float64)); }
 Tensor div(Tensor&& donated, double b) { return div(std::move(donated), number(b, DType::Float64)); }
 Tensor neg(Tensor&& donated) { return run_over<Neg>(std::move(donated)); }
-Tensor conj(const Tensor& x) { return x; }
 
 void mul_in_place(const Tensor& self, const Tensor& other) {
     const Tensor inputs[] = {self, other};

@@ -108,10 +108,12 @@ Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : run<Contiguous>
 Tensor cast(const Tensor& x, DType dtype) {
     if (x.dtype() == dtype) return x;
     Tensor result = run<Cast>({dtype}, x);
-    if (!is_floating(dtype) && x.requires_grad() && !mode(kInBackward | kNoProvenance)) {
-        constexpr const char* causes[] = {"cast to bool", "cast to uint8", "cast to int32", "cast to int64"};
+#define CLEW_CAUSE(name, type, text, ...) "cast to " text,
+    if (is_integral(dtype) && x.requires_grad() && !mode(kInBackward | kNoProvenance)) {
+        constexpr const char* causes[] = {CLEW_DTYPES(CLEW_CAUSE)};
         result->lost = HistoryBreak::make(causes[static_cast<int>(dtype)]);
     }
+#undef CLEW_CAUSE
     return result;
 }
 
@@ -141,7 +143,7 @@ bool all_finite(const Tensor& x) {
     // x - x is 0 for finite numbers and NaN for all others.
     const ModeGuard guard(kNoGrad | kInBackward, true);
     const Tensor zero = sum(sub(x, x));
-    return read_number(zero) == 0;
+    return read_complex(zero) == Complex<double>(0);
 }
 
 static const Register<Clone, Contiguous, CopyLaidAs, Cast, Copy> convert_operations;

@@ -61,7 +61,9 @@ constexpr int kMaxInputs = 4;
     fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast the input first", op, dtype_name(dtype));
 }
 
-DType out_dtype(DType compute, Result result) { return result == Result::Bool ? DType::Bool : compute; }
+DType out_dtype(DType compute, Result result) {
+    return result == Result::Bool ? DType::Bool : result == Result::Real ? real_dtype(compute) : compute;
+}
 
 struct Broadcast {
     std::int64_t strides[kMaxInputs][kMaxDims];
@@ -240,8 +242,8 @@ void parametric(const char* op, ParamTable loops, std::initializer_list<Paramete
     for (const Parameter& param : params) {
         check_fits(op, param.value, compute);
         kernels::Number& number = numbers[count_of_numbers++];
-        number = {param.value.real, {param.value.integer}};
-        if (is_complex(compute)) number.imag = param.value.kind == Scalar::Complex ? param.value.imag : 0;
+        const bool complex = param.value.kind == Scalar::Complex;
+        number = {param.value.real, complex ? 0 : param.value.integer, complex ? param.value.imag : 0};
     }
     const auto with_params = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
         loop(data, strides, count, numbers);

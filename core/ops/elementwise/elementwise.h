@@ -10,6 +10,7 @@ enum class Result {
     Same,   // the promoted dtype
     Float,  // integers become float32
     Bool,   // computed in the promoted dtype, the answer is bool
+    Real,   // the real dtype of a complex one
 };
 
 using Table = const kernels::Loop (&)[kDTypes];

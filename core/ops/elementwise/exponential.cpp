@@ -160,8 +160,10 @@ struct Tanh {
     static void forward(const Tensor& x, Tensor& out) {
         unary("tanh", kernels::exponential().tanh, x, out, Result::Float);
     }
-    static constexpr auto rules =
-        std::tuple{[](Tensor&& g, Out<> y) { return run_over<TanhBackward>(std::move(g), y); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) {
+        if (is_complex(y->dtype())) return mul(g, conj(add(neg(mul(y, y)), 1)));
+        return run_over<TanhBackward>(std::move(g), y);
+    }};
 };
 
 struct Sigmoid {
@@ -173,8 +175,10 @@ struct Sigmoid {
     static void forward(const Tensor& x, Tensor& out) {
         unary("sigmoid", kernels::exponential().sigmoid, x, out, Result::Float);
     }
-    static constexpr auto rules =
-        std::tuple{[](Tensor&& g, Out<> y) { return run_over<SigmoidBackward>(std::move(g), y); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) {
+        if (is_complex(y->dtype())) return mul(g, conj(mul(y, add(neg(y), 1))));
+        return run_over<SigmoidBackward>(std::move(g), y);
+    }};
 };
 
 }  // namespace

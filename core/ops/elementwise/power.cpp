@@ -19,7 +19,7 @@ Tensor zero() { return number(0, DType::Float64); }
 
 // x^(y - 1) (1 + y log(x)), which goes to 0 with x for an exponent above 1
 Tensor mixed_slope(const Tensor& x, const Tensor& y) {
-    const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", y, 1));
+    const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", real(y), 1));
     const Tensor base = where(vanishes, one(), x);
     return where(vanishes, zero(), conj(mul(pow(base, add(y, -1)), add(mul(y, log(base)), 1))));
 }
@@ -35,13 +35,13 @@ struct PowByBase {
         out = where(compare("eq", y, 0), zero(), mul(g, conj(mul(y, pow(x, add(y, -1))))));
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& gg, In<1> x, In<2> y) { return run<PowByBase>(gg, x, y); },
+        [](const Tensor& gg, In<1> x, In<2> y) { return conj(run<PowByBase>(conj(gg), x, y)); },
         [](const Tensor& gg, In<0> g, In<1> x, In<2> y) {
             const Tensor factor = mul(y, add(y, -1)), straight = compare("eq", factor, 0);
             const Tensor bend = mul(factor, pow(where(straight, one(), x), add(y, -2)));
-            return where(straight, zero(), mul(mul(gg, g), conj(bend)));
+            return where(straight, zero(), mul(mul(conj(gg), g), conj(bend)));
         },
-        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(gg, g), mixed_slope(x, y)); },
+        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(conj(gg), g), mixed_slope(x, y)); },
     };
 };
 
@@ -54,18 +54,18 @@ struct PowByExponent {
     // x^y log(x), and 0 at a base of 0 where the power stays finite.
     static void forward(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& power, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        const Tensor flat = logical_and(compare("eq", x, 0), compare("ge", y, 0));
+        const Tensor flat = logical_and(compare("eq", x, 0), compare("ge", real(y), 0));
         const Tensor base = cast(x, power.dtype());  // the logarithm of an integer would be float32
         out = where(flat, zero(), mul(g, conj(mul(power, log(where(flat, one(), base))))));
     }
     // The derivatives by base and exponent are whole: the power is no variable of its own.
     static constexpr auto rules = std::tuple{
-        [](const Tensor& gg, In<1> x, In<2> y, In<3> power) { return run<PowByExponent>(gg, x, y, power); },
-        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(gg, g), mixed_slope(x, y)); },
+        [](const Tensor& gg, In<1> x, In<2> y, In<3> power) { return conj(run<PowByExponent>(conj(gg), x, y, power)); },
+        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(conj(gg), g), mixed_slope(x, y)); },
         [](const Tensor& gg, In<0> g, In<1> x, In<2> y, In<3> power) {
-            const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", y, 0));
+            const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", real(y), 0));
             const Tensor logarithm = log(where(vanishes, one(), cast(x, power->dtype())));
-            return mul(mul(gg, g), conj(mul(power, mul(logarithm, logarithm))));
+            return mul(mul(conj(gg), g), conj(mul(power, mul(logarithm, logarithm))));
         },
         nullptr,
     };
@@ -124,12 +124,12 @@ struct PowNumber {
             parametric("pow", kernels::parametric().pow, {even}, Tensors(&x, 1), power);
             return binary("pow", kernels::arithmetic().mul, power, x, out);
         }
-        if (is_floating(x.dtype()) && fits(attrs.exponent, x.dtype())) {
+        if (is_inexact(x.dtype()) && fits(attrs.exponent, x.dtype())) {
             parametric("pow", kernels::parametric().pow, {attrs.exponent}, Tensors(&x, 1), out);
             return;
         }
         const Tensor base = converted_beside(x, {attrs.exponent});
-        if (!is_floating(base.dtype()) && attrs.exponent.real < 0)
+        if (is_integral(base.dtype()) && attrs.exponent.real < 0)
             fail(ErrorKind::Runtime,
                  "pow: Integers to negative integer powers are not allowed. Got %s to the power of %lld; cast the base "
                  "to "
@@ -143,6 +143,10 @@ struct PowNumber {
     }
     static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x, const Attrs& attrs) {
         const double y = attrs.exponent.real;
+        if (attrs.exponent.kind == Scalar::Complex || is_complex(x->dtype())) {
+            const Tensor exponent = number(attrs.exponent);
+            return where(compare("eq", exponent, 0), zero(), mul(g, conj(mul(exponent, pow(x, sub(exponent, one()))))));
+        }
         if (y == 0) return zeros_like(g);
         // Under create_graph the last powers depend on x, too, though their derivative is 0: so that it can be asked
         // for.
@@ -170,6 +174,8 @@ struct PowOfNumber {
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> y, Out<> power, const Attrs& attrs) {
         const double base = attrs.self.real;
+        if (attrs.self.kind == Scalar::Complex || is_complex(y->dtype()) || (base < 0 && is_complex(power->dtype())))
+            return mul(g, conj(mul(power, log(cast(number(attrs.self), complex_dtype(power->dtype()))))));
         if (base != 0) return mul(g, conj(mul(power, std::log(base))));
         return run<PowByExponent>(g, number(0, power->dtype()), y, power);
     }};

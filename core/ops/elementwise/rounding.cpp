@@ -14,8 +14,9 @@ namespace {
 // Rounding leaves integers as they are.
 void round_with(const char* op, Table loops, const Tensor& x, Tensor& out) {
     if (is_floating(x.dtype())) return unary(op, loops, x, out);
-    if (x.dtype() == DType::Bool)
-        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
+    if (x.dtype() == DType::Bool || is_complex(x.dtype()))
+        fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast the input first", op,
+             dtype_name(x.dtype()));
     if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
     kernels::copy(out.view(), x.view());
 }
@@ -27,8 +28,9 @@ struct Abs {
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kElementwise,
                                  .domain = "nonzero",
                                  .doc = "The absolute value; its derivative at 0 is 0."};
-    static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out); }
-    static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x) { return mul(std::move(g), sign(x)); }};
+    static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out, Result::Real); }
+    static constexpr auto rules = std::tuple{
+        [](Tensor&& g, In<0> x) { return is_complex(x->dtype()) ? mul(g, sgn(x)) : mul(std::move(g), sign(x)); }};
 };
 
 constexpr OpText sign_text(const char* schema, const char* node) {
@@ -46,8 +48,16 @@ struct Sign {
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
-struct Sgn : Sign {
+struct Sgn {
     static constexpr OpText text = sign_text("sgn(Tensor self)", "SgnBackward0");
+    static void forward(const Tensor& x, Tensor& out) { unary("sgn", kernels::unary().sgn, x, out); }
+    // Along the circle only: what points outward changes nothing.
+    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> z) {
+        if (!is_complex(z->dtype())) return zeros_like(g);
+        const Tensor size = abs(z), direction = sgn(z);
+        const Tensor along = sub(g, mul(direction, real(mul(conj(direction), g))));
+        return where(compare("eq", size, 0), number(0, DType::Float64), div(along, size));
+    }};
 };
 
 struct Floor {
@@ -123,6 +133,7 @@ struct Trunc {
 
 Tensor abs(const Tensor& x) { return run<Abs>(x); }
 Tensor sign(const Tensor& x) { return run<Sign>(x); }
+Tensor sgn(const Tensor& x) { return run<Sgn>(x); }
 
 static const Register<Abs, Sign, Sgn, Floor, Ceil, Round, RoundDecimals, Trunc> rounding_operations;
 

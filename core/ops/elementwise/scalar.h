@@ -28,4 +28,13 @@ Tensor element(const char* op, const Scalar& value, DType dtype);
 DType dtype_beside(const Tensor& x, std::initializer_list<Scalar> numbers);
 Tensor converted_beside(const Tensor& x, std::initializer_list<Scalar> numbers);
 
+inline bool is_exactly(const Scalar& value, double number) {
+    return value.real == number && (value.kind != Scalar::Complex || value.imag == 0);
+}
+inline Scalar negated(const Scalar& value) {
+    return value.kind == Scalar::Complex ? Scalar::of(-value.real, -value.imag) : Scalar::of(-value.real);
+}
+// A gradient by what its input was multiplied with: by the conjugate of a complex number.
+Tensor scaled(const Tensor& gradient, const Scalar& factor);
+
 }  // namespace clew

@@ -93,8 +93,6 @@ struct ValueAttrs {
     Scalar value;
 };
 
-Tensor scaled(const Tensor& x, const Scalar& value) { return value.real == 1 ? x : mul(x, value.real); }
-
 struct Addcmul {
     using Attrs = ValueAttrs;
     static constexpr auto fields = std::tuple{&Attrs::value};
@@ -107,15 +105,15 @@ struct Addcmul {
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         const Tensor inputs[] = {x, a, b};
         const DType dtype = result_dtype(inputs);
-        if (is_floating(dtype)) return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
+        if (is_inexact(dtype)) return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
         Tensor product;
         binary("addcmul", kernels::arithmetic().mul, converted(a, dtype), converted(b, dtype), product);
         parametric("addcmul", kernels::parametric().add_scaled, {attrs.value}, std::array{x, product}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
-        [](Tensor&& g, In<2> b, const Attrs& attrs) { return mul(std::move(g), conj(scaled(b, attrs.value))); },
-        [](Tensor&& g, In<1> a, const Attrs& attrs) { return mul(std::move(g), conj(scaled(a, attrs.value))); },
+        [](Tensor&& g, In<2> b, const Attrs& attrs) { return mul(std::move(g), scaled(conj(b), attrs.value)); },
+        [](Tensor&& g, In<1> a, const Attrs& attrs) { return mul(std::move(g), scaled(conj(a), attrs.value)); },
     };
 };
 
@@ -129,7 +127,7 @@ struct Addcdiv {
                                  .domain = "nonzero",
                                  .doc = "self + value * tensor1 / tensor2, in one pass."};
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
-        if (!is_floating(a.dtype()) && !is_floating(b.dtype()))
+        if (is_integral(a.dtype()) && is_integral(b.dtype()))
             fail(ErrorKind::Runtime,
                  "addcdiv: Integer division with addcdiv is no longer supported; expected a floating tensor1 or "
                  "tensor2, got "
@@ -159,7 +157,8 @@ struct NanToNum {
         .domain = "real",
         .doc = "NaN replaced by 0 and infinities by the largest finite numbers, or by what is given."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (!is_floating(x.dtype())) {
+        if (is_complex(x.dtype())) no_kernel_for(x.dtype());
+        if (is_integral(x.dtype())) {
             if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
             return kernels::copy(out.view(), x.view());
         }

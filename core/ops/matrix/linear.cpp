@@ -26,7 +26,7 @@ Tensor start_from(const char* op, const Tensor& self, Sizes sizes, const Scales&
     check_fits(op, scales.alpha, self.dtype());
     check_fits(op, scales.beta, self.dtype());
     Tensor out = empty(Layout::make(sizes), self.dtype());
-    if (scales.beta.real == 0) return out;
+    if (is_exactly(scales.beta, 0)) return out;
     std::int64_t strides[kMaxDims];
     const int lead = out.ndim() - self.ndim();
     for (int i = 0; i < out.ndim(); ++i) strides[i] = i < lead || self.size(i - lead) == 1 ? 0 : self.stride(i - lead);
@@ -34,14 +34,17 @@ Tensor start_from(const char* op, const Tensor& self, Sizes sizes, const Scales&
     return out;
 }
 
-kernels::Number scale_of(const Scalar& scale) { return {scale.real, scale.integer}; }
+kernels::Number scale_of(const Scalar& scale) {
+    const bool complex = scale.kind == Scalar::Complex;
+    return {scale.real, complex ? 0 : scale.integer, complex ? scale.imag : 0};
+}
 
 // As in the BLAS, alpha = 0 means that there is no product: NaN in the factors does not count.
 bool without_product(const Tensor& result, const Scales& scales) {
-    if (scales.alpha.real != 0) return false;
-    if (scales.beta.real == 0) {
+    if (!is_exactly(scales.alpha, 0)) return false;
+    if (is_exactly(scales.beta, 0)) {
         kernels::fill(result.view(), 0.0);
-    } else if (scales.beta.real != 1) {
+    } else if (!is_exactly(scales.beta, 1)) {
         const Tensor factor = element("addmm", scales.beta, result.dtype());
         kernels::elementwise(kernels::arithmetic().mul[static_cast<int>(result.dtype())], result.view(),
                              {result.view(), BroadcastView(factor, result.sizes())});
@@ -60,8 +63,6 @@ void deliver(const char* op, const Tensor& result, Tensor& out) {
              op, shape_text(result.sizes()).c_str(), shape_text(out.sizes()).c_str());
     kernels::copy(out.view(), result.view());
 }
-
-Tensor scaled(const Tensor& x, const Scalar& scale) { return scale.real == 1 ? x : mul(x, scale.real); }
 
 void need_factors(const char* op, const Tensor& a, const Tensor& b, bool batched) {
     need_rank(op, batched ? "batch1" : "mat1", a, batched ? 3 : 2);
@@ -178,7 +179,7 @@ struct Linear {
             if (bias && !can_expand(bias.sizes(), product.sizes()))
                 fail(ErrorKind::Runtime, "linear: expected a bias that broadcasts to %s, got shape %s",
                      shape_text(product.sizes()).c_str(), shape_text(bias.sizes()).c_str());
-            out = bias ? add(product, is_floating(product.dtype()) ? cast(bias, product.dtype()) : bias) : product;
+            out = bias ? add(product, is_inexact(product.dtype()) ? cast(bias, product.dtype()) : bias) : product;
         }
     }
 };

@@ -114,6 +114,12 @@ Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& norm, Scala
     return mul(mul(sign(x), hit), div(g, sum(hit, axes_of(mask), true)));
 }
 
+// Of complex numbers.
+Tensor sizes_of(const Tensor& z) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    return abs(z);
+}
+
 struct VectorNorm {
     using Attrs = NormAttrs;
     static constexpr auto fields = std::tuple{&Attrs::ord, &Attrs::dim, &Attrs::keepdim, &Attrs::dtype};
@@ -127,11 +133,11 @@ struct VectorNorm {
             "The ord-th root of the sum of |self| ** ord over the given axes; inf and -inf give the largest and the "
             "smallest |self|."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (!is_floating(x.dtype()))
+        if (is_integral(x.dtype()))
             fail(ErrorKind::Runtime,
                  "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s; cast it first",
                  dtype_name(x.dtype()));
-        if (attrs.dtype && !is_floating(*attrs.dtype))
+        if (attrs.dtype && is_integral(*attrs.dtype))
             fail(ErrorKind::Runtime, "linalg.vector_norm: dtype should be floating point, got %s",
                  dtype_name(*attrs.dtype));
         if (attrs.dtype && promote(x.dtype(), *attrs.dtype) != *attrs.dtype)
@@ -139,10 +145,14 @@ struct VectorNorm {
                  "linalg.vector_norm: expected a dtype to which %s converts without loss, got %s; cast the input first",
                  dtype_name(x.dtype()), dtype_name(*attrs.dtype));
         const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "linalg.vector_norm");
-        out = norm_of(converted(x, attrs.dtype.value_or(x.dtype())), attrs.ord.real, mask, attrs.keepdim);
+        const Tensor in = converted(x, attrs.dtype.value_or(x.dtype()));
+        out = norm_of(is_complex(in.dtype()) ? sizes_of(in) : in, attrs.ord.real, mask, attrs.keepdim);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), "linalg.vector_norm");
+        if (is_complex(x->dtype()))
+            return mul(sgn(x), norm_gradient(restore_axes(g, mask, x->ndim(), attrs.keepdim), cast(abs(x), g.dtype()),
+                                             restore_axes(result, mask, x->ndim(), attrs.keepdim), attrs.ord, mask));
         return norm_gradient(restore_axes(g, mask, x->ndim(), attrs.keepdim), cast(x, g.dtype()),
                              restore_axes(result, mask, x->ndim(), attrs.keepdim), attrs.ord, mask);
     }};
@@ -201,6 +211,7 @@ struct LogSumExp {
                                  .domain = "real, dim=(1,); real, dim=(0, 1), keepdim=True",
                                  .doc = "log(sum(exp(self))) over the given axes, also where exp would overflow."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (is_complex(x.dtype())) no_kernel_for(x.dtype());
         const Tensor in = converted(x, is_floating(x.dtype()) ? x.dtype() : DType::Float32);
         out = reduce_axes(ReduceKind::LogSumExp, in, axes_mask(attrs.dim, x.ndim(), "logsumexp"), attrs.keepdim);
     }

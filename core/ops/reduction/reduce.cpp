@@ -56,7 +56,7 @@ struct SumAxes {
 
 void need_floating(const Tensor& x, const std::optional<DType>& dtype) {
     const DType result = dtype.value_or(x.dtype());
-    if (!is_floating(result))
+    if (is_integral(result))
         fail(ErrorKind::Runtime,
              "mean: could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
              "%s; cast it, or give "

@@ -24,7 +24,7 @@ Tensor products_of_the_others(const Tensor& x, int axis) {
 // `g` and `result` have size 1 along the axis.
 Tensor product_gradient(const Tensor& g, const Tensor& given, const Tensor& result, int axis) {
     const Tensor x = cast(given, g.dtype());
-    return mul(g, has_zero(x) ? products_of_the_others(x, axis) : div(result, x));
+    return mul(g, conj(has_zero(x) ? products_of_the_others(x, axis) : div(result, x)));
 }
 
 struct ProdAll {

@@ -46,7 +46,30 @@ Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim) {
     return result;
 }
 
+namespace {
+
+// Along one axis, or of all elements.
+Tensor complex_product(const Tensor& x, std::uint32_t mask, bool keepdim) {
+    const bool all = mask == all_axes(x);
+    const Tensor flat = all ? as_contiguous(x) : x;
+    const std::int64_t count = x.numel(), step = 1;
+    const Dims sizes = reduced_sizes(x.sizes(), mask, false);
+    Tensor out = empty(Layout::make(sizes), x.dtype());
+    kernels::fill(out.view(), 1.0);  // of nothing
+    const kernels::View in = all ? kernels::View{flat.data(), x.dtype(), 1, &count, &step} : x.view();
+    kernels::complex_product(out.view(), in, all ? 0 : __builtin_ctz(mask));
+    if (keepdim) out->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
+    return out;
+}
+
+}  // namespace
+
 Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim) {
+    if (is_complex(x.dtype())) {
+        if (kind == kernels::ReduceKind::Any || kind == kernels::ReduceKind::All)
+            return reduce_axes(kind, converted(x, DType::Bool), mask, keepdim);
+        if (kind == kernels::ReduceKind::Product) return complex_product(x, mask, keepdim);
+    }
     Tensor out = empty(Layout::make(reduced_sizes(x.sizes(), mask, false)), kernels::reduced_dtype(kind, x.dtype()));
     kernels::reduce(kind, out.view(), x.view(), mask);
     if (keepdim) out->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
@@ -54,7 +77,7 @@ Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask
 }
 
 void check_history_fits(const Tensor& x, const std::optional<DType>& dtype, const char* op) {
-    if (dtype && !is_floating(*dtype) && grad_enabled() && x.requires_grad())
+    if (dtype && !is_inexact(*dtype) && grad_enabled() && x.requires_grad())
         fail(ErrorKind::Runtime, "%s: autograd does not support dtype %s; detach() the input first, or cast it", op,
              dtype_name(*dtype));
 }

@@ -128,10 +128,10 @@ struct Cumprod {
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const int axis = wrap_axis(attrs.dim, x->ndim(), "cumprod");
         if (x->ndim() == 0 || x->numel() == 0 || x->size(axis) == 1) return g;
-        const Tensor given = cast(x, g.dtype());
-        if (!has_zero(given)) return div(cumsum_from_the_end(mul(g, result), axis), given);
+        const Tensor given = conj(cast(x, g.dtype())), products = conj(result);
+        if (!has_zero(given)) return div(cumsum_from_the_end(mul(g, products), axis), given);
         return grad_enabled() ? cumprod_gradient_in_full(g, given, axis)
-                              : cumprod_gradient_beside_zeros(g, given, result, axis);
+                              : cumprod_gradient_beside_zeros(g, given, products, axis);
     }};
 };
 

@@ -54,15 +54,23 @@ double degrees_of_freedom(Sizes sizes, std::uint32_t mask, const CorrectionAttrs
 }
 
 void variance(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& squares, Tensor& mean_of_x) {
-    if (!is_floating(x.dtype()))
+    if (is_integral(x.dtype()))
         fail(ErrorKind::Runtime,
              "%s: std and var only support floating point and complex dtypes, got %s; cast it first", op,
              dtype_name(x.dtype()));
     const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), op);
     const Dims without = reduced_sizes(x.sizes(), mask, false);
-    squares = empty(without, x.dtype());
+    squares = empty(without, real_dtype(x.dtype()));
     mean_of_x = empty(without, x.dtype());
-    kernels::moments(mean_of_x.view(), squares.view(), x.view(), mask);
+    if (is_complex(x.dtype())) {  // of both parts together
+        const Tensor imag = empty(without, squares.dtype());
+        kernels::moments(part_of(mean_of_x, 0).view(), squares.view(), part_of(x, 0).view(), mask);
+        kernels::moments(part_of(mean_of_x, 1).view(), imag.view(), part_of(x, 1).view(), mask);
+        kernels::elementwise(kernels::arithmetic().add[static_cast<int>(imag.dtype())], squares.view(),
+                             {squares.view(), imag.view()});
+    } else {
+        kernels::moments(mean_of_x.view(), squares.view(), x.view(), mask);
+    }
     if (attrs.keepdim) squares->layout = mean_of_x->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
     if (reduced_count(x.sizes(), mask) == 0) return kernels::fill(squares.view(), kNaN);
     // Never by a negative number: with too few elements the result is NaN or infinite.
@@ -73,10 +81,10 @@ void variance(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Ten
 void deviation(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& out, Tensor& mean_of_x) {
     const ModeGuard guard(kNoGrad | kInBackward, true);
     variance(op, x, attrs, out, mean_of_x);
-    if (x.dtype() == DType::Float32 && !all_finite(out))
-        variance(op, converted(x, DType::Float64), attrs, out, mean_of_x);
+    if (out.dtype() == DType::Float32 && !all_finite(out))
+        variance(op, converted(x, promote(x.dtype(), DType::Float64)), attrs, out, mean_of_x);
     kernels::elementwise(kernels::unary().sqrt[static_cast<int>(out.dtype())], out.view(), {out.view()});
-    out = converted(out, x.dtype());
+    out = converted(out, real_dtype(x.dtype()));
     mean_of_x = converted(mean_of_x, x.dtype());
 }
 

@@ -31,10 +31,12 @@ def check_tensor(name: str, argument: str, value: Any) -> None:
         raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
 
 
-def check_floating(name: str, *tensors: Tensor) -> None:
+def check_floating(name: str, *tensors: Tensor, complex: bool = False) -> None:
     for x in tensors:
         check_tensor(name, "A", x)
-        if not x.dtype.is_floating_point:
+        if x.is_complex() and not complex:
+            raise NotImplementedError(f"{name}: complex matrices are not supported yet; got {x.dtype}")
+        if not (x.dtype.is_floating_point or x.is_complex()):
             raise RuntimeError(
                 f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}; cast it by .to(...)"
             )

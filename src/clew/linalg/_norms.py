@@ -43,7 +43,7 @@ def vector_norm(
     >>> clew.linalg.vector_norm(clew.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    check_floating("linalg.vector_norm", x)
+    check_floating("linalg.vector_norm", x, complex=True)
     result: Tensor = _ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
     return filled("linalg.vector_norm", result, out)
 
@@ -137,7 +137,7 @@ def norm(
     >>> clew.linalg.norm(clew.tensor([[3.0, 0.0], [0.0, -4.0]])), clew.linalg.norm(clew.tensor([3.0, -4.0]), 1)
     (tensor(5.), tensor(7.))
     """
-    check_floating("linalg.norm", A)
+    check_floating("linalg.norm", A, complex=True)
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)
     axes: Any = dim

@@ -125,12 +125,12 @@ def cov(
     if weights is None:
         total: Any = x.shape[1]
         centred = x - (x.sum(1) / total).unsqueeze(1)
-        product = centred.mm(centred.t())
+        product = centred.mm(centred.mH)
         norm: Any = total - correction
     else:
         total = weights.sum()
         centred = x - ((x * weights).sum(1) / total).unsqueeze(1)
-        product = centred.mm((centred * weights).t())
+        product = centred.mm((centred * weights).mH)
         norm = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
     if float(norm) <= 0:
         warnings.warn("cov: degrees of freedom is <= 0; take more observations", UserWarning, stacklevel=2)

@@ -21,6 +21,7 @@ _ops: Any = _core.ops
 _NUMPY = {kind: str(kind).removeprefix("torch.") for kind in _core.dtypes.values()}
 _FLAGS = METHOD | FUNCTION | IN_PLACE | OUT | ELEMENTWISE
 _OUT_ALIKE = ("frac", "heaviside")
+_COMPLEX = ("acosh", "asinh", "atanh", "deg2rad", "rad2deg")  # take complex numbers, too
 _OWN_NODE_IN_PLACE = ("acosh", "asinh", "atanh")
 
 # What dtype an operation is computed in: that of its operands, with integers as floats, or refused for those.
@@ -33,7 +34,9 @@ def _common_dtype(name: str, tensors: list[Tensor], kind: str) -> Any:
     if kind == ONE_DTYPE and any(one.dtype != dtype for one in tensors):
         kinds = " and ".join(str(one.dtype) for one in tensors)
         raise RuntimeError(f"{name}: expected two tensors of one dtype, got {kinds}; cast one")
-    if kind == FLOAT and not dtype.is_floating_point:
+    if dtype.is_complex and name not in _COMPLEX:
+        raise NotImplementedError(f"{name}: not implemented for dtype {dtype}; take the real parts first")
+    if kind == FLOAT and not (dtype.is_floating_point or dtype.is_complex):
         dtype = _core.get_default_dtype()
     if (kind == FLOATS_ONLY and not dtype.is_floating_point) or (
         kind == INTEGERS_ONLY and (dtype.is_floating_point or dtype == _core.dtypes["bool"])
@@ -121,15 +124,15 @@ _zero, _one = _core.tensor(0.0), _core.tensor(1.0)
 
 _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, str]] = [
     (
-        "acosh(Tensor self)", numpy.arccosh, FLOAT, (lambda g, self: g * (self * self - 1).rsqrt(),),
+        "acosh(Tensor self)", numpy.arccosh, FLOAT, (lambda g, self: g * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj(),),
         "self=1 + positive(a, b)", "The inverse of cosh, at least 0; NaN below 1.",
     ),
     (
-        "asinh(Tensor self)", numpy.arcsinh, FLOAT, (lambda g, self: g * (self * self + 1).rsqrt(),), "real",
+        "asinh(Tensor self)", numpy.arcsinh, FLOAT, (lambda g, self: g * (self * self + 1).rsqrt().conj(),), "real",
         "The inverse of sinh.",
     ),
     (
-        "atanh(Tensor self)", numpy.arctanh, FLOAT, (lambda g, self: g / (1 - self * self),), "unit",
+        "atanh(Tensor self)", numpy.arctanh, FLOAT, (lambda g, self: g / (1 - self * self).conj(),), "unit",
         "The inverse of tanh; NaN beyond -1 and 1.",
     ),
     (

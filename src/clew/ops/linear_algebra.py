@@ -274,8 +274,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
 
 @domain("input=real(b), other=real(b)")
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of two vectors: `clew.dot`, for there is no complex dtype yet."""
-    result: Tensor = _linalg("._checks").filled("vdot", _ops.dot(input, other), out)
+    """The sum of conj(a) * b over the elements of two vectors; of real ones `clew.dot`."""
+    result: Tensor = _linalg("._checks").filled("vdot", _ops.dot(input.conj(), other), out)
     return result
 
 

@@ -11,7 +11,6 @@ from .._core import Tensor
 from .._domains import domain
 from .._numeric import array_of, result_type
 from .._operation import ELEMENTWISE, HIDDEN, operation
-from .._unsupported import unsupported
 from ._options import check_tensor
 from .creation_like import ones_like
 
@@ -45,7 +44,7 @@ def isreal(input: Tensor) -> Tensor:
     """Whether each element is real: has no imaginary part."""
     check_tensor("isreal", "input", input)
     if input.is_complex():
-        raise unsupported("isreal of complex tensors")
+        return input.detach().imag == 0
     return ones_like(input, dtype=_BOOL)
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "imag",
     "kron",
     "pdist",
+    "polar",
     "positive",
     "real",
     "resolve_conj",
@@ -235,31 +236,32 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------- real numbers
-@domain("real")
+@domain("real; complex")
 def conj(input: Tensor) -> Tensor:
-    """Itself: there is no complex dtype yet."""
-    return input
+    """The complex conjugate of each element: a copy of complex tensors (never lazy), real ones themselves."""
+    result: Tensor = _ops._conj(input) if input.is_complex() else input
+    return result
 
 
-@domain("real")
+@domain("real; complex")
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Itself: there is no complex dtype yet."""
-    return input if out is None else out.copy_(input)
+    """The same as `conj`."""
+    return conj(input) if out is None else out.copy_(conj(input))
 
 
 @operation(
     "conj_physical(Tensor self)",
-    rules=(lambda g: g,),
+    rules=(lambda g: conj(g),),
     node="ConjPhysicalBackward1",
     flags=IN_PLACE,
     arrays=False,
-    derivative="self",
+    derivative="elementwise",
     infer=from_forward,
     domain="real",
 )
 def _conj_physical(self: Tensor) -> Tensor:
-    """Itself: there is no complex dtype yet."""
-    return self.clone()
+    """The complex conjugate of each element."""
+    return _ops._conj(self) if self.is_complex() else self.clone()
 
 
 @domain("real")
@@ -274,19 +276,39 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
-@domain("real")
+@domain("real; complex")
 def real(input: Tensor) -> Tensor:
-    """Itself: there is no complex dtype yet."""
-    return input
+    """The real parts: a view of a complex tensor, with the real dtype; a real tensor itself."""
+    result: Tensor = _ops._real(input) if input.is_complex() else input
+    return result
 
 
-_core.add_method("real", property(real))
-
-
-@domain("unsampled, 'it is refused'")
+@domain("complex")
 def imag(input: Tensor) -> Tensor:
-    """Refused: real tensors have no imaginary part, and there is no complex dtype yet."""
-    raise RuntimeError("imag: is not implemented for tensors with non-complex dtypes; it would be zero")
+    """The imaginary parts of a complex tensor: a view with the real dtype.
+
+    Raises:
+        RuntimeError: the tensor is real.
+    """
+    if not input.is_complex():
+        raise RuntimeError("imag: is not implemented for tensors with non-complex dtypes; it would be zero")
+    result: Tensor = _ops._imag(input)
+    return result
+
+
+def _write_part(part: Callable[[Tensor], Tensor]) -> property:
+    return property(part, lambda self, value: part(self).copy_(value), doc=part.__doc__)
+
+
+_core.add_method("real", _write_part(real))
+_core.add_method("imag", _write_part(imag))
+
+
+@domain("abs=positive(a, b), angle=unit(a, b)")
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex numbers with these absolute values and angles: abs * cos(angle) + i abs * sin(angle)."""
+    result: Tensor = _ops.complex(abs * angle.cos(), abs * angle.sin())
+    return result if out is None else out.copy_(result)
 
 
 @domain("real")
@@ -306,10 +328,10 @@ def positive(input: Tensor) -> Tensor:
 
 @domain("input=real(a, b, c)")
 def adjoint(input: Tensor) -> Tensor:
-    """A view with the last two axes exchanged, `x.mT`: there is no complex dtype yet."""
+    """The conjugate transpose of each matrix, `x.mH`; of real ones a view."""
     if input.dim() == 1:
         raise RuntimeError(
             f"adjoint: is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
         )
-    result: Tensor = input.mT
+    result: Tensor = input.mH
     return result
