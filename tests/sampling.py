@@ -55,9 +55,9 @@ class DType:
 class Sampler:
     """Makes arrays. The same seed gives the same ones."""
 
-    def __init__(self, seed: int = 0, dtype: str = "float64") -> None:
+    def __init__(self, seed: int = 0, dtype: str = "float64", integer: str = "int64") -> None:
         self.generator = numpy.random.default_rng(seed)
-        self.dtype = dtype
+        self.dtype, self.integer_dtype = dtype, integer
 
     def _float(self, values: Any) -> numpy.ndarray:
         return numpy.asarray(values, dtype=self.dtype)
@@ -96,8 +96,8 @@ class Sampler:
         return numpy.sort(self.distinct(*shape), axis=-1)
 
     def integer(self, *shape: int) -> numpy.ndarray:
-        """From -5 to 5 without 0, int64."""
-        return numpy.asarray(self.generator.integers(1, 6, shape) * self._signs(shape, int))
+        """From -5 to 5 without 0, int64 unless another is asked for."""
+        return numpy.asarray(self.generator.integers(1, 6, shape) * self._signs(shape, int), self.integer_dtype)
 
     def index(self, below: int, *shape: int) -> numpy.ndarray:
         """int64 from 0 up to, not including, `below`."""
@@ -271,7 +271,9 @@ class Sample:
         return places, named
 
 
-def samples(overload: Overload, sizes: dict[str, int] = SIZES, seed: int = 0, dtype: str = "float64") -> list[Sample]:
+def samples(
+    overload: Overload, sizes: dict[str, int] = SIZES, seed: int = 0, dtype: str = "float64", integer: str = "int64"
+) -> list[Sample]:
     """The samples that the domain describes.
 
     Raises:
@@ -281,7 +283,7 @@ def samples(overload: Overload, sizes: dict[str, int] = SIZES, seed: int = 0, dt
         return []
     if not overload.domain:
         raise ValueError(f"{overload}: no domain; say in its struct, or by @domain, what arguments may be")
-    sampler = Sampler(seed, dtype)
+    sampler = Sampler(seed, dtype, integer)
     made = []
     for call in overload.domain.split(";"):
         scope = {**sampler.names(), **sizes, "call": lambda *words, **named: (words, named)}
@@ -315,13 +317,18 @@ def _complete(overload: Overload, given: dict[str, Any], values: Any, sizes: dic
 
 
 # --------------------------------------------------------------------------------------------------------------- calls
-def to_module(module: Any, value: Any, *, grad: bool = True, leaves: list[Any] | None = None) -> Any:
-    """Arrays as tensors of `module`, floating ones as leaves that require a gradient and are added to `leaves`."""
+def to_module(
+    module: Any, value: Any, *, grad: bool = True, leaves: list[Any] | None = None, floating: str | None = None
+) -> Any:
+    """Arrays as tensors of `module`, floating ones as leaves that require a gradient and are added to `leaves`; these
+    in the dtype `floating`, if it is given."""
     if isinstance(value, numpy.ndarray):
         if isinstance(value, Symmetric):
-            tensor = to_module(module, numpy.asarray(value), grad=grad, leaves=leaves)
+            tensor = to_module(module, numpy.asarray(value), grad=grad, leaves=leaves, floating=floating)
             return (tensor + tensor.mT) / 2
         tensor = module.from_numpy(numpy.array(value))
+        if floating and value.dtype.kind == "f":
+            tensor = tensor.to(getattr(module, floating))
         if grad and value.dtype.kind == "f" and not isinstance(value, Constant):
             tensor.requires_grad_()
             if leaves is not None:
@@ -330,9 +337,11 @@ def to_module(module: Any, value: Any, *, grad: bool = True, leaves: list[Any] |
     if isinstance(value, DType):
         return getattr(module, value.name)
     if isinstance(value, list | tuple):
-        return type(value)(to_module(module, one, grad=grad, leaves=leaves) for one in value)
+        return type(value)(to_module(module, one, grad=grad, leaves=leaves, floating=floating) for one in value)
     if isinstance(value, dict):
-        return {name: to_module(module, one, grad=grad, leaves=leaves) for name, one in value.items()}
+        return {
+            name: to_module(module, one, grad=grad, leaves=leaves, floating=floating) for name, one in value.items()
+        }
     return value
 
 

@@ -8,12 +8,17 @@
 namespace clew {
 namespace {
 
-// The dtype that results are rounded to: the promoted one of the inexact inputs, if there are any.
-DType promoted(Tensors inputs) {
-    std::vector<Tensor> inexact;
-    for (const Tensor& input : inputs)
+// The dtype that results are rounded to: the promoted one of the inexact inputs, if there are any; else of those that
+// are no indices.
+DType promoted(const OpCall& call) {
+    std::vector<Tensor> inexact, values;
+    const int count = static_cast<int>(call.inputs.size());
+    for (int i = 0; i < count; ++i) {
+        const Tensor& input = call.inputs[static_cast<std::size_t>(i)];
         if (input && is_inexact(input.dtype())) inexact.push_back(input);
-    return result_dtype(inexact.empty() ? inputs : Tensors(inexact));
+        if (input && call.op.has_derivative(i, count)) values.push_back(input);
+    }
+    return result_dtype(!inexact.empty() ? Tensors(inexact) : !values.empty() ? Tensors(values) : call.inputs);
 }
 
 bool asks_for(const OpCall& call, DType dtype) {
@@ -22,6 +27,10 @@ bool asks_for(const OpCall& call, DType dtype) {
         if (is_tensor(argument)) continue;
         Value value;
         if (argument.type == ArgType::DType) call.op.fields[field].get(call.attributes, value);
+        if (argument.name == "out_int32") {
+            call.op.fields[field].get(call.attributes, value);
+            return value.integer != 0 && dtype == DType::Int32;
+        }
         if (value.tag == Value::DType) return static_cast<DType>(value.integer) == dtype;
         ++field;
     }
@@ -31,7 +40,7 @@ bool asks_for(const OpCall& call, DType dtype) {
 }  // namespace
 
 void forward_in_compute_dtypes(OpCall& call) {
-    const DType stored = promoted(call.inputs);
+    const DType stored = promoted(call);
     std::vector<Tensor> inputs;
     for (const Tensor& input : call.inputs)
         inputs.push_back(input && is_storage_type(input.dtype()) ? converted(input, compute_dtype(input.dtype()))

@@ -11,6 +11,8 @@ from ._domains import domain
 _DTYPES: dict[str, dtype] = _core.dtypes
 _BOOL, _FLOAT32, _FLOAT64 = _DTYPES["bool"], _DTYPES["float32"], _DTYPES["float64"]
 
+_BFLOAT16 = _DTYPES["bfloat16"]
+
 _MISSING: Any = object()  # an argument that was not given, where None is refused
 
 # Python's number types, where they stand for dtypes.
@@ -80,6 +82,12 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def array_of(x: Tensor) -> Any:
+    """A tensor's elements as an array of NumPy's; those of bfloat16, which NumPy has not, as float32."""
+    x = x.detach()
+    return (x.float() if x.dtype is _BFLOAT16 else x).numpy()
 
 
 def _checked(name: str, kind: Any) -> dtype:

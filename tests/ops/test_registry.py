@@ -33,12 +33,12 @@ def every(overloads):
 class Prepared:
     """A sample as a function of the tensors in it that require a gradient."""
 
-    def __init__(self, sample, module=clew, operation=None, writes=False, call=None):
+    def __init__(self, sample, module=clew, operation=None, writes=False, call=None, floating=None):
         self.sample, self.module = sample, module
         self.leaves = []
         places, named = call or sample.positional()
-        self.places = sampling.to_module(module, places, leaves=self.leaves)
-        self.named = sampling.to_module(module, named, leaves=self.leaves)
+        self.places = sampling.to_module(module, places, leaves=self.leaves, floating=floating)
+        self.named = sampling.to_module(module, named, leaves=self.leaves, floating=floating)
         self.operation = operation or sampling.call_of(sample.overload, module)
         self.writes = sample.overload.operation.endswith("_") or writes
         self.by_parts = True  # complex results as pairs of real ones
@@ -275,12 +275,12 @@ def calls_to(function, sample):
     yield [sample.arguments[name] for name in tensors], rest
 
 
-def pytorchs(sample, oracle):
+def pytorchs(sample, oracle, floating=None):
     """What PyTorch's operation of the same name gives; None if no such one takes these arguments."""
     for function in sampling.calls_of(sample.overload, oracle):
         for call in calls_to(function, sample):
             with contextlib.suppress(TypeError, ValueError):
-                return outcome(Prepared(sample, oracle, function, call=call))
+                return outcome(Prepared(sample, oracle, function, call=call, floating=floating))
     return None
 
 

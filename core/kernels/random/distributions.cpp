@@ -94,9 +94,10 @@ void fill_uniform(Generator& generator, T* out, std::int64_t count, double from,
 }
 
 // Fewer than 16 come one by one from the pairs of normal_double. 16 or more are made from as many uniforms, sixteen at
-// a time; if the count is no multiple of 16, the last 16 are then drawn once more from fresh ones.
+// a time; if the count is no multiple of 16, the last 16 are then drawn once more from fresh ones. For halves those
+// that are not used are not drawn.
 template <class T>
-void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, double deviation) {
+void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, double deviation, bool for_halves) {
     CLEW_KERNEL();
     if (count < 16) {
         for (std::int64_t i = 0; i < count; ++i)
@@ -104,7 +105,7 @@ void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, 
         return;
     }
     const T center = static_cast<T>(mean), width = static_cast<T>(deviation);
-    fill_uniform(generator, out, count, 0, 1);
+    fill_uniform(generator, out, for_halves ? count / 16 * 16 : count, 0, 1);
     normals_from_uniforms(out, count / 16, center, width);
     if (count % 16 == 0) return;
     T* last = out + count - 16;
@@ -173,8 +174,8 @@ void fill_multinomial(Generator& generator, std::int64_t* out, std::int64_t draw
 
 template void fill_uniform(Generator&, float*, std::int64_t, double, double);
 template void fill_uniform(Generator&, double*, std::int64_t, double, double);
-template void fill_normal(Generator&, float*, std::int64_t, double, double);
-template void fill_normal(Generator&, double*, std::int64_t, double, double);
+template void fill_normal(Generator&, float*, std::int64_t, double, double, bool);
+template void fill_normal(Generator&, double*, std::int64_t, double, double, bool);
 template void fill_exponential(Generator&, float*, std::int64_t, double);
 template void fill_exponential(Generator&, double*, std::int64_t, double);
 template void fill_bernoulli(Generator&, void*, DType, std::int64_t, const float*);

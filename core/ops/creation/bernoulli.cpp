@@ -28,7 +28,7 @@ void draw_for_each(Generator& generator, const Tensor& self, const Tensor& p) {
              shape_text(self.sizes()).c_str(), shape_text(p.sizes()).c_str());
     if (kernels_skipped) return;
     // In the memory of `chances` lies, place for place, what belongs to the memory of `drawn`.
-    const Tensor chances = empty_like(self, p.dtype()), drawn = empty_like(self, self.dtype());
+    const Tensor chances = empty_like(self, compute_dtype(p.dtype())), drawn = empty_like(self, self.dtype());
     kernels::copy(chances.view(), BroadcastView(p, self.sizes()));
     const auto draw = [&](const auto* probabilities) {
         for (std::int64_t i = 0; i < self.numel(); ++i)
@@ -37,7 +37,7 @@ void draw_for_each(Generator& generator, const Tensor& self, const Tensor& p) {
                      static_cast<double>(probabilities[i]));
         fill_bernoulli(generator, drawn.data(), self.dtype(), self.numel(), probabilities);
     };
-    if (p.dtype() == DType::Float32)
+    if (chances.dtype() == DType::Float32)
         draw(chances.data_as<float>());
     else
         draw(chances.data_as<double>());

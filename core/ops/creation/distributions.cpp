@@ -147,14 +147,26 @@ struct LogNormal : ZeroGradient {
     }
 };
 
+double rounded(double x, DType half) {
+    const auto number = static_cast<float>(x);
+    return half == DType::Float16 ? static_cast<double>(Float16(number)) : static_cast<double>(BFloat16(number));
+}
+
 }  // namespace
 
 void draw_uniform(Generator& generator, const char* op, const Tensor& self, double from, double to) {
     if (!(from <= to) || !std::isfinite(to - from))
         fail(ErrorKind::Runtime, "%s: uniform_ expects to return a [from, to) range, but found from=%g > to=%g", op,
              from, to);
+    const DType dtype = self.dtype();
+    const bool rounds = is_storage_type(dtype);
+    const double end = rounds ? rounded(to, dtype) : to;
     fill_in_memory_order(self, [&](const Tensor& x) {
-        with_floating(op, x, [&](auto* data) { fill_uniform(generator, data, x.numel(), from, to); });
+        with_floating(op, x, [&]<class T>(T* data) {
+            fill_uniform(generator, data, x.numel(), from, to);
+            for (std::int64_t i = 0; rounds && i < x.numel(); ++i)  // the range is half open, rounded too
+                if (rounded(static_cast<double>(data[i]), dtype) >= end) data[i] = static_cast<T>(from);
+        });
     });
 }
 
@@ -165,7 +177,7 @@ void draw_normal(Generator& generator, const char* op, const Tensor& self, doubl
         with_floating(op, x, [&](auto* data) {
             const std::int64_t at_once = self.contiguous() ? std::max<std::int64_t>(x.numel(), 1) : 1;
             for (std::int64_t i = 0; i < x.numel(); i += at_once)
-                fill_normal(generator, data + i, at_once, mean, deviation);
+                fill_normal(generator, data + i, at_once, mean, deviation, is_storage_type(self.dtype()));
         });
     });
 }

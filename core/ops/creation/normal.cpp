@@ -33,7 +33,7 @@ struct NormalAroundEach : ZeroGradient {
     static constexpr auto fields = std::tuple{&Attrs::std};
     static constexpr OpText text{.schema = "_normal(Tensor mean, float std=1)",
                                  .node = "NormalBackward1",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .domain = kUnsampled};
     static void forward(const Tensor& mean, const Attrs& attrs, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
@@ -48,7 +48,7 @@ struct NormalOfEachWidth : ZeroGradient {
     static constexpr auto fields = std::tuple{&Attrs::mean};
     static constexpr OpText text{.schema = "_normal.float_Tensor(float mean, Tensor std)",
                                  .node = "NormalBackward2",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .domain = kUnsampled};
     static void forward(const Tensor& std, const Attrs& attrs, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
@@ -60,7 +60,7 @@ struct NormalOfEachWidth : ZeroGradient {
 struct NormalOfEach {
     static constexpr OpText text{.schema = "_normal.Tensor_Tensor(Tensor mean, Tensor std)",
                                  .node = "NormalBackward3",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .domain = kUnsampled};
     static void forward(const Tensor& mean, const Tensor& std, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);

@@ -52,9 +52,11 @@ void draw_integers_up_to(Generator& generator, const char* op, const Tensor& sel
                          std::int64_t last) {
     if (is_complex(self.dtype())) no_kernel_for(self.dtype());
     const Bounds bounds = integer_bounds(self.dtype());
-    if (!is_floating(self.dtype()))
+    const bool any_fits = is_floating(self.dtype()) && self.dtype() != DType::Float16;
+    const Bounds limits = self.dtype() == DType::Float16 ? Bounds{-65504, 65504} : bounds;
+    if (!any_fits)
         for (const auto& [name, value] : {std::pair{"from", low}, std::pair{"to - 1", last}})
-            if (value < bounds.least || value > bounds.greatest)
+            if (value < limits.least || value > limits.greatest)
                 fail(ErrorKind::Runtime, "%s: %s is out of bounds for %s: got %lld", op, name, dtype_name(self.dtype()),
                      static_cast<long long>(value));
     const auto high = static_cast<std::int64_t>(static_cast<std::uint64_t>(last) + 1);

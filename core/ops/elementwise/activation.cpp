@@ -17,7 +17,7 @@ struct ThresholdBackward {
     static constexpr auto fields = std::tuple{&Attrs::threshold};
     static constexpr OpText text{.schema = "_threshold_backward(Tensor grad_output, Tensor self, float threshold)",
                                  .node = "ThresholdBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero, threshold=0.0"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -55,7 +55,7 @@ struct Threshold {
         .schema = "threshold(Tensor self, Scalar threshold, Scalar value)",
         .node = "ThresholdBackward0",
         .in_place_node = "ThresholdBackward1",
-        .flags = kFunction | kInPlace,
+        .flags = kFunction | kInPlace | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero, threshold=0.1, value=2.0",
         .doc = "self where it is larger than threshold, else value.",
@@ -77,7 +77,7 @@ Tensor silu_curvature(const Tensor& x) {
 struct SiluBackward {
     static constexpr OpText text{.schema = "_silu_backward(Tensor grad_output, Tensor self)",
                                  .node = "SiluBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
@@ -137,7 +137,7 @@ struct GeluBackward {
     static constexpr auto fields = std::tuple{&Attrs::approximate};
     static constexpr OpText text{.schema = "_gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none')",
                                  .node = "GeluBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -177,7 +177,7 @@ struct Gelu {
 struct LogSigmoidBackward {
     static constexpr OpText text{.schema = "_logsigmoid_backward(Tensor grad_output, Tensor self)",
                                  .node = "LogSigmoidBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {

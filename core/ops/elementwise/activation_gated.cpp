@@ -108,7 +108,7 @@ Tensor mish_curvature(const Tensor& x) {
 struct MishBackward {
     static constexpr OpText text{.schema = "_mish_backward(Tensor grad_output, Tensor self)",
                                  .node = "MishBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {

@@ -22,7 +22,7 @@ struct HardtanhBackward {
     static constexpr OpText text{
         .schema = "_hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)",
         .node = "HardtanhBackwardBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "elementwise",
         .domain = "real, min_val=-0.5, max_val=0.5"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -61,7 +61,7 @@ struct Hardtanh {
 struct HardsigmoidBackward {
     static constexpr OpText text{.schema = "_hardsigmoid_backward(Tensor grad_output, Tensor self)",
                                  .node = "HardsigmoidBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
@@ -89,7 +89,7 @@ struct Hardsigmoid {
 struct HardswishBackward {
     static constexpr OpText text{.schema = "_hardswish_backward(Tensor grad_output, Tensor self)",
                                  .node = "HardswishBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {

@@ -19,7 +19,7 @@ struct SoftplusBackward {
     static constexpr OpText text{
         .schema = "_softplus_backward(Tensor grad_output, Tensor self, float beta, float threshold)",
         .node = "SoftplusBackwardBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "elementwise",
         .domain = "real, beta=1.5, threshold=20.0"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -65,7 +65,7 @@ struct EluBackward {
     static constexpr OpText text{
         .schema = "_elu_backward(Tensor grad_output, Tensor self, float alpha, float scale, float input_scale)",
         .node = "EluBackwardBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero, alpha=1.5, scale=1.0, input_scale=0.5"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -140,7 +140,7 @@ struct LeakyReluBackward {
     static constexpr OpText text{
         .schema = "_leaky_relu_backward(Tensor grad_output, Tensor self, float negative_slope)",
         .node = "LeakyReluBackwardBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero, negative_slope=0.1"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {

@@ -131,7 +131,7 @@ struct DivRounded {
     static constexpr auto fields = std::tuple{&Attrs::rounding_mode};
     static constexpr OpText text{.schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
                                  .node = "DivBackward2",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero, rounding_mode='floor'; nonzero, rounding_mode='trunc'; nonzero",
                                  .doc =

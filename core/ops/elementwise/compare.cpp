@@ -11,7 +11,7 @@
 namespace clew {
 namespace {
 
-constexpr std::uint32_t kComparisonFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable;
+constexpr std::uint32_t kComparisonFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable | kAnyDType;
 
 // A whole number that the tensor's dtype cannot hold is no less a number: it is compared in 64 bits, not wrapped.
 Tensor wide_beside(const Tensor& x, const Tensor& other) {
@@ -50,7 +50,7 @@ CLEW_COMPARISON(Ge, ge, ">=", ">>> torch.ge(torch.tensor([1, 2, 3]), 2)\ntensor(
 #define CLEW_TEST(Name, name, what, shown)                                         \
     struct Name {                                                                  \
         static constexpr OpText text{.schema = #name "(Tensor self)",              \
-                                     .flags = kBoth | kNonDifferentiable,          \
+                                     .flags = kBoth | kNonDifferentiable | kAnyDType,          \
                                      .domain = "real",                             \
                                      .doc = "True where the element is " what ".", \
                                      .example = shown};                            \

@@ -19,6 +19,7 @@ struct Clone {
     static constexpr OpText text{
         .schema = "clone(Tensor self, *, memory_format? memory_format=None)",
         .node = "CloneBackward0",
+        .flags = kBoth | kAnyDType,
         .derivative = "self",
         .domain = "real",
         .doc =
@@ -40,7 +41,7 @@ struct Clone {
 struct Contiguous {
     static constexpr OpText text{.schema = "_contiguous(Tensor self)",
                                  .node = "CloneBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real"};
     static void forward(const Tensor& x, Tensor& out) {
@@ -53,7 +54,7 @@ struct Contiguous {
 struct CopyLaidAs {
     static constexpr OpText text{.schema = "_copy_laid_as(Tensor self, Tensor like)",
                                  .node = "CloneBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "self=real(a, b), like=constant(real(a, b))"};
     static void forward(const Tensor& x, const Tensor& like, Tensor& out) {
@@ -70,7 +71,7 @@ struct Cast {
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "_cast(Tensor self, dtype dtype)",
                                  .node = "ToCopyBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

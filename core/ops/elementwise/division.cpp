@@ -32,7 +32,7 @@ struct FloorDivide {
     static constexpr OpText text{.schema = "floor_divide(Operand self, Operand other)",
                                  .node = "torch::autograd::NotImplemented",
                                  .operators = "__floordiv__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc =
@@ -58,7 +58,7 @@ struct Remainder {
         .schema = "remainder.Tensor(Operand self, Tensor other)",
         .node = "RemainderBackward1",
         .operators = "__mod__",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero",
         .doc =
@@ -80,7 +80,7 @@ struct Fmod {
     static constexpr OpText text{
         .schema = "fmod.Tensor(Tensor self, Tensor other)",
         .node = "FmodBackward1",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero",
         .doc =

@@ -140,7 +140,7 @@ struct Cosh {
 struct TanhBackward {
     static constexpr OpText text{.schema = "_tanh_backward(Tensor grad_output, Tensor output)",
                                  .node = "TanhBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "unit"};
     static void forward(const Tensor& g, const Tensor& y, Tensor& out) {
@@ -156,7 +156,7 @@ struct TanhBackward {
 struct SigmoidBackward {
     static constexpr OpText text{.schema = "_sigmoid_backward(Tensor grad_output, Tensor output)",
                                  .node = "SigmoidBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "unit"};
     static void forward(const Tensor& g, const Tensor& y, Tensor& out) {

@@ -6,7 +6,7 @@
 namespace clew {
 namespace {
 
-constexpr std::uint32_t kLogicalFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable;
+constexpr std::uint32_t kLogicalFlags = kBoth | kInPlace | kOutArgument | kNonDifferentiable | kAnyDType;
 
 #define CLEW_LOGICAL(Name, name, what, shown)                                       \
     struct Name {                                                                   \

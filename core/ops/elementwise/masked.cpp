@@ -41,7 +41,7 @@ struct MaskedFill {
     static constexpr OpText text{
         .schema = "masked_fill(Tensor self, Tensor mask, Scalar value)",
         .node = "MaskedFillBackward0",
-        .flags = kBoth | kInPlace | kChooses,
+        .flags = kBoth | kInPlace | kChooses | kAnyDType,
         .derivative = "self; value",
         .domain = "self=real(a, b), mask=mask(a, b), value=2.5",
         .doc = "A copy of self with one number where mask (bool) is True; mask and self are broadcast.",
@@ -58,7 +58,7 @@ struct MaskedFillTensor {
     static constexpr OpText text{
         .schema = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value)",
         .node = "MaskedFillBackward1",
-        .flags = kBoth | kInPlace | kChooses,
+        .flags = kBoth | kInPlace | kChooses | kAnyDType,
         .derivative = "self + value",
         .domain = "self=real(a, b), mask=mask(a, b), value=real()",
         .doc = "A copy of self with the number in a 0-dim tensor where mask is True; its gradient is the sum there.",
@@ -84,7 +84,7 @@ struct MaskedSelect {
     static constexpr OpText text{
         .schema = "masked_select(Tensor self, Tensor mask)",
         .node = "MaskedSelectBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike | kSizedByValues,
+        .flags = kBoth | kOutArgument | kOutAlike | kSizedByValues | kAnyDType,
         .derivative = "self",
         .domain = "self=real(a, b), mask=mask(a, b)",
         .doc = "The elements of self where mask (bool) is True, row by row, as a vector; mask and self are broadcast.",
@@ -107,7 +107,7 @@ struct MaskedScatter {
     static constexpr OpText text{
         .schema = "masked_scatter(Tensor self, Tensor mask, Tensor source)",
         .node = "MaskedScatterBackward0",
-        .flags = kBoth | kInPlace,
+        .flags = kBoth | kInPlace | kAnyDType,
         .derivative = "self + source",
         .domain = "self=real(a, b), mask=mask(a, b), source=real(a, b)",
         .doc = "A copy of self whose elements where mask (bool) is True are those of source, one after another.",

@@ -75,7 +75,7 @@ struct Pow {
     static constexpr OpText text{.schema = "pow.Tensor(Tensor self, Tensor exponent)",
                                  .node = "PowBackward1",
                                  .operators = "__pow__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "self ** exponent, element by element.",
@@ -101,7 +101,7 @@ struct PowerSlope {
     static constexpr auto fields = std::tuple{&Attrs::exponent};
     static constexpr OpText text{
         .schema = "power_slope(Tensor grad_output, Tensor self, Scalar exponent)",
-        .flags = kHidden | kNonDifferentiable,
+        .flags = kHidden | kNonDifferentiable | kAnyDType,
         .domain = "grad_output=real(a, b), self=positive(a, b), exponent=3",
         .doc = "grad_output * exponent * self ** (exponent - 1) for an exponent of 2, 3 or 4."};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {

@@ -38,7 +38,7 @@ struct Abs {
 constexpr OpText sign_text(const char* schema, const char* node, const char* doc, const char* example) {
     return {.schema = schema,
             .node = node,
-            .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+            .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
             .derivative = "elementwise",
             .domain = "nonzero",
             .doc = doc,
@@ -71,7 +71,7 @@ struct Floor : ZeroGradient {
     static constexpr OpText text{
         .schema = "floor(Tensor self)",
         .node = "FloorBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero",
         .doc = "Rounds down: the largest integer that is at most self, in self's dtype. The gradient is 0.",
@@ -83,7 +83,7 @@ struct Ceil : ZeroGradient {
     static constexpr OpText text{
         .schema = "ceil(Tensor self)",
         .node = "CeilBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero",
         .doc = "Rounds up: the smallest integer that is at least self, in self's dtype. The gradient is 0.",
@@ -95,7 +95,7 @@ struct Round : ZeroGradient {
     static constexpr OpText text{
         .schema = "round(Tensor self)",
         .node = "RoundBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero",
         .doc = "Rounds to the nearest integer, halves to the even one, in self's dtype. The gradient is 0.",
@@ -133,7 +133,7 @@ struct RoundDecimals : ZeroGradient {
 struct Trunc : ZeroGradient {
     static constexpr OpText text{.schema = "trunc(Tensor self)",
                                  .node = "TruncBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc = "Rounds toward 0, in self's dtype. The gradient is 0.",

@@ -22,7 +22,7 @@ struct Erf {
     static constexpr OpText text{
         .schema = "erf(Tensor self)",
         .node = "ErfBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
         .derivative = "elementwise",
         .domain = "real",
         .doc = "The error function 2 / sqrt(pi) times the integral of exp(-t²) from 0 to self.",
@@ -35,7 +35,7 @@ struct Erfc {
     static constexpr OpText text{
         .schema = "erfc(Tensor self)",
         .node = "ErfcBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
         .derivative = "elementwise",
         .domain = "real",
         .doc = "The complementary error function 1 - erf(self), without cancellation where it is small.",
@@ -50,7 +50,7 @@ struct Erfinv {
     static constexpr OpText text{
         .schema = "erfinv(Tensor self)",
         .node = "ErfinvBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
         .derivative = "elementwise",
         .domain = "unit",
         .doc = "The inverse error function: erf(erfinv(x)) = x; infinite at -1 and 1, NaN beyond.",
@@ -70,7 +70,7 @@ struct Erfinv {
 struct Lgamma {
     static constexpr OpText text{.schema = "lgamma(Tensor self)",
                                  .node = "LgammaBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc = "The log-gamma function ln |Gamma(self)|; inf at 0 and negative integers.",
@@ -86,7 +86,7 @@ struct Lgamma {
 struct Digamma {
     static constexpr OpText text{.schema = "digamma(Tensor self)",
                                  .node = "DigammaBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "positive",
                                  .doc =
@@ -138,7 +138,7 @@ struct Igamma {
     static constexpr OpText text{
         .schema = "igamma(Tensor self, Tensor other)",
         .node = "IgammaBackward0",
-        .flags = kBoth | kInPlace | kOutArgument,
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
         .derivative = "elementwise",
         .domain = "self=constant(positive(a, b)), other=positive(a, b)",
         .doc =
@@ -158,7 +158,7 @@ struct Igamma {
 struct Igammac {
     static constexpr OpText text{.schema = "igammac(Tensor self, Tensor other)",
                                  .node = "IgammacBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "self=constant(positive(a, b)), other=positive(a, b)",
                                  .doc =

@@ -17,7 +17,7 @@ struct Where {
     static constexpr OpText text{
         .schema = "where(Tensor condition, Operand self, Operand other)",
         .node = "WhereBackward0",
-        .flags = kFunction | kOutArgument | kOutAlike | kChooses,
+        .flags = kFunction | kOutArgument | kOutAlike | kChooses | kAnyDType,
         .derivative = "elementwise",
         .domain = "condition=mask(a, b), self=real(a, b), other=real(a, b)",
         .doc = "self where condition (bool or uint8) is True, else other. The gradient goes only to what was chosen.",
@@ -56,7 +56,7 @@ struct Lerp {
     static constexpr OpText text{
         .schema = "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
         .node = "LerpBackward1",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "elementwise",
         .domain = "real",
         .doc = "Linear interpolation self + weight * (end - self), with a weight for each element.",
@@ -82,7 +82,7 @@ struct LerpNumber {
     static constexpr auto fields = std::tuple{&Attrs::weight};
     static constexpr OpText text{.schema = "lerp.Scalar(Tensor self, Tensor end, float weight)",
                                  .node = "LerpBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real, weight=0.3",
                                  .doc = "Linear interpolation self + weight * (end - self).",
@@ -170,7 +170,7 @@ struct NanToNum {
     static constexpr OpText text{
         .schema = "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
         .node = "NanToNumBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "elementwise",
         .domain = "real",
         .doc =
@@ -185,8 +185,7 @@ struct NanToNum {
             if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
             return kernels::copy(out.view(), x.view());
         }
-        const double largest =
-            x.dtype() == DType::Float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+        const double largest = clew::largest(x.dtype());
         Tensor is_nan;
         unary("nan_to_num", kernels::compare().isnan, x, is_nan, Result::Bool);
         const auto replaced = [](const Tensor& from, double what, double by) {

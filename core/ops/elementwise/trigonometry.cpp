@@ -108,7 +108,7 @@ Tensor over_square_radius(const Tensor& g, const Tensor& x, const Tensor& y) {
 struct Atan2 {
     static constexpr OpText text{.schema = "atan2(Tensor self, Tensor other)",
                                  .node = "Atan2Backward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
                                  .doc =

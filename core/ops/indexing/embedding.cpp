@@ -84,7 +84,7 @@ struct Embedding {
             "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
             "scale_grad_by_freq=False, bool sparse=False)",
         .node = "EmbeddingBackward0",
-        .flags = kFunction,
+        .flags = kFunction | kAnyDType,
         .derivative = "weight",
         .domain = "weight=real(c, b), indices=index(c, a, 3); weight=real(c, b), indices=index(b, 4), padding_idx=3",
         .doc =

@@ -35,7 +35,7 @@ struct Index {
     static constexpr OpText text{
         .schema = "_index(Tensor self, Tensor[] indices)",
         .node = "IndexBackward0",
-        .flags = kHidden | kSizedByValues,
+        .flags = kHidden | kSizedByValues | kAnyDType,
         .derivative = "self",
         .domain = "self=real(b, c), indices=[index(b, 4)]; self=real(b, c), indices=[index(b, 4), index(c, 4)]"};
     static void forward(const Tensor& x, Tensors indices, Tensor& out) {
@@ -140,7 +140,7 @@ struct IndexPut {
 struct Take {
     static constexpr OpText text{.schema = "take(Tensor self, Tensor index)",
                                  .node = "TakeBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "self",
                                  .domain = "self=real(a, b), index=index(a * b, c)",
                                  .doc =

@@ -115,7 +115,7 @@ struct IndexCopy {
     static constexpr OpText text{
         .schema = "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
         .node = "IndexCopyBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "self + source",
         .domain = "self=real(b, c), dim=1, index=order(c, a), source=real(b, a)",
         .doc =
@@ -162,7 +162,7 @@ struct IndexFill {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::value};
     static constexpr OpText text{.schema = "index_fill(Tensor self, int dim, Tensor index, Scalar value)",
                                  .node = "IndexFillBackward0",
-                                 .flags = kBoth | kInPlace,
+                                 .flags = kBoth | kInPlace | kAnyDType,
                                  .derivative = "self; value",
                                  .domain = "self=real(b, c), dim=1, index=order(c, a), value=2.5",
                                  .doc =
@@ -187,7 +187,7 @@ struct IndexFillTensor {
     static constexpr OpText text{
         .schema = "index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value)",
         .node = "IndexFillBackward1",
-        .flags = kBoth | kInPlace,
+        .flags = kBoth | kInPlace | kAnyDType,
         .derivative = "self + value",
         .domain = "self=real(b, c), dim=1, index=order(c, a), value=real()",
         .doc = "A copy of self with the number in a 0-dim tensor at the indices along an axis.",

@@ -17,7 +17,7 @@ struct IndexSelect {
     static constexpr OpText text{
         .schema = "index_select(Tensor self, int dim, Tensor index)",
         .node = "IndexSelectBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike,
+        .flags = kBoth | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "self",
         .domain = "self=real(b, c), dim=1, index=index(c, a)",
         .doc =
@@ -57,7 +57,7 @@ struct Gather {
     static constexpr OpText text{
         .schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
         .node = "GatherBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike,
+        .flags = kBoth | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "self",
         .domain = "self=real(b, c), dim=1, index=index(c, b, a)",
         .doc =

@@ -36,7 +36,7 @@ struct Cat {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::constant};
     static constexpr OpText text{.schema = "_cat(Tensor[] tensors, int dim, int[] constant)",
                                  .node = "CatBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "tensors",
                                  .domain = "tensors=[real(a, b), real(a, c)], dim=1, constant=()"};
 
@@ -184,7 +184,7 @@ struct Stack {
     static constexpr OpText text{
         .schema = "stack(Tensor[] tensors, int dim=0)",
         .node = "StackBackward0",
-        .flags = kFunction | kOutArgument,
+        .flags = kFunction | kOutArgument | kAnyDType,
         .derivative = "tensors",
         .domain = "real",
         .doc = "Joins tensors of one shape along a new axis; dtypes are promoted. RuntimeError where shapes differ.",

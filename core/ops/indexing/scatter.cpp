@@ -69,7 +69,7 @@ struct Scatter {
     static constexpr OpText text{
         .schema = "scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None)",
         .node = "ScatterBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), src=real(a, 1)",
         .doc =
             "A copy of self with src written along dim at the places of index (int32 or int64): out[index[i][j]][j] = "
@@ -103,7 +103,7 @@ struct ScatterValue {
     static constexpr OpText text{
         .schema = "scatter.value(Tensor self, int dim, Tensor index, Scalar value, *, str? reduce=None)",
         .node = "ScatterBackward1",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), value=2.5",
         .doc = "A copy of self with one number written along dim at the places of index.",
         .example =

@@ -30,7 +30,7 @@ struct Tril {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "tril(Tensor self, int diagonal=0)",
                                  .node = "TrilBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real",
                                  .doc = "The lower triangle of each matrix: zeros where j > i + diagonal. A copy.",
@@ -50,7 +50,7 @@ struct Triu {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "triu(Tensor self, int diagonal=0)",
                                  .node = "TriuBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real",
                                  .doc = "The upper triangle of each matrix: zeros where j < i + diagonal. A copy.",
@@ -73,6 +73,7 @@ struct DiagEmbed {
     static constexpr OpText text{
         .schema = "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
         .node = "DiagEmbedBackward0",
+        .flags = kBoth | kAnyDType,
         .derivative = "self",
         .domain = "real, offset=1",
         .doc =
@@ -104,7 +105,7 @@ struct DiagonalCopy {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "_diagonal_copy(Tensor self, int diagonal)",
                                  .node = "DiagonalBackward0_copy",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "self=real(c, c), diagonal=1"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

@@ -109,6 +109,10 @@ bool has_zero(const Tensor& x) {
 }
 
 void scale_in_place(const Tensor& x, double divisor) {
+    if (is_storage_type(x.dtype())) {
+        Tensor scaled = x;
+        return binary("div", kernels::arithmetic().div, x, number(divisor, compute_dtype(x.dtype())), scaled);
+    }
     const Tensor number = scalar(divisor, x.dtype());
     const std::int64_t zeros[kMaxDims] = {};
     const kernels::View same{number.data(), x.dtype(), x.ndim(), x.sizes().data(), zeros};

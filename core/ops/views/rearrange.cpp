@@ -18,7 +18,7 @@ struct Repeat {
     static constexpr auto fields = std::tuple{&Attrs::repeats};
     static constexpr OpText text{.schema = "repeat(Tensor self, int[] repeats)",
                                  .node = "RepeatBackward0",
-                                 .flags = kMethod,
+                                 .flags = kMethod | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, repeats=(2, 1)",
                                  .doc =
@@ -126,6 +126,7 @@ struct Roll {
     static constexpr auto fields = std::tuple{&Attrs::shifts, &Attrs::dims};
     static constexpr OpText text{.schema = "roll(Tensor self, int[] shifts, int[] dims=[])",
                                  .node = "RollBackward0",
+                                 .flags = kBoth | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, shifts=(1,), dims=(1,); real, shifts=(2,)",
                                  .doc =
@@ -179,6 +180,7 @@ struct Flip {
     static constexpr auto fields = std::tuple{&Attrs::dims};
     static constexpr OpText text{.schema = "flip(Tensor self, int[] dims)",
                                  .node = "FlipBackward0",
+                                 .flags = kBoth | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, dims=(0, 1)",
                                  .doc = "A copy with the order of elements reversed along the axes dims.",

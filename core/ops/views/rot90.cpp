@@ -16,6 +16,7 @@ struct Rot90 {
     static constexpr OpText text{
         .schema = "rot90(Tensor self, int k=1, int[] dims=[0, 1])",
         .node = "Rot90Backward0",
+        .flags = kBoth | kAnyDType,
         .derivative = "self",
         .domain = "real; real, k=2; real, k=-1; self=real(a, b, c), k=1, dims=(2, 0); real, k=0",
         .doc = "Rotates by k * 90 degrees in the plane of two axes, from the first toward the second. A copy.",

@@ -59,7 +59,7 @@ struct UnsafeView : ReshapesBack {
     static constexpr auto fields = std::tuple{&Attrs::size};
     static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)",
                                  .node = "UnsafeViewBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "self=real(a, b), size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {

@@ -115,7 +115,7 @@ struct AsStridedScatter {
     static constexpr OpText text{
         .schema = "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset)",
         .node = "AsStridedScatterBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "self + src",
         .domain = "self=real(a, b), src=real(b, a), size=(b, a), stride=(1, b), offset=0"};
     static void forward(const Tensor& base, const Tensor& value, const Attrs& attrs, Tensor& out) {

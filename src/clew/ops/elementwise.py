@@ -13,7 +13,7 @@ import numpy
 
 from .. import _core
 from .._core import Tensor
-from .._numeric import result_type
+from .._numeric import array_of, result_type
 from .._operation import ELEMENTWISE, FUNCTION, IN_PLACE, METHOD, OUT, OUT_ALIKE, Rule, operation
 from .._size import broadcast_shapes
 
@@ -54,7 +54,7 @@ def _define(
         tensors = [one for one in arguments if isinstance(one, Tensor)]
         dtype = _common_dtype(name, tensors, kind)
         broadcast_shapes(*(one.shape for one in tensors))
-        return loop(*(one.detach().numpy().astype(dtype) if isinstance(one, Tensor) else one for one in arguments))
+        return loop(*(array_of(one).astype(dtype) if isinstance(one, Tensor) else one for one in arguments))
 
     forward.__doc__ = doc
     # PyTorch's name of a node without a derivative is that.

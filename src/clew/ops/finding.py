@@ -9,6 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._numeric import array_of
 from ._options import axis_of
 
 __all__ = ["isin", "nonzero", "unique", "unique_consecutive"]
@@ -75,7 +76,7 @@ def unique(
     """
     if dim is not None:
         _need_slices("unique", input, dim)
-    array = input.detach().numpy()
+    array = array_of(input)
     values, inverse, counts = numpy.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(array.shape if dim is None else -1)
     found = _ops._unique2(input, _tensor(values)) if dim is None else _ops._unique_dim(input, _tensor(values, dim))
@@ -92,7 +93,7 @@ def unique_consecutive(
         >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
         tensor([1, 2, 1])
     """
-    array = input.detach().numpy()
+    array = array_of(input)
     if dim is not None:
         _need_slices("unique_consecutive", input, dim)
     lanes = array.reshape(-1) if dim is None else numpy.moveaxis(array, dim, 0)
@@ -127,6 +128,6 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
     if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
         raise TypeError("isin: expected at least one tensor, got two numbers")
-    given, among = (one.detach().numpy() if isinstance(one, Tensor) else one for one in (elements, test_elements))
+    given, among = (array_of(one) if isinstance(one, Tensor) else one for one in (elements, test_elements))
     result: Tensor = _core.from_numpy(numpy.asarray(numpy.isin(given, among, invert=invert)))
     return result

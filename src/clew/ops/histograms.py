@@ -10,6 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._numeric import array_of
 from .._operation import HIDDEN, operation
 from .ranges import linspace
 
@@ -28,7 +29,7 @@ def _range(name: str, low: float, high: float, beyond: float) -> tuple[float, fl
 def _floats(name: str, input: Tensor) -> Any:
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"{name}: not implemented for {input.dtype}; cast it first")
-    return input.detach().numpy().reshape(-1)
+    return array_of(input).reshape(-1)
 
 
 @domain("input=constant(real(d)), bins=4; input=constant(real(d)), bins=3, min=-1, max=2")
@@ -56,7 +57,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     with numpy.errstate(all="ignore"):  # no range beside large numbers
         places = numpy.nan_to_num((inside - low) * bins / (high - low), nan=bins // 2)
     counts = numpy.bincount(places.clip(0, bins - 1).astype(int), minlength=bins)
-    result: Tensor = _core.from_numpy(counts.astype(array.dtype))
+    result: Tensor = _core.from_numpy(counts.astype(array.dtype)).to(input.dtype)
     return result
 
 

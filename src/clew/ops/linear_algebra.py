@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._numeric import array_of
 from .creation import eye
 from .tensordot import tensordot
 
@@ -190,7 +191,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
     """
     checks = _linalg("._checks")
     checks.check_square("cholesky_inverse", input)
-    zeros = _core.tensor(_linalg("._arrays").zero_on_diagonal(input.detach().numpy()))
+    zeros = _core.tensor(_linalg("._arrays").zero_on_diagonal(array_of(input)))
     checks.check_info("cholesky_inverse", zeros, _linalg("._systems")._SINGULAR)
     lower = input.mT if upper else input
     root = _linalg().solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype), upper=False)

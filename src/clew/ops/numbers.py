@@ -9,7 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._numeric import result_type
+from .._numeric import array_of, result_type
 from .._operation import ELEMENTWISE, HIDDEN, operation
 from ._options import check_tensor
 from .creation_like import ones_like
@@ -72,7 +72,7 @@ def signbit(input: Tensor) -> Tensor:
     check_tensor("signbit", "input", input)
     if not input.dtype.is_floating_point:
         return input.detach() < 0
-    result: Tensor = _core.from_numpy(numpy.asarray(numpy.signbit(input.detach().numpy())))
+    result: Tensor = _core.from_numpy(numpy.asarray(numpy.signbit(array_of(input))))
     return result
 
 

@@ -46,8 +46,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         minlength: the least length of the result.
 
     Returns:
-        Shape (max(largest element + 1, minlength)). int64, the floating dtype of the weights, or float64 for other
-        weights.
+        Shape (max(largest element + 1, minlength)). int64 without weights, float32 for weights of float32, float64 for others.
 
     Raises:
         RuntimeError: more dimensions, negative numbers, or weights of another shape.
@@ -74,7 +73,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     index = input.long()
     if weights is None:
         return index.new_zeros(count).index_add(0, index, index.new_ones(index.shape))
-    if not weights.dtype.is_floating_point:
+    if weights.dtype != _core.dtypes["float32"]:
         weights = weights.double()
     return weights.new_zeros(count).index_add(0, index, weights)
 

@@ -10,6 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
+from .._numeric import array_of
 from .._operation import FUNCTION, HIDDEN, METHOD, OUT, OUT_ALIKE, operation
 from ._options import axis_of
 
@@ -20,7 +21,7 @@ _ops: Any = _core.ops
 
 def _lanes(input: Tensor, axis: int) -> Any:
     """The elements as an array whose last axis is the one that is gone along."""
-    return numpy.moveaxis(numpy.atleast_1d(input.detach().numpy()), axis, -1)
+    return numpy.moveaxis(numpy.atleast_1d(array_of(input)), axis, -1)
 
 
 def _picked(input: Tensor, axis: int, positions: Any) -> tuple[Tensor, Tensor]:

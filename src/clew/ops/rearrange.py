@@ -10,6 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
+from .._numeric import array_of
 from .creation_like import zeros_like
 
 __all__ = [
@@ -128,7 +129,7 @@ def repeat_interleave(
         tensor([7, 8, 8])
     """
     if repeats is None:
-        counts = input.detach().numpy()
+        counts = array_of(input)
         if counts.ndim != 1 or counts.dtype.kind != "i":
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
         _check_repeats(counts, counts.size)
@@ -142,7 +143,7 @@ def repeat_interleave(
     if not input.dim():
         raise IndexError(f"repeat_interleave: expected a tensor with an axis {dim}, got a number; leave dim out")
     size = input.shape[dim]
-    counts = numpy.asarray(repeats.detach().numpy() if isinstance(repeats, Tensor) else repeats)
+    counts = numpy.asarray(array_of(repeats) if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.dtype.kind != "i":
         raise RuntimeError("repeat_interleave: repeats must be an integer, or a vector of integers")
     if counts.ndim == 1 and counts.size not in (1, size):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from clew import Tensor
 
 from .composed import ComposedOptimizer, rate_of, zeros_for
@@ -17,10 +15,8 @@ Group = dict[str, Any]
 
 
 def round_to_bfloat16(x: Tensor) -> Tensor:
-    """A float32 tensor with each element rounded to the nearest bfloat16, ties to even: 8 significant bits."""
-    bits = x.numpy().view(np.uint32)
-    rounded = (bits + (0x7FFF + (bits >> 16 & 1))) & np.uint32(0xFFFF0000)
-    return x.new_tensor(np.where(np.isnan(x.numpy()), bits, rounded).view(np.float32))
+    """A float32 tensor with each element rounded to bfloat16."""
+    return x.bfloat16().float()
 
 
 def orthogonalized(update: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:

@@ -11,6 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._numeric import array_of
 from . import _bessel, _operations
 
 __all__ = [
@@ -184,7 +185,7 @@ def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Te
     if input.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
     x = _floating(input)
-    return _given(name, _core.tensor(numpy.asarray(compute(x.detach().numpy()))).to(x.dtype), out)
+    return _given(name, _core.tensor(numpy.asarray(compute(array_of(x)))).to(x.dtype), out)
 
 
 @domain("unsampled, 'PyTorch is less accurate: it is compared with SciPy'")

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._numeric import array_of
+
 VANISHING = 1e-7
 EXPLODING = 1e3
 _BAR = 24  # characters
@@ -215,7 +217,7 @@ def _norm(tensors: list[Any]) -> float:
     total = 0.0
     with np.errstate(all="ignore"):
         for tensor in tensors:
-            flat = np.abs(tensor.detach().numpy()).astype(np.float64).ravel()
+            flat = np.abs(array_of(tensor)).astype(np.float64).ravel()
             total += float(flat @ flat)
     return math.sqrt(total)
 
