@@ -305,6 +305,7 @@ PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
                 fail(ErrorKind::Type, "tensor: dtype must be a dtype, not %s", Py_TYPE(dtype_argument)->tp_name);
         }
         Tensor result = make_tensor(data, dtype);
+        if (mode(kMakeMeta)) result = to_meta(result);
         if (requires_grad) set_requires_grad(result, true);
         return wrap(std::move(result));
     });

@@ -82,6 +82,11 @@ int set_grad_attribute(PyObject* self, PyObject* value, void*) {
             if (grad->dtype != tensor->dtype)
                 fail(ErrorKind::Runtime, "assigned grad has data of a different type: expected %s, got %s",
                      dtype_name(tensor.dtype()), dtype_name(grad->dtype));
+            if (is_meta(Tensor(grad)) != is_meta(tensor))
+                fail(ErrorKind::Runtime,
+                     "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please "
+                     "ensure that the gradient and the tensor are on the same device",
+                     is_meta(tensor) ? "cpu" : "meta", is_meta(tensor) ? "meta" : "cpu");
             if (!same_sizes(grad->layout->shape(), tensor.sizes()))
                 fail(ErrorKind::Runtime, "assigned grad has data of a different size: expected %s, got %s",
                      shape_text(tensor.sizes()).c_str(), shape_text(grad->layout->shape()).c_str());
@@ -290,6 +295,7 @@ PyObject* numel_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(s
 PyObject* offset_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(self_of(self)->offset); }
 PyObject* data_ptr_method(PyObject* self, PyObject*) {
     return guarded([&] {
+        if (is_meta(tensor_of(self))) return PyLong_FromLong(0);
         escape(tensor_of(self), "data_ptr");
         return PyLong_FromVoidPtr(tensor_of(self).data());
     });

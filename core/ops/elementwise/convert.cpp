@@ -75,7 +75,7 @@ struct Cast {
 struct Copy {
     static constexpr OpText text{.schema = "copy_(Tensor self, Operand src)",
                                  .node = "torch::autograd::CopyBackwards",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kCopies,
                                  .domain = "real",
                                  .doc = "Writes src into self, with broadcasting and a cast to self's dtype."};
     static void forward(const Tensor& self, const Tensor& source, Tensor& out) {
