@@ -36,7 +36,8 @@ bool is_on_meta(const OpCall& call) {
             fail(ErrorKind::Runtime,
                  "%s: Tensor on device cpu is not on the expected device meta! All tensors must be on the same device; "
                  "move %s there with .to('meta'), or run on the CPU",
-                 call.op.name, call.op.input_name ? call.op.input_name(call.op, static_cast<int>(i)) : "it");
+                 call.form == Form::InPlace ? call.op.in_place_name.c_str() : call.op.name,
+                 call.op.input_name ? call.op.input_name(call.op, static_cast<int>(i)) : "it");
     }
     return true;
 }

@@ -26,6 +26,7 @@ import numpy
 
 from . import _core
 from ._core import Operation, Tensor
+from ._device import placed
 from ._size import broadcast_shapes
 
 Rule = Callable[..., Any]
@@ -105,8 +106,9 @@ def _infer_elementwise(run: Rule, *arguments: Any) -> tuple[Tensor, ...]:
     """The dtypes are those of results for one element."""
     tensors = [one for one in arguments if isinstance(one, Tensor)]
     shape = broadcast_shapes(*(one.shape for one in tensors))
-    one_each = (one.new_ones((1,) * one.ndim) if isinstance(one, Tensor) else one for one in arguments)
-    return tuple(result.new_empty(shape) for result in run(*one_each))
+    with placed("cpu"):
+        one_each = [_core.ops._full((1,) * x.ndim, 1, x.dtype) if isinstance(x, Tensor) else x for x in arguments]
+        return tuple(_core.ops.expand(result, shape) for result in run(*one_each))
 
 
 def _tuple(results: Any) -> tuple[Any, ...]:

@@ -15,6 +15,19 @@ from .._domains import domain
 _PYTHON_TYPES = (float, int, bool)
 
 
+def need_values(name: str, *tensors: Any) -> None:
+    """Refuse tensors without values, where what comes out depends on values.
+
+    Raises:
+        NotImplementedError: one is on the device "meta".
+    """
+    if any(isinstance(one, Tensor) and one.is_meta for one in tensors):
+        raise NotImplementedError(
+            f"{name}: the result depends on values of tensors, and tensors on the device 'meta' have none; use tensors "
+            "on the CPU"
+        )
+
+
 def axis_of(name: str, input: Tensor, dim: int, *, of_number: bool = True) -> int:
     """`dim` counted from the first axis; with `of_number` there is one of a number, too."""
     rank = input.dim() or int(of_number)

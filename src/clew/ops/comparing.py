@@ -7,6 +7,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from ._options import need_values
 from ..autograd import no_grad
 
 __all__ = ["allclose", "equal", "isclose"]
@@ -63,6 +64,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     >>> clew.equal(clew.tensor([1, 2]), clew.tensor([1, 2]))
     True
     """
+    need_values("equal", input, other)
     return input.shape == other.shape and bool((input == other).all())
 
 

@@ -51,9 +51,9 @@ def tensor(
     if device is not None or pin_memory:
         check_options("tensor", None, device, pin_memory)
         with placed(device):
-            there: Tensor = _core.tensor(data, dtype=dtype, requires_grad=requires_grad)
+            there: Tensor = _core.default_tensor(data, dtype=dtype, requires_grad=requires_grad)
         return there
-    result: Tensor = _core.tensor(data, dtype=dtype, requires_grad=requires_grad)
+    result: Tensor = _core.default_tensor(data, dtype=dtype, requires_grad=requires_grad)
     return result
 
 

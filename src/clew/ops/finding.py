@@ -9,7 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from ._options import axis_of
+from ._options import axis_of, need_values
 
 __all__ = ["isin", "nonzero", "unique", "unique_consecutive"]
 METHODS = ["nonzero", "unique", "unique_consecutive"]
@@ -75,6 +75,7 @@ def unique(
     """
     if dim is not None:
         _need_slices("unique", input, dim)
+    need_values("unique", input)
     array = input.detach().numpy()
     values, inverse, counts = numpy.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(array.shape if dim is None else -1)
@@ -92,6 +93,7 @@ def unique_consecutive(
     >>> clew.unique_consecutive(clew.tensor([1, 1, 2, 1])).tolist()
     [1, 2, 1]
     """
+    need_values("unique_consecutive", input)
     array = input.detach().numpy()
     if dim is not None:
         _need_slices("unique_consecutive", input, dim)
@@ -123,6 +125,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
     if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
         raise TypeError("isin: expected at least one tensor, got two numbers")
+    need_values("isin", elements, test_elements)
     given, among = (one.detach().numpy() if isinstance(one, Tensor) else one for one in (elements, test_elements))
     result: Tensor = _core.from_numpy(numpy.asarray(numpy.isin(given, among, invert=invert)))
     return result

@@ -10,6 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from ._options import need_values
 from .._operation import HIDDEN, operation
 from .ranges import linspace
 
@@ -28,6 +29,7 @@ def _range(name: str, low: float, high: float, beyond: float) -> tuple[float, fl
 def _floats(name: str, input: Tensor) -> Any:
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"{name}: not implemented for {input.dtype}; cast it first")
+    need_values(name, input)
     return input.detach().numpy().reshape(-1)
 
 

@@ -10,6 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from ._options import need_values
 from .._operation import IN_PLACE, from_forward, operation
 
 __all__ = [
@@ -53,6 +54,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     if input.dtype.is_floating_point or input.dtype == _core.dtypes["bool"]:
         raise NotImplementedError(f"bincount: expected integers, got {input.dtype}; cast it by .long()")
+    need_values("bincount", input)
     if input.dim() != 1 or (input.numel() and bool((input < 0).any())):
         raise RuntimeError("bincount: only supports 1-d non-negative integral inputs; flatten it")
     if minlength < 0:

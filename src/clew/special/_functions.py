@@ -174,7 +174,7 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
     """
     x, y = (one if isinstance(one, Tensor) else _core.tensor(one) for one in (input, other))
     hidden = (x == 0) & ~_ops.isnan(y)
-    product = x * y.masked_fill(hidden, 0).log1p() if hidden.any() and hidden.shape == y.shape else x * y.log1p()
+    product = x * y.masked_fill(hidden, 0).log1p() if hidden.shape == y.shape and (hidden.is_meta or hidden.any()) else x * y.log1p()
     return _given("xlog1py", product.masked_fill(hidden, 0), out)
 
 
@@ -183,6 +183,8 @@ def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Te
     if input.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
     x = _floating(input)
+    if x.is_meta:
+        return _given(name, _ops._empty_like(x, x.dtype), out)
     return _given(name, _core.tensor(numpy.asarray(compute(x.detach().numpy()))).to(x.dtype), out)
 
 
