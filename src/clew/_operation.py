@@ -53,7 +53,7 @@ def operation(
     """Register the operation of which the decorated function computes the values.
 
     Args:
-        schema: name and arguments as in core/ops/schema.h. The forward gets them in this order, tensors as arrays. It
+        schema: name (`namespace::name` for those of users) and arguments as in core/ops/schema.h. The forward gets them in this order, tensors as arrays. It
             returns an array (or tensor), or a tuple of as many as there are outputs.
         rules: for each tensor of the schema a function from gradients of the outputs to the gradient of that input, or
             None if there is no derivative. Its parameters are `g`, the gradient of the only output, or `g_<output>`
@@ -71,7 +71,8 @@ def operation(
         domain: arguments that tests may call it with: Note [Domains] in core/ops/opdef.h.
     """
     name = schema.partition("(")[0].partition(".")[0]
-    text = node or "".join(word.capitalize() for word in name.split("_")) + "Backward0"
+    words = name.rpartition("::")[2].split("_")
+    text = node or "".join(word.capitalize() for word in words) + "Backward0"
 
     def define(forward: Callable[..., Any]) -> Operation:
         plan = _Rules(name, schema, rules, outputs.split())
