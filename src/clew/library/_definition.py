@@ -95,6 +95,7 @@ class CustomOpDef:
     def _run(self, *arguments: Any) -> tuple[Tensor, ...]:
         """What the registry calls for values."""
         kernel = self._kernel()
+        arguments = tuple(map(_detached, arguments))
         written = [arguments[place] for place in self._schema.mutated if arguments[place] is not None]
         versions = [one._version for one in written]
         places, named = self._split(arguments)
@@ -170,6 +171,13 @@ class CustomOpDef:
                 f"{self._schema.text}. Please create a functional operator and register an autograd formula for that."
             )
         self._function = _make_function(self, backward, setup_context)
+
+
+def _detached(value: Any) -> Any:
+    """What a kernel gets: without a history, so that it may be read by NumPy."""
+    if isinstance(value, list):
+        return [one.detach() if isinstance(one, Tensor) else one for one in value]
+    return value.detach() if isinstance(value, Tensor) else value
 
 
 def _strings(given: str | Sequence[str]) -> list[str]:

@@ -63,6 +63,9 @@ class Schema:
     returns: int
     one: bool  # a tensor by itself, not in a tuple
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def mutated(self) -> tuple[int, ...]:
         """Places of the arguments that are written."""
