@@ -40,7 +40,8 @@ void give(const OpDef& op, const Tensor& result, Tensors inputs, Tensor& output)
 
 PyObject* tensor_list(Tensors tensors) {
     PyObject* list = checked(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
-    for (std::size_t i = 0; i < tensors.size(); ++i) PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), wrap(tensors[i]));
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), wrap(tensors[i]));
     return list;
 }
 

@@ -12,9 +12,7 @@ def told(tensor):
     return str(tensor.device), tuple(tensor.shape), tensor.stride(), str(tensor.dtype), tensor.requires_grad
 
 
-MAKERS = [
-    "torch.{}(2, 3, device='meta')".format(name) for name in ("zeros", "ones", "empty", "rand", "randn")
-] + [
+MAKERS = [f"torch.{name}(2, 3, device='meta')" for name in ("zeros", "ones", "empty", "rand", "randn")] + [
     "torch.tensor([1, 2], device='meta')",
     "torch.as_tensor([1.0], device='meta')",
     "torch.as_tensor(torch.ones(2), device='meta')",
@@ -142,7 +140,9 @@ def test_what_needs_values_says_so(torch, oracle, program):
 
 
 @pytest.mark.beyond
-@pytest.mark.parametrize("program", ["torch.ones(2, 3).add_(x)", "torch.mm(x, torch.ones(3, 2))", "x.add_(torch.ones(3))"])
+@pytest.mark.parametrize(
+    "program", ["torch.ones(2, 3).add_(x)", "torch.mm(x, torch.ones(3, 2))", "x.add_(torch.ones(3))"]
+)
 def test_memory_and_none_do_not_mix(program):
     """PyTorch lets these pass, and the first leaves what it should have written as it was."""
     with pytest.raises(RuntimeError, match="is not on the expected device meta"):
@@ -241,7 +241,8 @@ def test_autograd_and_hooks(torch):
 
         @staticmethod
         def backward(ctx, first, second):
-            assert first.is_meta and second.is_meta
+            assert first.is_meta
+            assert second.is_meta
             assert (torch.ones(2) + 1).tolist() == [2.0, 2.0]  # what Python computes is computed
             return first * 2 + second
 
@@ -304,4 +305,5 @@ def test_anomalies_and_inference_mode():
     finally:
         interpreter.pop()
     assert y.is_meta
-    assert seen and all(one == [2.0, 2.0] for one in seen)
+    assert seen
+    assert all(one == [2.0, 2.0] for one in seen)

@@ -15,7 +15,8 @@ bool is_number(const Tensor& tensor) { return tensor.ndim() == 0 || tensor->has(
 // Whether an input with memory may stand beside those without.
 bool may_have_memory(const OpCall& call, std::size_t i) {
     if (call.op.is(kCopies)) return true;
-    const bool place = !is_floating(call.inputs[i].dtype()) && i > 0 && call.op.derivative.kind != DerivativeClass::Elementwise;
+    const bool place =
+        !is_floating(call.inputs[i].dtype()) && i > 0 && call.op.derivative.kind != DerivativeClass::Elementwise;
     return place || (is_number(call.inputs[i]) && !(i == 0 && call.form == Form::InPlace));
 }
 
@@ -62,7 +63,8 @@ void fail_without_values(const char* how) {
     const std::string_view read = how;
     if (read == "numpy" || read == "buffer")
         fail(ErrorKind::Type,
-             "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+             "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+             "first.");
     if (read == "item" || read == "bool" || read == "float" || read == "int" || read == "index")
         fail(ErrorKind::Runtime, "Tensor.item() cannot be called on meta tensors: they have no values");
     fail(ErrorKind::NotImplemented, "%s: Cannot copy out of meta tensor; no data!", how);

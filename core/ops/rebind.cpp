@@ -46,9 +46,10 @@ void rebind_by(const OpDef& op, const Tensor& tensor, const Tensor& source, cons
 void rebind(const Tensor& tensor, const Tensor& source) {
     static const OpDef op = unregistered("data", set_data);
     if (!same_device(tensor, source))
-        fail(ErrorKind::Runtime,
-             "data: Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
-             "type: one is on the device 'meta', the other has memory; make a new tensor instead");
+        fail(
+            ErrorKind::Runtime,
+            "data: Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+            "type: one is on the device 'meta', the other has memory; make a new tensor instead");
     if (tensor.dtype() != source.dtype() &&
         (tensor->grad_fn || (tensor.requires_grad() && !is_floating(source.dtype()))))
         fail(ErrorKind::Runtime,

@@ -53,8 +53,9 @@ def operation(
     """Register the operation of which the decorated function computes the values.
 
     Args:
-        schema: name (`namespace::name` for those of users) and arguments as in core/ops/schema.h. The forward gets them in this order, tensors as arrays. It
-            returns an array (or tensor), or a tuple of as many as there are outputs.
+        schema: name (`namespace::name` for those of users) and arguments as in core/ops/schema.h. The forward gets them
+            in this order, tensors as arrays. It returns an array (or tensor), or a tuple of as many as there are
+            outputs.
         rules: for each tensor of the schema a function from gradients of the outputs to the gradient of that input, or
             None if there is no derivative. Its parameters are `g`, the gradient of the only output, or `g_<output>`
             (None if nobody used that output); the names of inputs and outputs, which are saved for it; those of

@@ -185,7 +185,8 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         elements = "...\n" if self._tensor.is_meta else "".join(f" {one}\n" for one in self.tolist())
-        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device={self._tensor.device}) of size {len(self)}]"
+        place = self._tensor.device
+        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device={place}) of size {len(self)}]"
 
 
 def _of_elements(elements: Tensor) -> TypedStorage:

@@ -161,10 +161,9 @@ def meta_results(overload, sample):
     try:
         with clew.device("meta"):  # for those that make tensors of nothing
             return prepared, prepared()
-    except NotImplementedError as error:
-        assert "values" in str(error) or "no data" in str(error)
-    except RuntimeError as error:
-        assert "cannot be called on meta tensors" in str(error)
+    except (NotImplementedError, RuntimeError) as error:
+        if not any(said in str(error) for said in ("values", "no data")):
+            raise
     return prepared, None
 
 

@@ -81,8 +81,8 @@ class CustomOpDef:
     def _kernel(self) -> Callable[..., Any]:
         if "cpu" not in self._kernels:
             raise NotImplementedError(
-                f"Could not run '{self._qualname}' with arguments from the 'CPU' backend: expected a kernel for it, got "
-                f"{', '.join(self._kernels) or 'none'}; register one with library.impl or library.register_kernel"
+                f"Could not run '{self._qualname}' with arguments from the 'CPU' backend: expected a kernel for it, "
+                f"got {', '.join(self._kernels) or 'none'}; register one with library.impl or library.register_kernel"
             )
         return self._kernels["cpu"]
 
@@ -122,7 +122,9 @@ class CustomOpDef:
         count = self._schema.returns
         if len(results) != count or not all(isinstance(one, Tensor) for one in results):
             got = ", ".join(type(one).__name__ for one in results) or "None"
-            raise TypeError(f"{self._qualname}: expected {who} to return {count} tensor(s), as its schema says, got {got}")
+            raise TypeError(
+                f"{self._qualname}: expected {who} to return {count} tensor(s), as its schema says, got {got}"
+            )
         return results
 
     def _check_aliases(self, arguments: tuple[Any, ...], results: tuple[Tensor, ...]) -> None:
@@ -131,9 +133,9 @@ class CustomOpDef:
         for result in results:
             if result._storage_id in memories:
                 raise RuntimeError(
-                    f"{self._qualname}: The output of this custom operator (1) must not also be an input to this custom "
-                    "operator and (2) may not alias any inputs to this custom operator or other returns. Return a "
-                    "clone() of it"
+                    f"{self._qualname}: The output of this custom operator (1) must not also be an input to this "
+                    "custom operator and (2) may not alias any inputs to this custom operator or other returns. "
+                    "Return a clone() of it"
                 )
             memories.append(result._storage_id)
 
@@ -220,8 +222,8 @@ def _recorded(definition: CustomOpDef, places: tuple[Any, ...], named: dict[str,
 def _no_formula(definition: CustomOpDef) -> Callable[..., Any]:
     def backward(ctx: Any, *grads: Any) -> Any:
         raise RuntimeError(
-            f"Trying to backward through {definition._namespace}.{definition._name}.default but no autograd formula was "
-            "registered. Please use register_autograd to add one."
+            f"Trying to backward through {definition._namespace}.{definition._name}.default but no autograd formula "
+            "was registered. Please use register_autograd to add one."
         )
 
     return backward
@@ -256,7 +258,7 @@ def _make_function(
         return (None, *call.flat(results))
 
     name = f"GeneratedBackwardFor_{definition._namespace}_{definition._name}_default"
-    methods = {"forward": forward, "setup_context": setup_context, "backward": backward}
+    methods: dict[str, Callable[..., Any]] = {"forward": forward, "setup_context": setup_context, "backward": backward}
     return type(name, (Function,), {key: staticmethod(value) for key, value in methods.items()})
 
 

@@ -210,14 +210,19 @@ def impl(*args: Any, func: Callable[..., Any] | None = None, lib: Library | None
     """`impl(qualname, types, func)` or `impl(lib, name, key)`: compute an operation by a function. Decorators, too."""
     if isinstance(args[0], Library):
         library, name, key = (*args, "")[:3]
-        return lambda function: library.impl(name, function, key) or function
+
+        def implement(function: Callable[..., Any]) -> Callable[..., Any]:
+            library.impl(name, function, key)
+            return function
+
+        return implement
     qualname, kinds, *rest = args
-    function = rest[0] if rest else func
+    given = rest[0] if rest else func
     definition = _find(qualname, "impl")
 
-    def register(given: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for kind in _strings(kinds):
-            _register(definition, kind, given)
-        return given
+            _register(definition, kind, function)
+        return function
 
-    return register if function is None else register(function) and None
+    return register if given is None else (register(given), None)[1]

@@ -86,7 +86,9 @@ def _split(text: str) -> list[str]:
     return [one.strip() for one in re.split(r",(?![^\[(]*[\])])", text) if one.strip()]
 
 
-_ARGUMENT = re.compile(r"(?P<type>\w+)(\((?P<alias>[^)]*)\))?(?P<list>\[\d*\])?(?P<optional>\??)\s+(?P<name>\w+)(=(?P<default>.*))?$")
+_ARGUMENT = re.compile(
+    r"(?P<type>\w+)(\((?P<alias>[^)]*)\))?(?P<list>\[\d*\])?(?P<optional>\??)\s+(?P<name>\w+)(=(?P<default>.*))?$"
+)
 
 
 def parse(text: str, who: str) -> Schema:
@@ -162,7 +164,8 @@ def infer_schema(
         fail("mutates_args must either be a sequence of names of the arguments that are mutated or 'unknown'.")
     if unknown := written - set(signature.parameters):
         fail(f"{sorted(unknown)} in mutates_args were not found in the arguments of the function.")
-    parts, keyword_only = [], False
+    parts: list[str] = []
+    keyword_only = False
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             fail("We do not support varargs.")

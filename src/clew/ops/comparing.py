@@ -7,8 +7,8 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from ._options import need_values
 from ..autograd import no_grad
+from ._options import need_values
 
 __all__ = ["allclose", "equal", "isclose"]
 METHODS = ["allclose", "equal", "isclose", "where"]

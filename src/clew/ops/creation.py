@@ -203,7 +203,12 @@ def empty_strided(
     check_options("empty_strided", layout, device, pin_memory)
     sizes = checked_size("empty_strided", (), size)
     return made(
-        "empty_strided", lambda kind: _ops._empty_strided(sizes, tuple(stride), kind), None, dtype, requires_grad, device=device
+        "empty_strided",
+        lambda kind: _ops._empty_strided(sizes, tuple(stride), kind),
+        None,
+        dtype,
+        requires_grad,
+        device=device,
     )
 
 

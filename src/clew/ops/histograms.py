@@ -10,8 +10,8 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from ._options import need_values
 from .._operation import HIDDEN, operation
+from ._options import need_values
 from .ranges import linspace
 
 __all__ = METHODS = ["histc", "histogram"]

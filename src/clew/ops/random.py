@@ -148,7 +148,9 @@ def randint(
     sizes = checked_size("randint", (), size)
     least, limit = integer_bounds("randint", given, low, high)
     with drawing_from(generator):
-        return made("randint", lambda kind: _ops._randint(least, limit, sizes, kind), out, dtype, requires_grad, _INT64, device)
+        return made(
+            "randint", lambda kind: _ops._randint(least, limit, sizes, kind), out, dtype, requires_grad, _INT64, device
+        )
 
 
 @domain("n=5")
@@ -196,7 +198,14 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         sizes = checked_size("normal", (), size)
         with drawing_from(generator):
-            return made("normal", lambda kind: _ops._empty(sizes, kind).normal_(mean, std), out, dtype, requires_grad, device=device)
+            return made(
+                "normal",
+                lambda kind: _ops._empty(sizes, kind).normal_(mean, std),
+                out,
+                dtype,
+                requires_grad,
+                device=device,
+            )
     if size is not None:
         raise TypeError("normal(): expected no size where mean or std is a tensor; expand the tensor instead")
     with drawing_from(generator):

@@ -94,7 +94,9 @@ def linspace(
     """
     check_options("linspace", layout, device, pin_memory)
     first, last, count = _checked_steps("linspace", start, end, steps)
-    return made("linspace", lambda kind: _ops._linspace(first, last, count, kind), out, dtype, requires_grad, device=device)
+    return made(
+        "linspace", lambda kind: _ops._linspace(first, last, count, kind), out, dtype, requires_grad, device=device
+    )
 
 
 @domain("start=0.0, end=1.0, steps=5")
