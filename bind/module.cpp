@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/backward.h"
+#include "bind/device.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
 #include "bind/function.h"
@@ -52,6 +53,7 @@ NB_MODULE(_core, m) {
         init_interpreter(m);
         init_watching(m);
         init_random(module);
+        init_devices(module);
         init_collector();
     } catch (const clew::PythonError&) {
         throw nanobind::python_error();

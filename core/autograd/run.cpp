@@ -182,6 +182,7 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
         if (!request_.accumulate_inputs || !node.has(Node::kAccumulate))
             for (std::int32_t i = capture; i >= 0; i = captures_[static_cast<std::size_t>(i)].next) {
                 const Capture& wanted = captures_[static_cast<std::size_t>(i)];
+                check_device(incoming[wanted.output], request_.inputs[wanted.input], "grad");
                 result_.captured[wanted.input] = incoming[wanted.output];
             }
     }
@@ -192,7 +193,7 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
         const bool watched = mode(kAnomaly);
         if (hooks_after || watched || seen) shown.assign(incoming.begin(), incoming.end());
         BackwardCall call{&node, incoming, results, wants(node)};
-        node.kind->backward(call);
+        call_rule(call);
         if (hooks_after) run_post_hooks(node, results, shown);
         if (watched) watch_.look_at(node, results, shown);
         if (!request_.keep_graph) release_saved(node, result_.release);

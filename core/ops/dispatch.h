@@ -18,11 +18,11 @@ void interpret(OpCall& call);       // on the detour
 void run_directly(OpCall& call);    // on the hot path
 void run_functional(OpCall& call);  // the same, of a Functional call
 
-inline void dispatch(OpCall& call) { mode(kDetour) ? interpret(call) : run_directly(call); }
+inline void dispatch(OpCall& call) { on_detour() ? interpret(call) : run_directly(call); }
 
 inline void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
     OpCall call{op, inputs, attributes, outputs};
-    mode(kDetour) ? interpret(call) : run_functional(call);
+    on_detour() ? interpret(call) : run_functional(call);
 }
 // Written over input 0.
 inline void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
@@ -44,7 +44,7 @@ void rebind_grad(const Tensor& tensor, const Tensor& gradient);
 // A read of values into Python, of `how` (static text): item, bool, tolist, numpy.
 void escape_to_interpreters(const Tensor& tensor, const char* how);
 inline void escape(const Tensor& tensor, const char* how) {
-    if (mode(kInterpreted)) [[unlikely]]
+    if (mode(kInterpreted) || is_meta(tensor)) [[unlikely]]
         escape_to_interpreters(tensor, how);
 }
 

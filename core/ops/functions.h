@@ -87,6 +87,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor dropout(const Tensor& x, double p);  // as in training
 
 // creation.cpp
+Tensor to_meta(const Tensor& x);  // the same without values: Note [Meta tensors]
 Tensor zeros(Sizes sizes, DType dtype);
 Tensor ones(Sizes sizes, DType dtype);
 Tensor full(Sizes sizes, double value, DType dtype);

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/frame.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/meta.h"
 #include "core/ops/recording.h"
 
 namespace clew {
@@ -61,6 +62,7 @@ void run_timed(OpCall& call) {
 
 // Below the last interpreter.
 void run_lowest(OpCall& call) {
+    const DeviceScope scope(call);
     if (call.form != Form::Functional || is_made_of_calls(call)) return run_directly(call);
     mode(kTiming) ? run_timed(call) : run_directly(call);
     if (mode(kInferenceMode))
@@ -100,7 +102,10 @@ void Interpreter::pop() {
 void interpret(OpCall& call) {
     Interpreter* const handling = top;
     if (handling == nullptr) return run_lowest(call);
-    if (is_made_of_calls(call) && !handling->takes_whole(call)) return run_directly(call);
+    if (is_made_of_calls(call) && !handling->takes_whole(call)) {
+        const DeviceScope scope(call);
+        return run_directly(call);
+    }
     CallDetails details = call.details ? *call.details : CallDetails{};
     OpCall shown = call;
     shown.details = &details;

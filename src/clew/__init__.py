@@ -102,6 +102,7 @@ _MODULES = {
     "distributions",
     "graph",
     "jit",
+    "library",
     "linalg",
     "multiprocessing",
     "nn",

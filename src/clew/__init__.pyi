@@ -63,6 +63,7 @@ from . import futures as futures
 from . import fx as fx
 from . import graph as graph
 from . import jit as jit
+from . import library as library
 from . import linalg as linalg
 from . import multiprocessing as multiprocessing
 from . import nn as nn

@@ -1,8 +1,11 @@
-"""Where a tensor lives and how it lies there. There is one device, the CPU; other names can be said, not used."""
+"""Where a tensor lives and how it lies there: on the CPU, or on "meta", where it has a shape and no values."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
+
+from . import _core
 
 # Device types that scripts may name, as in `device("cuda" if cuda.is_available() else "cpu")`.
 _TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "hip", "xla", "mtia", "hpu")
@@ -16,6 +19,12 @@ class device:
         device(type='cpu')
         >>> torch.device("cuda:1").index
         1
+
+    As a context it is where tensors are made that are not told another device:
+
+        >>> with torch.device("meta"):
+        ...     torch.ones(1000000, 1000000)
+        tensor(..., device='meta', size=(1000000, 1000000))
     """
 
     __slots__ = ("index", "type")
@@ -63,52 +72,81 @@ class device:
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        return check_device(self, "device")
+        on_meta = check_device(self, "device") is META
+        _entered.before.append(_core._set_makes_meta(on_meta))
+        return self
 
     def __exit__(self, *exc_info: object) -> None:
-        pass
+        _core._set_makes_meta(_entered.before.pop())
 
 
+class _Entered(threading.local):
+    """What was the default before each device that this thread has entered."""
+
+    def __init__(self) -> None:
+        self.before: list[bool] = []
+
+
+_entered = _Entered()
 CPU = device("cpu")
+META = device("meta")
+_core._set_devices(CPU, META)
+
+
+class placed:
+    """For a block, new tensors are made on this device; None changes nothing."""
+
+    __slots__ = ("_before", "_device")
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        if self._device is not None:
+            self._before = _core._set_makes_meta(check_device(self._device, "device") is META)
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._device is not None:
+            _core._set_makes_meta(self._before)
 
 
 def check_device(value: Any, operation: str) -> device:
-    """The device that an argument `device=` means.
+    """The device that an argument `device=` means; None is the CPU.
 
     Raises:
-        NotImplementedError: a device other than the CPU.
+        NotImplementedError: a device other than the CPU and meta.
         RuntimeError: no device at all.
     """
     if value is None or value is CPU:
         return CPU
     found = device(value)
-    if found.type != "cpu":
+    if found.type not in ("cpu", "meta"):
         raise NotImplementedError(
-            f"{operation}: expected device 'cpu', got '{found}'; the CPU is the only device so far"
+            f"{operation}: expected device 'cpu', got '{found}'; the CPU is the only device so far, besides 'meta'"
         )
-    return CPU
+    return CPU if found.type == "cpu" else META
 
 
 def get_default_device() -> device:
-    """Where tensors are made if no device is given: the CPU.
+    """Where this thread makes tensors if no device is given.
 
     Example:
         >>> torch.get_default_device()
         device(type='cpu')
     """
-    return CPU
+    return META if _core._makes_meta() else CPU
 
 
 def set_default_device(device: Any) -> None:
-    """Accept the CPU (or None) as the place where tensors are made.
+    """Make tensors on this device from now on, in this thread, if no other is given; None is the CPU.
 
     Raises:
-        NotImplementedError: another device.
+        NotImplementedError: a device other than the CPU and meta.
 
     Example:
         >>> torch.set_default_device("cpu")
     """
-    check_device(device, "set_default_device")
+    _core._set_makes_meta(check_device(device, "set_default_device") is META)
 
 
 class layout:

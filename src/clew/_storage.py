@@ -10,6 +10,7 @@ import numpy
 
 from . import _core
 from ._core import Tensor, dtype
+from ._device import placed
 from ._domains import domain
 from ._methods import method
 
@@ -68,9 +69,11 @@ class UntypedStorage:
 
     def clone(self) -> UntypedStorage:
         """A copy of the memory."""
-        return _restore(self._tensor.dtype, bytes(self._bytes()))
+        return storage_of(self._elements().clone())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if self._tensor.is_meta:
+            return _restore_meta, (self._tensor.dtype, self.nbytes() // self._tensor.element_size())
         data = self._bytes()
         return _restore, (self._tensor.dtype, pickle.PickleBuffer(data) if protocol >= 5 else bytes(data))
 
@@ -89,6 +92,12 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
     if found is None:
         found = _known[key] = UntypedStorage(tensor.detach())
     return found
+
+
+def _restore_meta(kind: dtype, count: int) -> UntypedStorage:
+    """A storage without memory for so many elements."""
+    with placed("meta"):
+        return storage_of(_core.ops._empty((count,), kind))
 
 
 def _restore(kind: dtype, data: Any) -> UntypedStorage:
@@ -178,8 +187,9 @@ class TypedStorage:
         return _of_elements(self._tensor.clone())
 
     def __repr__(self) -> str:
-        elements = "".join(f" {one}\n" for one in self.tolist())
-        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
+        elements = "...\n" if self._tensor.is_meta else "".join(f" {one}\n" for one in self.tolist())
+        place = self._tensor.device
+        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device={place}) of size {len(self)}]"
 
 
 def _of_elements(elements: Tensor) -> TypedStorage:

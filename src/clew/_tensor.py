@@ -76,7 +76,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor in another dtype: `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`.
 
     Args:
-        dtype, device, other: what to take the dtype from. The CPU is the only device.
+        dtype: by default that of the tensor.
+        device: the CPU, or "meta" for a tensor of the same geometry without values.
+        other: what to take dtype and device from.
         non_blocking: accepted; everything waits.
         copy: copy even if nothing changes.
 
@@ -84,7 +86,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         The tensor itself if nothing changes.
 
     Raises:
-        NotImplementedError: another device.
+        NotImplementedError: from "meta" to the CPU, for there are no values to copy; or another device.
         TypeError: what is neither dtype, device nor tensor.
 
     Example:
@@ -93,21 +95,28 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """
     if len(args) == 1 and isinstance(args[0], dtype) and not kwargs:
         return _converted(self, args[0])
-    kind, copy = _read_to(args, kwargs)
+    place, kind, copy = _read_to(args, kwargs)
+    if place is not None and place is not self.device:
+        if place is CPU:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        moved: Tensor = _core.ops._to_meta(self, self.dtype if kind is None else kind)
+        return moved
     return _converted(self, self.dtype if kind is None else kind, copy)
 
 
-def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | None, bool]:
+def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[device | None, dtype | None, bool]:
+    place: device | None = None
     kind: dtype | None = None
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
-        kind = rest.pop(0).dtype
+        place, kind = rest[0].device, rest.pop(0).dtype
     elif rest and isinstance(rest[0], (dtype, type)):
         kind = rest.pop(0)
     elif rest:
         if rest[0] is not None and not isinstance(rest[0], str | int | device):
             raise TypeError(f"to: expected a dtype, a device or a tensor, got {type(rest[0]).__name__}")
-        check_device(rest.pop(0), "to")
+        named = rest.pop(0)
+        place = None if named is None else check_device(named, "to")
         if rest and (rest[0] is None or isinstance(rest[0], (dtype, type))):
             kind = rest.pop(0)
     options = {"non_blocking": False, "copy": False, **dict(zip(("non_blocking", "copy"), rest, strict=False))}
@@ -115,11 +124,11 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | Non
         raise TypeError(f"to: expected at most {len(args) - len(rest) + 2} positional arguments, got {len(args)}")
     for name, value in kwargs.items():
         if name == "device":
-            check_device(value, "to")
+            place = None if value is None else check_device(value, "to")
         elif name == "dtype":
             kind = value
         elif name == "other":
-            kind = value.dtype
+            place, kind = value.device, value.dtype
         elif name in options:
             options[name] = value
         elif name != "memory_format":
@@ -128,7 +137,7 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | Non
         if not isinstance(kind, type) or kind not in PYTHON_DTYPES:
             raise TypeError(f"to: expected a dtype, got {kind!r}")
         kind = PYTHON_DTYPES[kind]
-    return kind, bool(options["copy"])
+    return place, kind, bool(options["copy"])
 
 
 _BY_VALUE = "positive; self=index(3, a, b)"
@@ -194,13 +203,13 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 @method
 @domain("real")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Itself: it is on the CPU.
+    """Itself if it is on the CPU; a tensor on "meta" has no values to bring there, and raises.
 
     Example:
         >>> torch.ones(1).cpu()
         tensor([1.])
     """
-    return self
+    return self.to(CPU)
 
 
 @method
@@ -349,5 +358,5 @@ def _constant(value: Any) -> property:
     return property(lambda self: value)
 
 
-for _name, _value in (("device", CPU), ("layout", strided), ("is_cpu", True), ("is_meta", False), ("is_mps", False)):
+for _name, _value in (("layout", strided), ("is_mps", False)):
     _core.add_method(_name, _constant(_value))

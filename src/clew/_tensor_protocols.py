@@ -49,6 +49,8 @@ def __dlpack__(
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_meta:
+        raise BufferError("__dlpack__: a tensor on the device 'meta' has no memory to lend")
     if stream not in (None, -1):
         raise BufferError(f"__dlpack__: expected stream None on the CPU, got {stream!r}")
     options: dict[str, Any] = {}
@@ -188,7 +190,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 @method
 def __format__(self: Tensor, format_spec: str) -> str:
     """A 0-dim tensor formats as its number."""
-    if self.ndim == 0 and type(self) is Tensor:
+    if self.ndim == 0 and type(self) is Tensor and not self.is_meta:
         return format(self.item(), format_spec)
     return object.__format__(self, format_spec)
 

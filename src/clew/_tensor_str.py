@@ -198,7 +198,9 @@ def _suffixes(tensor: Tensor) -> list[str]:
     kind = str(tensor.dtype)
     default = tensor.dtype is _core.get_default_dtype()
     found = []
-    if tensor.numel() == 0:
+    if tensor.is_meta:
+        found += ["device='meta'", f"size={tuple(tensor.shape)}"] + ([] if default else [f"dtype={kind}"])
+    elif tensor.numel() == 0:
         if tensor.ndim != 1:
             found.append(f"size={tuple(tensor.shape)}")
         if not default:
@@ -233,7 +235,7 @@ def tensor_repr(tensor: Tensor) -> str:
     """
     prefix = "tensor(" if _is_plain(tensor) else f"{type(tensor).__name__}("
     indent = len(prefix)
-    text = prefix + ("[]" if tensor.numel() == 0 else _contents(tensor, indent))
+    text = prefix + ("..." if tensor.is_meta else "[]" if tensor.numel() == 0 else _contents(tensor, indent))
     # A suffix that would pass the end of the line begins a new one.
     length = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(tensor):

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._core import Tensor, dtype
-from ._device import check_device
+from ._device import check_device, placed
 from ._domains import domain
 from ._methods import method
 from ._size import Size
@@ -35,8 +35,8 @@ class _TypedConstructor(type):
     dtype: dtype
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        check_device(device, cls.__name__)
-        return _make(cls.__name__, cls.dtype, args)
+        with placed(check_device(device, cls.__name__)):
+            return _make(cls.__name__, cls.dtype, args)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype
@@ -90,9 +90,10 @@ def _size(name: str, one: Any) -> int:
 
 def make_default(data: Any = _MISSING, *sizes: Any, device: Any = None) -> Tensor:
     """What `Tensor(...)` gives: data, or sizes, in the default dtype."""
-    check_device(device, "Tensor")
+    place = check_device(device, "Tensor")
     kind = data.dtype if isinstance(data, Tensor) else _core.get_default_dtype()  # a tensor keeps its own
-    return _make("Tensor", kind, () if data is _MISSING else (data, *sizes))
+    with placed(place):
+        return _make("Tensor", kind, () if data is _MISSING else (data, *sizes))
 
 
 CONSTRUCTORS: dict[str, Any] = {
@@ -162,8 +163,8 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
         >>> torch.ones(2).new(2, 3).shape
         torch.Size([2, 3])
     """
-    check_device(device, "new")
-    return _make("new", self.dtype, args)
+    with placed(self.device if device is None else check_device(device, "new")):
+        return _make("new", self.dtype, args)
 
 
 @domain("real; integer, dtype=float64; real, dtype='torch.LongTensor'")
@@ -175,7 +176,8 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         'torch.FloatTensor'
     """
     if dtype is None:
-        return f"torch.{_NAMES[str(self.dtype).removeprefix('torch.')]}"
+        place = "meta." if self.is_meta else ""
+        return f"torch.{place}{_NAMES[str(self.dtype).removeprefix('torch.')]}"
     return self.to(named_dtype(dtype))
 
 

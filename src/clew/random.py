@@ -41,7 +41,8 @@ class Generator:
     _stream: Any
 
     def __init__(self, device: Any = "cpu") -> None:
-        check_device(device, "Generator")
+        if check_device(device, "Generator") is not CPU:
+            raise RuntimeError("Generator: expected device 'cpu', got 'meta', where nothing is drawn")
         self._stream = _core.RandomStream()
 
     @property

@@ -84,7 +84,7 @@ struct Cast {
 struct Copy {
     static constexpr OpText text{.schema = "copy_(Tensor self, Operand src)",
                                  .node = "torch::autograd::CopyBackwards",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kCopies,
                                  .domain = "real",
                                  .doc =
                                      "Copies src into self, broadcast to its shape and cast to its dtype. The gradient "

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/memory/converted.h"
 #include "core/ops/elementwise/scalar.h"
@@ -128,7 +129,8 @@ void run_stored(const char* op, Tensors inputs, std::size_t first, DType stored,
 }
 
 // Without gaps, one piece: no iterator needed.
-inline bool is_small(std::int64_t count) { return count <= kernels::kChunk; }
+static_assert(kFlatElements == kernels::kChunk);
+inline bool is_small(std::int64_t count) { return count <= flat_elements; }
 
 // One element in another dtype; mostly a Python float beside float32.
 inline void put_single(char* place, DType dtype, const Tensor& single) {

@@ -76,7 +76,7 @@ struct MaskedFillTensor {
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<1> mask) { return masked_fill(g, mask, 0.0); },
         nullptr,
-        [](const Tensor& g, In<1> mask) { return sum(masked_select(g, mask)); },
+        [](const Tensor& g, In<1> mask) { return sum(is_meta(g) ? g : masked_select(g, mask)); },
     };
 };
 
@@ -142,6 +142,7 @@ struct MaskedScatter {
         [](const Tensor& g, In<1> mask) { return masked_fill(g, mask, 0.0); },
         nullptr,
         [](const Tensor& g, In<1> mask, Shape<2> source) {
+            if (is_meta(g)) return zeros(source, g.dtype());
             const Tensor read = masked_select(g, mask);
             if (read.numel() == source.numel()) return reshape(read, source);
             return reshape(embed(read, Dims{source.numel()}, {Dims{read.numel()}, Dims{1}, 0}), source);

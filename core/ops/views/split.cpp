@@ -156,6 +156,7 @@ struct SplitLong {
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor &x = inputs[0], &sizes = inputs[1];
         need_values("split_sizes");
+        escape(sizes, "split");
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "split_with_sizes"));
         std::int64_t sum = 0;
         for (std::int64_t i = 0; i < sizes.numel(); ++i) {

@@ -71,7 +71,7 @@ def check_info(name: str, info: Tensor, message: str) -> None:
     Raises:
         LinAlgError: there is one.
     """
-    if not info.any():
+    if info.is_meta or not info.any():
         return
     codes = info.reshape(-1).tolist()
     place = next(i for i, code in enumerate(codes) if code)
@@ -113,7 +113,7 @@ def _fill(name: str, value: Tensor, place: Tensor) -> None:
 
 def identity_like(like: Tensor, rows: int, columns: int) -> Tensor:
     """Ones on the diagonal, of the dtype of `like`."""
-    return _core.from_numpy(numpy.eye(rows, columns)).to(like.dtype)
+    return _core.from_numpy(numpy.eye(rows, columns)).to(like)
 
 
 # ------------------------------------------------------------------------ results without values, for operation(infer=)

@@ -79,6 +79,8 @@ _ZERO_PIVOT = (
 
 def permutation(pivots: Tensor, rows: int) -> Tensor:
     """The matrix P with A = P L U, as booleans, of shape (*, rows, rows)."""
+    if pivots.is_meta:
+        return pivots.new_empty((*pivots.shape[:-1], rows, rows), dtype=_core.dtypes["bool"])
     exchanged = pivots.detach().numpy()
     if exchanged.size and not 1 <= exchanged.min() <= exchanged.max() <= rows:
         raise RuntimeError(f"lu: pivots must be between 1 and {rows} inclusive, as lu_factor gives them")

@@ -10,6 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import operation
+from ..ops._options import need_values
 from . import _arrays
 from ._checks import check_floating, check_matrices, check_square, filled
 from ._spectral import converged
@@ -218,6 +219,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     name = "linalg.lstsq"
     check_matrices(name, A)
     check_floating(name, A, B)
+    need_values(name, A, B)  # whether there are residuals depends on the ranks
     driver = "gelsy" if driver is None else driver
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(

@@ -8,6 +8,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from ..autograd import no_grad
+from ._options import need_values
 
 __all__ = ["allclose", "equal", "isclose"]
 METHODS = ["allclose", "equal", "isclose", "where"]
@@ -67,6 +68,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
         >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
         True
     """
+    need_values("equal", input, other)
     return input.shape == other.shape and bool((input == other).all())
 
 

@@ -160,7 +160,7 @@ def cov(
         centred = x - ((x * weights).sum(1) / total).unsqueeze(1)
         product = centred.mm((centred * weights).mH)
         norm = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
-    if float(norm) <= 0:
+    if not x.is_meta and float(norm) <= 0:
         warnings.warn("cov: degrees of freedom is <= 0; take more observations", UserWarning, stacklevel=2)
         norm = 0 * norm
     covariances: Tensor = product / norm
@@ -177,7 +177,7 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Te
             raise RuntimeError(f"cov: expected {name} to have integral dtype but got {given.dtype}")
         if not whole and not given.dtype.is_floating_point:
             raise RuntimeError(f"cov: expected {name} to have floating point dtype but got {given.dtype}")
-        if (given < 0).any():
+        if not given.is_meta and (given < 0).any():
             raise RuntimeError(f"cov: {name} cannot be negative")
     if fweights is None or aweights is None:
         return fweights if aweights is None else aweights
@@ -224,7 +224,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     input.size(dim)  # or there is no such axis
     others = [axis for axis in builtins.range(input.dim()) if axis != dim % input.dim()]
     norm = input.norm(p, others, keepdim=True)
-    factor: Tensor = _ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), tensor(1.0, dtype=input.dtype))
+    factor: Tensor = _ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), _core.tensor(1.0, dtype=input.dtype))
     return input.contiguous() * factor
 
 
@@ -281,7 +281,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if any(size < 0 for size in sizes):
         raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {sizes}")
     steps = [math.prod(sizes[axis + 1 :]) for axis in builtins.range(len(sizes))]
-    whole, every = (tensor(one, dtype=_core.dtypes["int64"]) for one in (steps, sizes))
+    whole, every = (_core.tensor(one, dtype=_core.dtypes["int64"]).to(indices.device) for one in (steps, sizes))
     places: tuple[Tensor, ...] = (indices.unsqueeze(-1).floor_divide(whole) % every).unbind(-1)
     return places
 

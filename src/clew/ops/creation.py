@@ -8,6 +8,7 @@ import numpy
 
 from .. import _core
 from .._core import Tensor, dtype
+from .._device import CPU, check_device, get_default_device, placed
 from .._domains import domain
 from ._options import check_options, checked_dtype, checked_size, made
 
@@ -50,11 +51,14 @@ def tensor(
         tensor([[1, 2],
                 [3, 4]])
     """
-    if device is not None or pin_memory:
-        check_options("tensor", None, device, pin_memory)
     if dtype is not None:
         dtype = checked_dtype("tensor", dtype)
-    result: Tensor = _core.tensor(data, dtype=dtype, requires_grad=requires_grad)
+    if device is not None or pin_memory:
+        check_options("tensor", None, device, pin_memory)
+        with placed(device):
+            there: Tensor = _core.default_tensor(data, dtype=dtype, requires_grad=requires_grad)
+        return there
+    result: Tensor = _core.default_tensor(data, dtype=dtype, requires_grad=requires_grad)
     return result
 
 
@@ -74,12 +78,14 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """
     check_options("as_tensor", None, device, False)
     kind = None if dtype is None else checked_dtype("as_tensor", dtype)
+    place = get_default_device() if device is None else check_device(device, "as_tensor")
     if isinstance(data, Tensor):
-        return data if kind is None or data.dtype is kind else data.to(kind)
+        there = data if device is None and place is CPU else data.to(place)
+        return there if kind is None or there.dtype is kind else there.to(kind)
     if isinstance(data, numpy.ndarray) and data.flags.writeable and all(stride >= 0 for stride in data.strides):
-        lent: Tensor = _core.from_numpy(data)
+        lent: Tensor = _core.from_numpy(data).to(place)
         return lent if kind is None or lent.dtype is kind else lent.to(kind)
-    return tensor(data, dtype=kind)
+    return tensor(data, dtype=kind, device=place)
 
 
 @domain("obj=[1.0, 2.0]")
@@ -148,7 +154,8 @@ def zeros(
         given, size: the sizes, one by one or as one sequence.
         out: a tensor to write into, of the right shape or empty.
         dtype: by default that of `get_default_dtype()`.
-        layout, device: only `clew.strided` and the CPU.
+        layout: only `clew.strided`.
+        device: the CPU, or "meta", where tensors have no values; by default where `get_default_device()` says.
         requires_grad: whether operations on it are recorded.
 
     Raises:
@@ -164,7 +171,7 @@ def zeros(
         return filled
     check_options("zeros", layout, device, pin_memory)
     sizes = checked_size("zeros", given, size)
-    return made("zeros", lambda kind: _ops._full(sizes, 0, kind), out, dtype, requires_grad)
+    return made("zeros", lambda kind: _ops._full(sizes, 0, kind), out, dtype, requires_grad, device=device)
 
 
 @domain("given=(2, 3)")
@@ -190,7 +197,7 @@ def ones(
         return filled
     check_options("ones", layout, device, pin_memory)
     sizes = checked_size("ones", given, size)
-    return made("ones", lambda kind: _ops._full(sizes, 1, kind), out, dtype, requires_grad)
+    return made("ones", lambda kind: _ops._full(sizes, 1, kind), out, dtype, requires_grad, device=device)
 
 
 @domain("unsampled, 'its numbers are what was in memory'")
@@ -214,7 +221,7 @@ def empty(
     del memory_format
     check_options("empty", layout, device, pin_memory)
     sizes = checked_size("empty", given, size)
-    return made("empty", lambda kind: _ops._empty(sizes, kind), out, dtype, requires_grad)
+    return made("empty", lambda kind: _ops._empty(sizes, kind), out, dtype, requires_grad, device=device)
 
 
 @domain("unsampled, 'its numbers are what was in memory'")
@@ -237,7 +244,12 @@ def empty_strided(
     check_options("empty_strided", layout, device, pin_memory)
     sizes = checked_size("empty_strided", (), size)
     return made(
-        "empty_strided", lambda kind: _ops._empty_strided(sizes, tuple(stride), kind), None, dtype, requires_grad
+        "empty_strided",
+        lambda kind: _ops._empty_strided(sizes, tuple(stride), kind),
+        None,
+        dtype,
+        requires_grad,
+        device=device,
     )
 
 
@@ -284,10 +296,10 @@ def full(
     sizes = checked_size("full", (), size)
     value = fill_value if type(fill_value) is float else as_number("full", fill_value)
     default = dtype_of_number(value)
-    if out is dtype is None and not requires_grad:
+    if out is dtype is device is None and not requires_grad:
         filled: Tensor = _ops._full(sizes, value, _default_dtype() if default is None else default)
         return filled
-    return made("full", lambda kind: _ops._full(sizes, value, kind), out, dtype, requires_grad, default)
+    return made("full", lambda kind: _ops._full(sizes, value, kind), out, dtype, requires_grad, default, device)
 
 
 @domain("n=3; n=2, m=4")
@@ -317,4 +329,4 @@ def eye(
     for name, value in (("n", n), ("m", n if m is None else m)):
         if not hasattr(value, "__index__"):
             raise TypeError(f"eye(): argument '{name}' must be int, not {type(value).__name__}")
-    return made("eye", lambda kind: _ops._eye(n, n if m is None else m, kind), out, dtype, requires_grad)
+    return made("eye", lambda kind: _ops._eye(n, n if m is None else m, kind), out, dtype, requires_grad, device=device)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._device import contiguous_format
+from .._device import check_device, contiguous_format, placed
 from .._domains import domain
 from ..random import drawing_from
 from . import creation
@@ -19,6 +19,7 @@ __all__ = ["empty_like", "full_like", "ones_like", "rand_like", "randint_like", 
 METHODS = ["new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"]
 
 _ops: Any = _core.ops
+_BOOL = _core.dtypes["bool"]
 
 
 def _like(
@@ -36,8 +37,11 @@ def _like(
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     check_options(name, layout, device, pin_memory)
     model = input
-    if memory_format is contiguous_format and not input.is_contiguous():
-        model = _ops._empty(tuple(input.shape), _core.dtypes["bool"])
+    flat = memory_format is contiguous_format and not input.is_contiguous()
+    if flat or (device is not None and check_device(device, name) is not input.device):
+        with placed(input.device if device is None else device):
+            shape = tuple(input.shape)
+            model = _ops._empty(shape, _BOOL) if flat else _ops._empty_strided(shape, input.stride(), _BOOL)
     result = make(model, checked_dtype(name, dtype, input.dtype))
     return result.requires_grad_() if requires_grad else result
 
@@ -57,7 +61,8 @@ def zeros_like(
 
     Args:
         dtype: by default that of `input`.
-        layout, device: only `clew.strided` and the CPU.
+        layout: only `clew.strided`.
+        device: the CPU or "meta"; by default that of `input`.
         requires_grad: whether operations on the result are recorded.
         memory_format: `clew.contiguous_format` makes it contiguous in any case.
 
@@ -207,7 +212,8 @@ def randint_like(
 
     def make(model: Tensor, kind: Any) -> Tensor:
         if model.is_contiguous():
-            contiguous: Tensor = _ops._randint(least, limit, tuple(model.shape), kind)
+            with placed(model.device):
+                contiguous: Tensor = _ops._randint(least, limit, tuple(model.shape), kind)
             return contiguous
         strided: Tensor = _ops._empty_like(model, kind)
         return strided.random_(least, limit)
@@ -235,7 +241,8 @@ def new_tensor(
         tensor([1., 2.])
     """
     kind = checked_dtype("new_tensor", dtype, self.dtype)
-    return creation.tensor(data, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
+    place = self.device if device is None else device
+    return creation.tensor(data, dtype=kind, device=place, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 @domain("real, given=(2, 3)")
@@ -301,6 +308,7 @@ def new_empty_strided(
         (1, 2)
     """
     kind = checked_dtype("new_empty_strided", dtype, self.dtype)
+    options.setdefault("device", self.device)
     return creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, **options)
 
 
@@ -317,7 +325,10 @@ def _new(
     unknown = sorted(options.keys() - {"layout", "device", "pin_memory"})
     if unknown:
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
-    check_options(name, options.get("layout"), options.get("device"), options.get("pin_memory"))
+    device = options.get("device")
+    check_options(name, options.get("layout"), device, options.get("pin_memory"))
+    if device is None:
+        device = model.device
     sizes = checked_size(name, given, size)
     fill = (lambda kind: _ops._empty(sizes, kind)) if value is None else (lambda kind: _ops._full(sizes, value, kind))
-    return made(name, fill, None, dtype, requires_grad, model.dtype)
+    return made(name, fill, None, dtype, requires_grad, model.dtype, device)

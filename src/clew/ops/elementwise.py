@@ -28,7 +28,7 @@ _OWN_NODE_IN_PLACE = ("acosh", "asinh", "atanh")
 SAME, FLOAT, FLOATS_ONLY, INTEGERS_ONLY, ONE_DTYPE = "same", "float", "floats", "integers", "one dtype"
 
 
-def _common_dtype(name: str, tensors: list[Tensor], kind: str) -> Any:
+def common_dtype(name: str, tensors: list[Tensor], kind: str) -> Any:
     """The NumPy dtype that all operands are cast to."""
     dtype = result_type(*tensors) if len(tensors) == 2 else tensors[0].dtype
     if kind == ONE_DTYPE and any(one.dtype != dtype for one in tensors):
@@ -52,7 +52,7 @@ def _define(
 
     def forward(*arguments: Any) -> Any:
         tensors = [one for one in arguments if isinstance(one, Tensor)]
-        dtype = _common_dtype(name, tensors, kind)
+        dtype = common_dtype(name, tensors, kind)
         broadcast_shapes(*(one.shape for one in tensors))
         return loop(*(array_of(one).astype(dtype) if isinstance(one, Tensor) else one for one in arguments))
 

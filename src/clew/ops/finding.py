@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._numeric import array_of
-from ._options import axis_of
+from ._options import axis_of, need_values
 
 __all__ = ["isin", "nonzero", "unique", "unique_consecutive"]
 METHODS = ["nonzero", "unique", "unique_consecutive"]
@@ -76,6 +76,7 @@ def unique(
     """
     if dim is not None:
         _need_slices("unique", input, dim)
+    need_values("unique", input)
     array = array_of(input)
     values, inverse, counts = numpy.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(array.shape if dim is None else -1)
@@ -93,6 +94,7 @@ def unique_consecutive(
         >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
         tensor([1, 2, 1])
     """
+    need_values("unique_consecutive", input)
     array = array_of(input)
     if dim is not None:
         _need_slices("unique_consecutive", input, dim)
@@ -128,6 +130,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
     if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
         raise TypeError("isin: expected at least one tensor, got two numbers")
+    need_values("isin", elements, test_elements)
     given, among = (array_of(one) if isinstance(one, Tensor) else one for one in (elements, test_elements))
     result: Tensor = _core.from_numpy(numpy.asarray(numpy.isin(given, among, invert=invert)))
     return result

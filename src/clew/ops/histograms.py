@@ -12,6 +12,7 @@ from .._core import Tensor
 from .._domains import domain
 from .._numeric import array_of
 from .._operation import HIDDEN, operation
+from ._options import need_values
 from .ranges import linspace
 
 __all__ = METHODS = ["histc", "histogram"]
@@ -29,6 +30,7 @@ def _range(name: str, low: float, high: float, beyond: float) -> tuple[float, fl
 def _floats(name: str, input: Tensor) -> Any:
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"{name}: not implemented for {input.dtype}; cast it first")
+    need_values(name, input)
     return array_of(input).reshape(-1)
 
 

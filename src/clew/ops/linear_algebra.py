@@ -191,10 +191,11 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
     """
     checks = _linalg("._checks")
     checks.check_square("cholesky_inverse", input)
-    zeros = _core.tensor(_linalg("._arrays").zero_on_diagonal(array_of(input)))
-    checks.check_info("cholesky_inverse", zeros, _linalg("._systems")._SINGULAR)
+    if not input.is_meta:
+        zeros = _core.tensor(_linalg("._arrays").zero_on_diagonal(array_of(input)))
+        checks.check_info("cholesky_inverse", zeros, _linalg("._systems")._SINGULAR)
     lower = input.mT if upper else input
-    root = _linalg().solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype), upper=False)
+    root = _linalg().solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype, device=input.device), upper=False)
     result: Tensor = checks.filled("cholesky_inverse", root.mT @ root, out)
     return result
 

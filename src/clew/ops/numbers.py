@@ -72,6 +72,8 @@ def signbit(input: Tensor) -> Tensor:
     check_tensor("signbit", "input", input)
     if not input.dtype.is_floating_point:
         return input.detach() < 0
+    if input.is_meta:
+        return input.detach() < 0
     result: Tensor = _core.from_numpy(numpy.asarray(numpy.signbit(array_of(input))))
     return result
 

@@ -11,6 +11,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import IN_PLACE, from_forward, operation
+from ._options import need_values
 
 __all__ = [
     "adjoint",
@@ -58,6 +59,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     if input.dtype.is_floating_point or input.dtype == _core.dtypes["bool"]:
         raise NotImplementedError(f"bincount: expected integers, got {input.dtype}; cast it by .long()")
+    need_values("bincount", input)
     if input.dim() != 1 or (input.numel() and bool((input < 0).any())):
         raise RuntimeError("bincount: only supports 1-d non-negative integral inputs; flatten it")
     if minlength < 0:

@@ -94,12 +94,12 @@ def _shares(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
         raise RuntimeError(f"{name}: input tensor must be non-empty")
     if str(input.dtype) not in ("torch.float32", "torch.float64"):
         raise RuntimeError(f"{name}: input tensor must be either float or double dtype, got {input.dtype}")
-    shares: Tensor = q if isinstance(q, Tensor) else _core.tensor(float(q), dtype=input.dtype)
+    shares: Tensor = q if isinstance(q, Tensor) else _core.tensor(float(q), dtype=input.dtype).to(input.device)
     if shares.dim() > 1:
         raise RuntimeError(f"{name}: q must be a scalar or 1D tensor, got shape {list(shares.shape)}")
     if shares.dtype != input.dtype:
         raise RuntimeError(f"{name}: q tensor must be same dtype as the input tensor, got {shares.dtype}")
-    if not ((shares >= 0) & (shares <= 1)).all():
+    if not shares.is_meta and not ((shares >= 0) & (shares <= 1)).all():
         raise RuntimeError(f"{name}: q must be in the range [0, 1] but got {q}")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(

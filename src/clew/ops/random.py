@@ -81,7 +81,7 @@ def rand(
     check_options("rand", layout, device, pin_memory)
     sizes = checked_size("rand", given, size)
     with drawing_from(generator):
-        return made("rand", lambda kind: _ops._rand(sizes, kind), out, dtype, requires_grad)
+        return made("rand", lambda kind: _ops._rand(sizes, kind), out, dtype, requires_grad, device=device)
 
 
 @domain("given=(2, 3)")
@@ -106,7 +106,7 @@ def randn(
     check_options("randn", layout, device, pin_memory)
     sizes = checked_size("randn", given, size)
     with drawing_from(generator):
-        return made("randn", lambda kind: _ops._randn(sizes, kind), out, dtype, requires_grad)
+        return made("randn", lambda kind: _ops._randn(sizes, kind), out, dtype, requires_grad, device=device)
 
 
 def integer_bounds(name: str, given: tuple[Any, ...], low: Any, high: Any) -> tuple[int, int]:
@@ -158,7 +158,9 @@ def randint(
     sizes = checked_size("randint", (), size)
     least, limit = integer_bounds("randint", given, low, high)
     with drawing_from(generator):
-        return made("randint", lambda kind: _ops._randint(least, limit, sizes, kind), out, dtype, requires_grad, _INT64)
+        return made(
+            "randint", lambda kind: _ops._randint(least, limit, sizes, kind), out, dtype, requires_grad, _INT64, device
+        )
 
 
 @domain("n=5")
@@ -188,7 +190,7 @@ def randperm(
     if not hasattr(n, "__index__"):
         raise TypeError(f"randperm(): argument 'n' must be int, not {type(n).__name__}")
     with drawing_from(generator):
-        return made("randperm", lambda kind: _ops._randperm(n, kind), out, dtype, requires_grad, _INT64)
+        return made("randperm", lambda kind: _ops._randperm(n, kind), out, dtype, requires_grad, _INT64, device)
 
 
 @domain("mean=0.0, std=2.0, size=(2, 3); mean=constant(real(a, b)), std=constant(positive(b))")
@@ -218,13 +220,21 @@ def normal(
         tensor([ 1.5410, 99.7066])
     """
     dtype, requires_grad = options.pop("dtype", None), options.pop("requires_grad", False)
-    check_options("normal", options.pop("layout", None), options.pop("device", None), options.pop("pin_memory", False))
+    device = options.pop("device", None)
+    check_options("normal", options.pop("layout", None), device, options.pop("pin_memory", False))
     if options:
         raise TypeError(f"normal() got an unexpected keyword argument '{next(iter(options))}'")
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         sizes = checked_size("normal", (), size)
         with drawing_from(generator):
-            return made("normal", lambda kind: _ops._empty(sizes, kind).normal_(mean, std), out, dtype, requires_grad)
+            return made(
+                "normal",
+                lambda kind: _ops._empty(sizes, kind).normal_(mean, std),
+                out,
+                dtype,
+                requires_grad,
+                device=device,
+            )
     if size is not None:
         raise TypeError("normal(): expected no size where mean or std is a tensor; expand the tensor instead")
     with drawing_from(generator):

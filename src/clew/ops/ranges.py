@@ -60,7 +60,7 @@ def arange(
     bounds = [as_number("arange", 0 if start is None else start), as_number("arange", end)]
     bounds.append(as_number("arange", 1 if step is None else step))
     default = _INT64 if all(isinstance(bound, int) for bound in bounds) else None
-    return made("arange", lambda kind: _ops._arange(*bounds, kind), out, dtype, requires_grad, default)
+    return made("arange", lambda kind: _ops._arange(*bounds, kind), out, dtype, requires_grad, default, device)
 
 
 def _fill_in(name: str, given: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
@@ -101,7 +101,9 @@ def linspace(
     """
     check_options("linspace", layout, device, pin_memory)
     first, last, count = _checked_steps("linspace", start, end, steps)
-    return made("linspace", lambda kind: _ops._linspace(first, last, count, kind), out, dtype, requires_grad)
+    return made(
+        "linspace", lambda kind: _ops._linspace(first, last, count, kind), out, dtype, requires_grad, device=device
+    )
 
 
 @domain("start=0.0, end=1.0, steps=5")
@@ -136,4 +138,4 @@ def logspace(
         powers: Tensor = _ops.pow(base, _ops._linspace(first, last, count, _FLOAT64))
         return powers.to(kind)
 
-    return made("logspace", make, out, dtype, requires_grad)
+    return made("logspace", make, out, dtype, requires_grad, device=device)

@@ -11,6 +11,8 @@ from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
 from .._numeric import array_of
+from ._options import need_values
+from .creation import as_tensor
 from .creation_like import zeros_like
 
 __all__ = [
@@ -129,6 +131,7 @@ def repeat_interleave(
         tensor([7, 8, 8])
     """
     if repeats is None:
+        need_values("repeat_interleave", input)
         counts = array_of(input)
         if counts.ndim != 1 or counts.dtype.kind != "i":
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
@@ -143,6 +146,7 @@ def repeat_interleave(
     if not input.dim():
         raise IndexError(f"repeat_interleave: expected a tensor with an axis {dim}, got a number; leave dim out")
     size = input.shape[dim]
+    need_values("repeat_interleave", repeats)
     counts = numpy.asarray(array_of(repeats) if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.dtype.kind != "i":
         raise RuntimeError("repeat_interleave: repeats must be an integer, or a vector of integers")
@@ -154,7 +158,7 @@ def repeat_interleave(
     _check_repeats(counts, size)
     index = numpy.repeat(numpy.arange(size), counts)
     _check_output_size(output_size, index.size)
-    result: Tensor = _ops.index_select(input, dim, _core.from_numpy(index))
+    result: Tensor = _ops.index_select(input, dim, _core.from_numpy(index).to(input.device))
     return result
 
 
@@ -213,7 +217,7 @@ def diff(
     return x
 
 
-def _triangle_indices(first_row: int, starts: Any, ends: Any, kind: Any) -> Tensor:
+def _triangle_indices(first_row: int, starts: Any, ends: Any) -> Tensor:
     """The places of a triangle whose rows, from `first_row` on, go from `starts` to `ends`."""
     counts = ends - starts
     if counts.sum(dtype=float) > _MOST_ELEMENTS:
@@ -222,7 +226,7 @@ def _triangle_indices(first_row: int, starts: Any, ends: Any, kind: Any) -> Tens
     before = numpy.cumsum(counts) - counts  # how many lie in the rows above
     columns = numpy.arange(rows.size) - numpy.repeat(before - starts, counts)
     result: Tensor = _core.from_numpy(numpy.stack([rows, columns]).astype(numpy.int64, copy=False))
-    return result if kind is None else result.to(kind)
+    return result
 
 
 def _check_triangle(name: str, row: int, col: int, offset: int) -> int:
@@ -251,7 +255,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
     offset = _check_triangle("tril_indices", row, col, offset)
     first = max(0, -offset) if col else row  # rows above have nothing
     ends = numpy.minimum(numpy.arange(first, row) + offset + 1, col)
-    return _triangle_indices(first, numpy.zeros_like(ends), ends, dtype)
+    return as_tensor(_triangle_indices(first, numpy.zeros_like(ends), ends), dtype, device)
 
 
 @domain("row=3, col=4; row=3, col=3, offset=1")
@@ -270,4 +274,4 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
     offset = _check_triangle("triu_indices", row, col, offset)
     last = min(row, max(0, col - offset))  # rows below have nothing
     starts = numpy.maximum(numpy.arange(last) + offset, 0)
-    return _triangle_indices(0, starts, numpy.full_like(starts, col), dtype)
+    return as_tensor(_triangle_indices(0, starts, numpy.full_like(starts, col)), dtype, device)

@@ -221,7 +221,7 @@ def scatter_reduce(
         )
         return lifted.reshape(())
     dim = dim % input.dim()
-    if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < input.shape[dim]:
+    if index.numel() and not index.is_meta and not 0 <= int(index.min()) <= int(index.max()) < input.shape[dim]:
         raise RuntimeError(
             f"scatter_reduce: expected indices from 0 to {input.shape[dim] - 1} along dimension {dim}, got one beyond"
         )

@@ -31,5 +31,5 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
     kind = input.dtype if input.dtype.is_floating_point else _core.get_default_dtype()
-    arguments = input.unsqueeze(-1) - _core.tensor([i / 2 for i in range(p)], dtype=kind)
+    arguments = input.unsqueeze(-1) - _core.tensor([i / 2 for i in range(p)], dtype=kind).to(input.device)
     return arguments.lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)

@@ -29,7 +29,7 @@ def _window(name: str, length: int, periodic: bool, options: dict[str, Any], val
         raise TypeError(f"{name}: got unexpected keyword argument(s) {', '.join(sorted(unknown))}")
     places = numpy.arange(length) / (length if periodic else max(length - 1, 1))
     array = values(places) if length > 1 else numpy.ones(length)
-    return tensor(array, dtype=kind, requires_grad=requires_grad)
+    return tensor(array, dtype=kind, device=options.get("device"), requires_grad=requires_grad)
 
 
 @domain("window_length=5; window_length=4, periodic=False")

@@ -55,6 +55,7 @@ __all__ = [
     "spherical_bessel_j0",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]
 
 _ops: Any = _core.ops
@@ -66,7 +67,7 @@ expit, gammaln, polygamma = _ops.sigmoid, _ops.lgamma, _ops.polygamma
 log_softmax, softmax, logsumexp = _ops.log_softmax, _ops.softmax, _ops.logsumexp
 round, xlogy = _ops.round, _ops.xlogy
 i0, i0e, i1, i1e = _operations.i0, _operations.i0e, _operations.i1, _operations.i1e
-erfcx, ndtri = _operations.erfcx, _operations.ndtri
+erfcx, ndtri, zeta = _operations.erfcx, _operations.ndtri, _operations.zeta
 gammainc, gammaincc = _ops.igamma, _ops.igammac
 multigammaln: Any = import_module("clew").mvlgamma
 modified_bessel_i0, modified_bessel_i1 = i0, i1
@@ -176,7 +177,11 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
     """
     x, y = (one if isinstance(one, Tensor) else _core.tensor(one) for one in (input, other))
     hidden = (x == 0) & ~_ops.isnan(y)
-    product = x * y.masked_fill(hidden, 0).log1p() if hidden.any() and hidden.shape == y.shape else x * y.log1p()
+    product = (
+        x * y.masked_fill(hidden, 0).log1p()
+        if hidden.shape == y.shape and (hidden.is_meta or hidden.any())
+        else x * y.log1p()
+    )
     return _given("xlog1py", product.masked_fill(hidden, 0), out)
 
 
@@ -185,6 +190,8 @@ def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Te
     if input.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
     x = _floating(input)
+    if x.is_meta:
+        return _given(name, _ops._empty_like(x, x.dtype), out)
     return _given(name, _core.tensor(numpy.asarray(compute(array_of(x)))).to(x.dtype), out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy
@@ -10,6 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._operation import ELEMENTWISE, NAMESPACE, OUT, operation
+from ..ops.elementwise import FLOAT, common_dtype
 from . import _bessel
 
 _ops: Any = _core.ops
@@ -143,3 +145,36 @@ def ndtri(self: Any) -> Any:
     x = numpy.where(p >= 0.5, -x, x)
     ends = numpy.where(p == 0, -numpy.inf, numpy.where(p == 1, numpy.inf, numpy.nan))
     return _like(self, numpy.where(inside, x, ends))
+
+
+# ------------------------------------------------------------------------------------------------------ over SciPy
+def _no_slope_in_self(g: Tensor) -> Tensor:
+    raise NotImplementedError("special.zeta: its derivative in the first argument is not implemented; detach() it")
+
+
+@operation(
+    "special_zeta(Operand self, Operand other)",
+    rules=(_no_slope_in_self, lambda g, self, other: g * -self * _ops.special_zeta(self + 1, other)),
+    flags=FLAGS,
+    arrays=False,
+    domain="self=constant(positive(a, b) + 1.2), other=positive(b)",
+)
+def zeta(self: Tensor, other: Tensor) -> Any:
+    """The Hurwitz zeta function: the sum of (other + n)^-self over n = 0, 1, 2 ... With other = 1 it is Riemann's.
+
+    Args:
+        self, other: tensors that are broadcast together, or one of them a number; whole numbers count as floats.
+            `self` must be above 1; the result is infinite at 1 and NaN below.
+
+    Raises:
+        ImportError: SciPy, which computes it, is not installed.
+
+    >>> import clew
+    >>> clew.special.zeta(clew.tensor([2.0, 4.0]), 1)
+    tensor([1.6449, 1.0823])
+    """
+    hurwitz = import_module("scipy.special").zeta  # no dependency of clew
+
+    dtype = common_dtype("special.zeta", [self, other], FLOAT)
+    x, q = (one.detach().numpy().astype(float) for one in (self, other))
+    return hurwitz(x, q).astype(dtype)

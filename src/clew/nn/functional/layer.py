@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import clew
 from clew import Tensor
 from clew._domains import domain
+from clew.ops._options import need_values
 
 from .variant import variant
 
@@ -243,10 +244,12 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes == -1:
         if tensor.numel() == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor; pass num_classes")
+        need_values("one_hot", tensor)
         num_classes = int(tensor.max()) + 1
-    if tensor.numel() and int(tensor.min()) < 0:
+    checked = tensor.numel() and not tensor.is_meta
+    if checked and int(tensor.min()) < 0:
         raise RuntimeError(f"Class values must be non-negative, got {int(tensor.min())}")
-    if tensor.numel() and int(tensor.max()) >= num_classes:
+    if checked and int(tensor.max()) >= num_classes:
         raise RuntimeError(f"Class values must be smaller than num_classes: {num_classes}, got {int(tensor.max())}")
-    zeros = clew.zeros((*tensor.shape, num_classes), dtype=clew.int64)
+    zeros = tensor.new_zeros((*tensor.shape, num_classes))
     return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)

@@ -253,11 +253,11 @@ def multilabel_margin_loss(
             "multilabel_margin_loss: expected input and int64 target of one shape (N, C) or (C) with classes, got "
             f"{tuple(input.shape)} and {tuple(target.shape)} of {target.dtype}"
         )
-    if target.numel() and not -1 <= int(target.min()) <= int(target.max()) < input.shape[-1]:
+    if target.numel() and not target.is_meta and not -1 <= int(target.min()) <= int(target.max()) < input.shape[-1]:
         raise RuntimeError("multilabel_margin_loss: argument #2 'target' is out of range: expected classes, then -1")
     listed = (target < 0).cumsum(-1) == 0
     classes = target.masked_fill(~listed, 0)
-    is_target = clew.zeros(target.shape, dtype=clew.int64).scatter_add_(-1, classes, listed.long()) > 0
+    is_target = target.new_zeros(target.shape, dtype=clew.int64).scatter_add_(-1, classes, listed.long()) > 0
     terms = (1 - input.gather(-1, classes).unsqueeze(-1) + input.unsqueeze(-2)).clamp_min(0)
     counted = listed.unsqueeze(-1) & ~is_target.unsqueeze(-2)
     loss = terms.masked_fill(~counted, 0.0).sum((-2, -1)) / input.shape[-1]
@@ -403,7 +403,7 @@ def gaussian_nll_loss(
     """
     if not isinstance(var, Tensor):
         var = var * clew.ones_like(input)
-    if bool((var < 0).any()):
+    if not var.is_meta and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     if input.shape[:-1] == var.shape != input.shape:
         var = var.unsqueeze(-1)

@@ -76,7 +76,7 @@ def _put(name: str, input: Tensor, indices: Tensor, sizes: list[int], axes: int)
             f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {tuple(input.shape)}"
         )
     lead, total = input.shape[:-axes], math.prod(sizes)
-    if total and input.numel() and not 0 <= int(indices.min()) <= int(indices.max()) < total:
+    if total and input.numel() and not indices.is_meta and not 0 <= int(indices.min()) <= int(indices.max()) < total:
         raise RuntimeError(f"{name}: found an invalid max index: expected indices below {total}, the output's elements")
     values = input.flatten(-axes)
     if not total:

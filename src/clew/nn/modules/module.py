@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import clew
 from clew import Tensor
+from clew._device import check_device
 
 from ...utils.grads import clear_grad
 from . import hooks
@@ -138,10 +139,12 @@ class Module(hooks.HookRegistration, State):
     def to(self: _M, *args: Any, **kwargs: Any) -> _M:
         """Convert in place: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(tensor)`.
 
-        The parameters stay the same objects, so an optimizer keeps working. Integer buffers keep their type.
+        The parameters stay the same objects, so an optimizer keeps working, except where the device changes. Integer
+        buffers keep their type.
 
         Raises:
             TypeError: the dtype is not a floating one.
+            NotImplementedError: from "meta" to the CPU: there are no values to move (see `to_empty`).
 
         Example:
             >>> torch.nn.Linear(2, 2).to(torch.float64).weight.dtype == torch.float64
@@ -157,6 +160,11 @@ class Module(hooks.HookRegistration, State):
 
         def convert(tensor: Tensor) -> Tensor:
             if device is not None:
+                if tensor.is_meta and check_device(device, "to") is not tensor.device:
+                    raise NotImplementedError(
+                        "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                        "torch.nn.Module.to() when moving module from meta to a different device."
+                    )
                 tensor = tensor.to(device)
             return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
 
@@ -196,7 +204,13 @@ class Module(hooks.HookRegistration, State):
         return self._apply(lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor)
 
     def to_empty(self: _M, *, device: Any, recurse: bool = True) -> _M:
-        """Move to the device without the values: parameters and buffers are fresh memory."""
+        """Move to the device without the values: parameters and buffers are fresh memory.
+
+        >>> import clew
+        >>> model = clew.nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+        >>> model.load_state_dict(clew.nn.Linear(2, 3).state_dict())
+        <All keys matched successfully>
+        """
         return self._apply(lambda tensor: clew.empty_like(tensor, device=device), recurse=recurse)
 
     def share_memory(self: _M) -> _M:
@@ -212,14 +226,20 @@ class Module(hooks.HookRegistration, State):
         if recurse:
             for child in self.children():
                 child._apply(fn)
-        for parameter in self.parameters(recurse=False):
+        for name, parameter in self._parameters.items():
+            if parameter is None:
+                continue
             with clew.no_grad():
                 # Set aside, because a gradient, and what operations record, has the dtype of the data.
                 grad, requires_grad = parameter.grad, parameter.requires_grad
-                parameter.grad = None
-                parameter.requires_grad_(False)
-                parameter.data = fn(parameter.data)
-                parameter.requires_grad_(requires_grad)
+                data = fn(parameter.data)
+                if data.device != parameter.device:  # no tensor changes its device
+                    parameter = self._parameters[name] = type(parameter)(data, requires_grad)
+                else:
+                    parameter.grad = None
+                    parameter.requires_grad_(False)
+                    parameter.data = data
+                    parameter.requires_grad_(requires_grad)
                 if grad is not None:
                     parameter.grad = fn(grad)
         for name, buffer in self._buffers.items():
