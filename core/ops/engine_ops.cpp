@@ -43,7 +43,7 @@ void add_in_place(const Tensor& into, const Tensor& value) {
 Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
     if (!is_dense(leaf.layout())) return gradient.contiguous() ? clone(gradient) : contiguous(gradient);
     if (!grad_enabled()) return copy_laid_as(gradient, leaf);
-    const Tensor copy = empty(leaf.layout_ref(), gradient.dtype());
+    const Tensor copy = uninitialized_like(leaf, gradient.dtype());
     copy_in_place(copy, gradient);
     return copy;
 }

@@ -85,6 +85,7 @@ Tensor zeros(Sizes sizes, DType dtype);
 Tensor ones(Sizes sizes, DType dtype);
 Tensor full(Sizes sizes, double value, DType dtype);
 Tensor full_like(const Tensor& x, double value);  // lies in memory as x does
+Tensor uninitialized_like(const Tensor& x, DType dtype);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 
