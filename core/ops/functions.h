@@ -57,8 +57,9 @@ Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 
 // compare.cpp, logical.cpp: bool, without history
-Tensor compare(const char* which, const Tensor& a, const Tensor& b);  // "eq" "ne" "lt" "le" "gt" "ge"
-Tensor compare(const char* which, const Tensor& a, double b);
+enum Comparison : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
+Tensor compare(Comparison which, const Tensor& a, const Tensor& b);
+Tensor compare(Comparison which, const Tensor& a, double b);
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
