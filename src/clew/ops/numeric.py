@@ -10,7 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import IN_PLACE, from_forward, operation
+from .._operation import IN_PLACE, OUT, from_forward, operation
 
 __all__ = [
     "adjoint",
@@ -244,14 +244,15 @@ def conj(input: Tensor) -> Tensor:
 @domain("real")
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Itself: there is no complex dtype yet."""
-    return input if out is None else out.copy_(input)
+    result: Tensor = input if out is None else _core.ops.conj_physical(input, out=out)
+    return result
 
 
 @operation(
     "conj_physical(Tensor self)",
     rules=(lambda g: g,),
     node="ConjPhysicalBackward1",
-    flags=IN_PLACE,
+    flags=IN_PLACE | OUT,
     arrays=False,
     derivative="self",
     infer=from_forward,
