@@ -77,7 +77,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 @domain("input=real(b, c), batch1=real(a, b, d), batch2=real(a, d, c), beta=0.5, alpha=2")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """`beta * input + alpha * sum of the products of matrices`, over a batch."""
-    return _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha)
+    return _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha).contiguous()
 
 
 @domain("real; input=real(c), offset=-1")

@@ -121,8 +121,8 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     x = _floating(input)
     zero = x == 0
-    inside = x.masked_fill(zero, 1)
-    return _given("spherical_bessel_j0", (inside.sin() / inside).masked_fill(zero, 1), out)
+    inside = _ops.where(zero, 1.0, x)
+    return _given("spherical_bessel_j0", _ops.where(zero, 1.0, inside.sin() / inside), out)
 
 
 @domain("positive")
@@ -134,7 +134,7 @@ def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-inf, -0., -0.])
     """
     x = _floating(input)
-    return _given("entr", (-_ops.xlogy(x, x.masked_fill(x < 0, 1))).masked_fill(x < 0, -math.inf), out)
+    return _given("entr", _ops.where(x < 0, -math.inf, -_ops.xlogy(x, _ops.where(x < 0, 1.0, x))), out)
 
 
 @domain("real")
@@ -175,7 +175,7 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
     x, y = (one if isinstance(one, Tensor) else _core.tensor(one) for one in (input, other))
     hidden = (x == 0) & ~_ops.isnan(y)
     product = x * y.masked_fill(hidden, 0).log1p() if hidden.any() and hidden.shape == y.shape else x * y.log1p()
-    return _given("xlog1py", product.masked_fill(hidden, 0), out)
+    return _given("xlog1py", _ops.where(hidden, 0.0, product), out)
 
 
 def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Tensor:
@@ -183,7 +183,7 @@ def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Te
     if input.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
     x = _floating(input)
-    return _given(name, _core.tensor(numpy.asarray(compute(x.detach().numpy()))).to(x.dtype), out)
+    return _given(name, x.detach().clone().copy_(_core.from_numpy(numpy.asarray(compute(x.detach().numpy())))), out)
 
 
 @domain("unsampled, 'PyTorch is less accurate: it is compared with SciPy'")
