@@ -26,7 +26,7 @@ PyObject* graph_nodes(PyObject*, PyObject* args) {
         const Sequence roots(roots_object);
         NodeSet seen;
         std::vector<Node*> finished;
-        // From the last root to the first: the list is turned round in the end.
+        // From the last root to the first: the list is reversed in the end.
         for (Py_ssize_t i = roots.size(); i-- > 0;) {
             std::vector<Node*> nodes;
             each_root_of(roots[i], [&](Node* node) { nodes.push_back(node); });

@@ -22,7 +22,7 @@ Tensor mul(const Tensor& a, double b);
 Tensor add(const Tensor& a, double b);
 Tensor div(const Tensor& a, double b);
 Tensor neg(const Tensor& x);
-// The same, over what dies with the call (Note [Writing over a dying gradient]).
+// The same, over what dies with the call (Note [Reusing the memory of a gradient]).
 Tensor mul(Tensor&& donated, const Tensor& b);
 Tensor mul(Tensor&& donated, double b);
 Tensor div(Tensor&& donated, const Tensor& b);

@@ -36,7 +36,7 @@ void scan(const char* op, Kernel kernel, const Tensor& x, const ScanAttrs& attrs
         out = result;
 }
 
-// The sum of each element and all that come after it: the sums of a view that runs backwards, written backwards.
+// The sum of each element and all that come after it: the sums of a reversed view, written in reverse.
 struct CumsumFromTheEnd {
     struct Attrs {
         std::int64_t dim;
@@ -53,13 +53,13 @@ struct CumsumFromTheEnd {
         if (x.numel() == 0) return;
         const AtLeast1 to(out), from(x);
         Dims to_strides, from_strides;
-        const auto backwards = [axis](const kernels::View& view, Dims& strides) {
+        const auto reversed = [axis](const kernels::View& view, Dims& strides) {
             for (int i = 0; i < view.ndim; ++i) strides.push_back(i == axis ? -view.strides[i] : view.strides[i]);
             const std::int64_t last = (view.sizes[axis] - 1) * view.strides[axis];
             char* const data = static_cast<char*>(view.data) + last * static_cast<std::int64_t>(item_size(view.dtype));
             return kernels::View{data, view.dtype, view.ndim, view.sizes, strides.values};
         };
-        kernels::cumsum(backwards(*to, to_strides), backwards(*from, from_strides), axis);
+        kernels::cumsum(reversed(*to, to_strides), reversed(*from, from_strides), axis);
     }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, const Attrs& attrs) { return cumsum(g, static_cast<int>(attrs.dim)); }};

@@ -43,8 +43,10 @@ def _solve_triangular(A: Any, B: Any, upper: bool, left: bool, unitriangular: bo
     """X with A X = B, or X A = B, for triangular A."""
     if left:
         return _arrays.substitute(A, B, upper=upper, unitriangular=unitriangular)
-    turned = _arrays.substitute(A.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular)
-    return turned.swapaxes(-1, -2)
+    transposed = _arrays.substitute(
+        A.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular
+    )
+    return transposed.swapaxes(-1, -2)
 
 
 @domain("A=dominant(a, b, b), B=real(b, c), upper=True")

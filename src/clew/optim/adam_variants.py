@@ -8,7 +8,7 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from .composed import ComposedOptimizer, rate_of, turned_and_decayed, zeros_for
+from .composed import ComposedOptimizer, rate_of, signed_and_decayed, zeros_for
 from .optimizer import Params
 from .options import check_betas, check_not_negative, options_of
 
@@ -130,7 +130,7 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
     """
     beta1, beta2 = group["betas"]
     rate, step = group["lr"], state["step"].item()
-    grad = turned_and_decayed(parameter, grad, group, rate)
+    grad = signed_and_decayed(parameter, grad, group, rate)
     _take_means(state, grad, beta1, beta2)
     squares = state["exp_avg_sq"].clone()
     if group["amsgrad"]:
@@ -143,7 +143,7 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
 @clew.enable_grad()
 def recorded_sgd(parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
     """The step of `SGD` with tensor operations; `state` is that of `SGD`."""
-    grad = turned_and_decayed(parameter, grad, group, group["lr"])
+    grad = signed_and_decayed(parameter, grad, group, group["lr"])
     momentum = group["momentum"]
     if momentum != 0:
         if "momentum_buffer" in state:

@@ -58,11 +58,11 @@ class ComposedOptimizer(Optimizer):
 
     def _prepare(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
         """What comes before `_update`: `maximize` and `weight_decay`; the gradient to go on with."""
-        return turned_and_decayed(parameter, grad, group, rate_of(group))
+        return signed_and_decayed(parameter, grad, group, rate_of(group))
 
 
-def turned_and_decayed(parameter: Tensor, grad: Tensor, group: dict[str, Any], rate: Any) -> Tensor:
-    """The gradient turned round for `maximize`; `weight_decay` adds to it, or shrinks the parameter if decoupled."""
+def signed_and_decayed(parameter: Tensor, grad: Tensor, group: dict[str, Any], rate: Any) -> Tensor:
+    """The gradient negated for `maximize`; `weight_decay` adds to it, or shrinks the parameter if decoupled."""
     if group.get("maximize"):
         grad = -grad
     decay = group.get("weight_decay", 0)

@@ -119,7 +119,7 @@ class ZeroPad3d(_ZeroPadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Adds the input read backwards around sequences (..., L): see `clew.nn.functional.pad`.
+    """Adds the input in reverse around sequences (..., L): see `clew.nn.functional.pad`.
 
     >>> import clew
     >>> clew.nn.ReflectionPad1d(1)(clew.tensor([[1.0, 2.0, 3.0]]))
@@ -130,13 +130,13 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Adds the input read backwards around images (..., H, W): see `clew.nn.functional.pad`."""
+    """Adds the input in reverse around images (..., H, W): see `clew.nn.functional.pad`."""
 
     axes = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Adds the input read backwards around volumes (..., D, H, W): see `clew.nn.functional.pad`."""
+    """Adds the input in reverse around volumes (..., D, H, W): see `clew.nn.functional.pad`."""
 
     axes = 3
 
