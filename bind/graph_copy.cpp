@@ -25,7 +25,7 @@ NodeSet nearest(const std::vector<Node*>& roots, std::size_t count) {
     return found;
 }
 
-// In topological order, as clew.graph.walk. From the last root to the first: the list is turned round in the end.
+// In topological order, as clew.graph.walk. From the last root to the first: the list is reversed in the end.
 std::vector<Node*> in_order(const std::vector<Node*>& roots, NodeSet& seen, const NodeSet* within = nullptr) {
     std::vector<Node*> finished;
     finished.reserve(32);

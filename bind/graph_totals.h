@@ -11,7 +11,7 @@
 
 namespace clew::bind {
 
-// Note [One account of bytes]: each storage counts once, and what a slot still holds has not been let go.
+// Note [Accounting of saved bytes]: each storage counts once, and what a slot still holds has not been let go.
 struct GraphTotals {
     std::int64_t nodes = 0, leaves = 0, node_bytes = 0;
     std::int64_t held = 0, packed = 0, freed = 0;  // slots

@@ -69,12 +69,13 @@ PyObject* overloads_list(const OpGroup& group) {
                 Py_DECREF(text);
             }
             PyObject* one = checked(Py_BuildValue(
-                "{s:s,s:s,s:N,s:s,s:O,s:k,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:N}", "schema", schema_text(def.schema).c_str(),
-                "name", def.schema.full_name().c_str(), "arguments", arguments, "node", def.node_name, "differentiable",
-                def.differentiable ? Py_True : Py_False, "flags", static_cast<unsigned long>(def.text.flags), "domain",
-                def.text.domain, "derivative", def.derivative.text.c_str(), "doc", def.text.doc, "example",
-                def.text.example, "saves", saves_text(def).c_str(), "operators", def.text.operators, "outputs",
-                def.output_count, "output_names", outputs));
+                "{s:s,s:s,s:N,s:s,s:O,s:k,s:s,s:s,s:s,s:s,s:s,s:s,s:O,s:I,s:N}", "schema",
+                schema_text(def.schema).c_str(), "name", def.schema.full_name().c_str(), "arguments", arguments, "node",
+                def.node_name, "differentiable", def.differentiable ? Py_True : Py_False, "flags",
+                static_cast<unsigned long>(def.text.flags), "domain", def.text.domain, "derivative",
+                def.derivative.text.c_str(), "doc", def.text.doc, "example", def.text.example, "saves",
+                saves_text(def).c_str(), "operators", def.text.operators, "draws", def.draws ? Py_True : Py_False,
+                "outputs", def.output_count, "output_names", outputs));
             PyList_Append(list, one);
             Py_DECREF(one);
         }

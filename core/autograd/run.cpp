@@ -186,7 +186,8 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
                 result_.captured[wanted.input] = incoming[wanted.output];
             }
     }
-    if (any && needed) {
+    // A Function is asked all the same, and gets zeros or None, as in PyTorch.
+    if ((any || node.has(Node::kFunction)) && needed) {
         run_pre_hooks(node, incoming);
         std::vector<Tensor> shown;  // the rule may consume its gradients; hooks after it see them still
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();

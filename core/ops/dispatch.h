@@ -100,7 +100,7 @@ auto peek(const Tensor& x, const char* why, const Look& look) {
     return look();
 }
 
-// Note [Writing over a dying gradient]
+// Note [Reusing the memory of a gradient]
 // In a backward without create_graph, a gradient that nobody but the rule holds dies when the rule has read it. A rule
 // that says so (`Tensor&& g`, and uses it once) gets its result in the same memory: no other block is taken, and what
 // is written is in the cache already. The same goes for what a rule made itself on the way: mul(mul(g, x), 2). Only the

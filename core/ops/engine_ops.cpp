@@ -49,7 +49,7 @@ Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
     const SkipKernels skip(kernels_skipped || is_meta(gradient));
     if (!is_dense(leaf.layout())) return gradient.contiguous() ? clone(gradient) : contiguous(gradient);
     if (!grad_enabled()) return copy_laid_as(gradient, leaf);
-    const Tensor copy = empty(leaf.layout_ref(), gradient.dtype());
+    const Tensor copy = uninitialized_like(leaf, gradient.dtype());
     copy_in_place(copy, gradient);
     return copy;
 }

@@ -22,7 +22,7 @@ Tensor mul(const Tensor& a, double b);
 Tensor add(const Tensor& a, double b);
 Tensor div(const Tensor& a, double b);
 Tensor neg(const Tensor& x);
-// The same, over what dies with the call (Note [Writing over a dying gradient]).
+// The same, over what dies with the call (Note [Reusing the memory of a gradient]).
 Tensor mul(Tensor&& donated, const Tensor& b);
 Tensor mul(Tensor&& donated, double b);
 Tensor div(Tensor&& donated, const Tensor& b);
@@ -63,8 +63,9 @@ Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 
 // compare.cpp, logical.cpp: bool, without history
-Tensor compare(const char* which, const Tensor& a, const Tensor& b);  // "eq" "ne" "lt" "le" "gt" "ge"
-Tensor compare(const char* which, const Tensor& a, double b);
+enum Comparison : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
+Tensor compare(Comparison which, const Tensor& a, const Tensor& b);
+Tensor compare(Comparison which, const Tensor& a, double b);
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
@@ -92,6 +93,7 @@ Tensor zeros(Sizes sizes, DType dtype);
 Tensor ones(Sizes sizes, DType dtype);
 Tensor full(Sizes sizes, double value, DType dtype);
 Tensor full_like(const Tensor& x, double value);  // lies in memory as x does
+Tensor uninitialized_like(const Tensor& x, DType dtype);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 

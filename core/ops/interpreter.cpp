@@ -11,7 +11,8 @@ namespace clew {
 namespace {
 
 thread_local constinit Interpreter* top = nullptr;
-thread_local constinit int calls_handled = 0;  // right now, one inside the other
+thread_local constinit Interpreter* uppermost = nullptr;  // `top` is below it while calls are handled
+thread_local constinit int calls_handled = 0;             // right now, one inside the other
 
 void set_top(Interpreter* interpreter) {
     top = interpreter;
@@ -22,8 +23,8 @@ void set_top(Interpreter* interpreter) {
 class StackGuard {
 public:
     explicit StackGuard(Interpreter* below) : before_(top) {
+        if (calls_handled++ == 0) uppermost = before_;
         set_top(below);
-        ++calls_handled;
     }
     ~StackGuard() {
         set_top(before_);
@@ -83,8 +84,6 @@ void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before, Cal
 
 }  // namespace
 
-Interpreter* Interpreter::top() { return clew::top; }
-
 void Interpreter::push() {
     need_no_call("push");
     below_ = clew::top;
@@ -98,6 +97,11 @@ void Interpreter::pop() {
     while (above && above->below_ != this) above = above->below_;
     if (above) above->below_ = below_;
 }
+
+Interpreter::ShowToAll::ShowToAll() : before_(clew::top) {
+    if (calls_handled) set_top(uppermost);
+}
+Interpreter::ShowToAll::~ShowToAll() { set_top(before_); }
 
 void interpret(OpCall& call) {
     Interpreter* const handling = top;

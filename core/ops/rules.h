@@ -5,7 +5,7 @@
 // only if input 0 needs a gradient; Out<> keeps the output; Shape<i> reads the shape of input i, which must be the
 // input of this rule, and keeps nothing; `const Attrs&` reads the attributes, which nodes keep only for that. A rule
 // need not undo broadcasting or promotion: the engine sums and casts what it returns to what the input was. A rule that
-// uses the gradient once may take it as `Tensor&&`: Note [Writing over a dying gradient]. Where inputs share work, a
+// uses the gradient once may take it as `Tensor&&`: Note [Reusing the memory of a gradient]. Where inputs share work, a
 // struct has `static void backward(BackwardCall&)` and `static Saves saves(needs, attrs)` instead; where what to save
 // depends on how many inputs there are, `saves(Tensors inputs, needs, attrs)`. An input without derivative (an index, a
 // mask) has nullptr for a rule, or none at the end; a struct without rules tells of it by `constants`: bit i is the

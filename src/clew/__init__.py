@@ -136,6 +136,17 @@ _FUNCTIONS = {
     "save": "serialization",
     "set_printoptions": "_tensor_str",
     "why_alive": "graph",
+    "bilinear": "nn.functional",
+    "channel_shuffle": "nn.functional",
+    "cosine_similarity": "nn.functional",
+    "hardshrink": "nn.functional",
+    "native_channel_shuffle": "nn.functional",
+    "pairwise_distance": "nn.functional",
+    "pixel_shuffle": "nn.functional",
+    "pixel_unshuffle": "nn.functional",
+    "rms_norm": "nn.functional",
+    "selu": "nn.functional",
+    "selu_": "nn.functional",
 }
 
 

@@ -32,7 +32,7 @@ from ._size import broadcast_shapes
 Rule = Callable[..., Any]
 
 # Flags of core/ops/opdef.h.
-METHOD, FUNCTION, IN_PLACE, OUT, HIDDEN, NAMESPACE, OUT_ALIKE = 1, 2, 4, 8, 64, 4096, 8192
+METHOD, FUNCTION, IN_PLACE, OUT, VIEW, HIDDEN, MANY_VIEWS, NAMESPACE, OUT_ALIKE = 1, 2, 4, 8, 16, 64, 512, 4096, 8192
 ELEMENTWISE = 131072
 _NON_DIFFERENTIABLE = 32
 

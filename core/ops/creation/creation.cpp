@@ -266,6 +266,7 @@ Tensor full_like(const Tensor& x, double value) { return run<FullLike>({scalar_o
 Tensor zeros(Sizes sizes, DType dtype) { return full(sizes, 0, dtype); }
 Tensor ones(Sizes sizes, DType dtype) { return full(sizes, 1, dtype); }
 Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
+Tensor uninitialized_like(const Tensor& x, DType dtype) { return run<EmptyLike>({dtype}, x); }
 Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
 
 static const Register<Empty, Full, EmptyStrided, EmptyLike, FullLike, Arange, Linspace, Eye, Rand<false>, Rand<true>,

@@ -1,6 +1,6 @@
 // Random numbers in tensors, and whose they are.
 //
-// Note [Where random numbers go]
+// Note [Memory order of random fills]
 // PyTorch fills a tensor in the order of its memory, not of its indices, so that x.t().uniform_() is the transposed of
 // x.uniform_(). Normal numbers are made sixteen at a time where memory is contiguous, and one by one where it is not.
 #pragma once

@@ -127,7 +127,7 @@ struct PreluBackward {
                                  .domain = "nonzero"};
     static void forward(const Tensor& g, const Tensor& x, const Tensor& weight, Tensor& by_x, Tensor& by_weight) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        const Tensor positive = compare("gt", x, 0);
+        const Tensor positive = compare(kGt, x, 0);
         by_x = where(positive, g, mul(g, weight));
         by_weight = where(positive, zero(), mul(g, x));
     }
@@ -135,7 +135,7 @@ struct PreluBackward {
     // At 0, a corner, nothing depends on the weight or on x.
     static void backward(BackwardCall& call) {
         const Tensor g = saved_input(call, 0), x = saved_input(call, 1), weight = saved_input(call, 2);
-        const Tensor not_below = compare("ge", x, 0);
+        const Tensor not_below = compare(kGe, x, 0);
         const Tensor none = mul(zeros_like(x), g);
         const Tensor gg_x = call.incoming[0] ? Tensor(call.incoming[0]) : none;
         const Tensor gg_weight = call.incoming[1] ? Tensor(call.incoming[1]) : none;
@@ -153,7 +153,7 @@ struct PreluKernel {
                                  .domain = "nonzero"};
     static void forward(const Tensor& x, const Tensor& weight, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        out = where(compare("gt", x, 0), x, mul(x, weight));
+        out = where(compare(kGt, x, 0), x, mul(x, weight));
     }
     static Saves saves(std::uint64_t, const NoAttrs&) { return {.inputs = 3}; }
     static void backward(BackwardCall& call) {

@@ -31,7 +31,7 @@ struct SoftplusBackward {
         [](const Tensor& gg, In<0> g, In<1> x, const Attrs& attrs) {
             const Tensor scaled = mul(x, attrs.beta), s = sigmoid(scaled);
             const Tensor bend = mul(mul(s, add(neg(s), 1)), attrs.beta);
-            return where(compare("ge", scaled, attrs.threshold), zero(), mul(mul(gg, g), bend));
+            return where(compare(kGe, scaled, attrs.threshold), zero(), mul(mul(gg, g), bend));
         },
     };
 };
@@ -77,7 +77,7 @@ struct EluBackward {
         [](const Tensor& gg, In<0> g, In<1> x, const Attrs& attrs) {
             const double bend_at_zero = attrs.alpha * attrs.scale * attrs.input_scale * attrs.input_scale;
             const Tensor bend = mul(exp(mul(x, attrs.input_scale)), bend_at_zero);
-            return where(compare("ge", x, 0), zero(), mul(mul(gg, g), bend));
+            return where(compare(kGe, x, 0), zero(), mul(mul(gg, g), bend));
         },
     };
 };

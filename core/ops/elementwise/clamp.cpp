@@ -17,9 +17,9 @@ Tensor zero() { return number(0, DType::Float64); }
 
 // Where x keeps its value, the limits included; nowhere if the lower limit is above the upper one.
 Tensor between(const Tensor& x, const Tensor& low, const Tensor& high) {
-    if (!low) return compare("le", x, high);
-    if (!high) return compare("ge", x, low);
-    return logical_and(compare("ge", x, low), compare("le", x, high));
+    if (!low) return compare(kLe, x, high);
+    if (!high) return compare(kGe, x, low);
+    return logical_and(compare(kGe, x, low), compare(kLe, x, high));
 }
 
 void need_a_limit(bool given) {
@@ -51,12 +51,12 @@ struct Clamp {
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> x, In<1> low, In<2> high) { return where(between(x, low, high), g, zero()); },
         [](const Tensor& g, In<0> x, In<1> low, In<2> high) {
-            const Tensor below = compare("lt", x, low);
-            return where(*high ? logical_and(below, compare("lt", low, high)) : below, g, zero());
+            const Tensor below = compare(kLt, x, low);
+            return where(*high ? logical_and(below, compare(kLt, low, high)) : below, g, zero());
         },
         [](const Tensor& g, In<0> x, In<1> low, In<2> high) {
-            const Tensor above = compare("gt", x, high);
-            return where(*low ? logical_or(above, compare("lt", high, low)) : above, g, zero());
+            const Tensor above = compare(kGt, x, high);
+            return where(*low ? logical_or(above, compare(kLt, high, low)) : above, g, zero());
         },
     };
 };
@@ -96,11 +96,11 @@ struct ClampNumbers {
         if (is_nan(attrs)) kernels::fill(out.view(), std::numeric_limits<double>::quiet_NaN());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) {
-        if (!attrs.max) return where(compare("ge", x, attrs.min->real), g, zero());
-        if (!attrs.min) return where(compare("le", x, attrs.max->real), g, zero());
+        if (!attrs.max) return where(compare(kGe, x, attrs.min->real), g, zero());
+        if (!attrs.min) return where(compare(kLe, x, attrs.max->real), g, zero());
         if (attrs.min->real > attrs.max->real || is_nan(attrs)) return zeros_like(g);
         // What the limits leave as it is lies between them: one comparison in place of two.
-        return where(compare("eq", x, run<ClampNumbers>(attrs, *x)), g, zero());
+        return where(compare(kEq, x, run<ClampNumbers>(attrs, *x)), g, zero());
     }};
 };
 
@@ -141,11 +141,11 @@ struct ClampNumbers {
             return where(compare(keeps, x, attrs.limit.real), g, zero());                                        \
         }};                                                                                                      \
     }
-CLEW_LIMIT(ClampMin, clamp_min, min, "ClampMinBackward", maximum, "ge", "lt", "max(self, min)",
+CLEW_LIMIT(ClampMin, clamp_min, min, "ClampMinBackward", maximum, kGe, kLt, "max(self, min)",
            ">>> torch.clamp_min(torch.tensor([1.0, 4.0]), torch.tensor([2.0, 3.0]))\n"
            "tensor([2., 4.])",
            ">>> torch.clamp_min(torch.tensor([1.0, 4.0]), 2)\ntensor([2., 4.])");
-CLEW_LIMIT(ClampMax, clamp_max, max, "ClampMaxBackward", minimum, "le", "gt", "min(self, max)",
+CLEW_LIMIT(ClampMax, clamp_max, max, "ClampMaxBackward", minimum, kLe, kGt, "min(self, max)",
            ">>> torch.clamp_max(torch.tensor([1.0, 4.0]), torch.tensor([2.0, 3.0]))\n"
            "tensor([1., 3.])",
            ">>> torch.clamp_max(torch.tensor([1.0, 4.0]), 2)\ntensor([1., 2.])");

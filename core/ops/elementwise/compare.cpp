@@ -1,6 +1,5 @@
 // Comparisons and tests of single values: the results are bool and have no history. Written in place over floating
 // values they are step functions: their rules give zeros.
-#include <string_view>
 
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
@@ -47,16 +46,16 @@ CLEW_COMPARISON(Gt, gt, ">", ">>> torch.gt(torch.tensor([1, 2, 3]), 2)\ntensor([
 CLEW_COMPARISON(Ge, ge, ">=", ">>> torch.ge(torch.tensor([1, 2, 3]), 2)\ntensor([False,  True,  True])");
 #undef CLEW_COMPARISON
 
-#define CLEW_TEST(Name, name, what, shown)                                         \
-    struct Name {                                                                  \
-        static constexpr OpText text{.schema = #name "(Tensor self)",              \
-                                     .flags = kBoth | kNonDifferentiable | kAnyDType,          \
-                                     .domain = "real",                             \
-                                     .doc = "True where the element is " what ".", \
-                                     .example = shown};                            \
-        static void forward(const Tensor& x, Tensor& out) {                        \
-            unary(#name, kernels::compare().name, x, out, Result::Bool);           \
-        }                                                                          \
+#define CLEW_TEST(Name, name, what, shown)                                            \
+    struct Name {                                                                     \
+        static constexpr OpText text{.schema = #name "(Tensor self)",                 \
+                                     .flags = kBoth | kNonDifferentiable | kAnyDType, \
+                                     .domain = "real",                                \
+                                     .doc = "True where the element is " what ".",    \
+                                     .example = shown};                               \
+        static void forward(const Tensor& x, Tensor& out) {                           \
+            unary(#name, kernels::compare().name, x, out, Result::Bool);              \
+        }                                                                             \
     }
 CLEW_TEST(IsNan, isnan, "NaN",
           ">>> torch.isnan(torch.tensor([1.0, float(\"inf\"), float(\"nan\")]))\n"
@@ -71,17 +70,24 @@ CLEW_TEST(IsFinite, isfinite, "neither infinite nor NaN",
 
 }  // namespace
 
-Tensor compare(const char* which, const Tensor& a, const Tensor& b) {
-    const std::string_view name = which;
-    if (name == "eq") return run<Eq>(a, b);
-    if (name == "ne") return run<Ne>(a, b);
-    if (name == "lt") return run<Lt>(a, b);
-    if (name == "le") return run<Le>(a, b);
-    if (name == "gt") return run<Gt>(a, b);
-    if (name == "ge") return run<Ge>(a, b);
-    fail(ErrorKind::Value, "compare: expected eq, ne, lt, le, gt or ge, got %s", which);
+Tensor compare(Comparison which, const Tensor& a, const Tensor& b) {
+    switch (which) {
+        case kEq:
+            return run<Eq>(a, b);
+        case kNe:
+            return run<Ne>(a, b);
+        case kLt:
+            return run<Lt>(a, b);
+        case kLe:
+            return run<Le>(a, b);
+        case kGt:
+            return run<Gt>(a, b);
+        case kGe:
+            break;
+    }
+    return run<Ge>(a, b);
 }
-Tensor compare(const char* which, const Tensor& a, double b) { return compare(which, a, number(b, DType::Float64)); }
+Tensor compare(Comparison which, const Tensor& a, double b) { return compare(which, a, number(b, DType::Float64)); }
 Tensor is_finite(const Tensor& x) { return run<IsFinite>(x); }
 
 static const Register<Eq, Ne, Lt, Le, Gt, Ge, IsNan, IsInf, IsFinite> compare_operations;

@@ -19,7 +19,7 @@ Tensor zero() { return number(0, DType::Float64); }
 
 // x^(y - 1) (1 + y log(x)), which goes to 0 with x for an exponent above 1
 Tensor mixed_slope(const Tensor& x, const Tensor& y) {
-    const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", real(y), 1));
+    const Tensor vanishes = logical_and(compare(kEq, x, 0), compare(kGt, real(y), 1));
     const Tensor base = where(vanishes, one(), x);
     return where(vanishes, zero(), conj(mul(pow(base, add(y, -1)), add(mul(y, log(base)), 1))));
 }
@@ -32,12 +32,12 @@ struct PowByBase {
     // y x^(y - 1), where an exponent of 0 makes a constant of the power.
     static void forward(const Tensor& g, const Tensor& x, const Tensor& y, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        out = where(compare("eq", y, 0), zero(), mul(g, conj(mul(y, pow(x, add(y, -1))))));
+        out = where(compare(kEq, y, 0), zero(), mul(g, conj(mul(y, pow(x, add(y, -1))))));
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& gg, In<1> x, In<2> y) { return conj(run<PowByBase>(conj(gg), x, y)); },
         [](const Tensor& gg, In<0> g, In<1> x, In<2> y) {
-            const Tensor factor = mul(y, add(y, -1)), straight = compare("eq", factor, 0);
+            const Tensor factor = mul(y, add(y, -1)), straight = compare(kEq, factor, 0);
             const Tensor bend = mul(factor, pow(where(straight, one(), x), add(y, -2)));
             return where(straight, zero(), mul(mul(conj(gg), g), conj(bend)));
         },
@@ -54,7 +54,7 @@ struct PowByExponent {
     // x^y log(x), and 0 at a base of 0 where the power stays finite.
     static void forward(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& power, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        const Tensor flat = logical_and(compare("eq", x, 0), compare("ge", real(y), 0));
+        const Tensor flat = logical_and(compare(kEq, x, 0), compare(kGe, real(y), 0));
         const Tensor base = cast(x, power.dtype());  // the logarithm of an integer would be float32
         out = where(flat, zero(), mul(g, conj(mul(power, log(where(flat, one(), base))))));
     }
@@ -63,7 +63,7 @@ struct PowByExponent {
         [](const Tensor& gg, In<1> x, In<2> y, In<3> power) { return conj(run<PowByExponent>(conj(gg), x, y, power)); },
         [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(conj(gg), g), mixed_slope(x, y)); },
         [](const Tensor& gg, In<0> g, In<1> x, In<2> y, In<3> power) {
-            const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", real(y), 0));
+            const Tensor vanishes = logical_and(compare(kEq, x, 0), compare(kGt, real(y), 0));
             const Tensor logarithm = log(where(vanishes, one(), cast(x, power->dtype())));
             return mul(mul(conj(gg), g), conj(mul(power, mul(logarithm, logarithm))));
         },
@@ -150,7 +150,7 @@ struct PowNumber {
         const double y = attrs.exponent.real;
         if (attrs.exponent.kind == Scalar::Complex || is_complex(x->dtype())) {
             const Tensor exponent = number(attrs.exponent);
-            return where(compare("eq", exponent, 0), zero(), mul(g, conj(mul(exponent, pow(x, sub(exponent, one()))))));
+            return where(compare(kEq, exponent, 0), zero(), mul(g, conj(mul(exponent, pow(x, sub(exponent, one()))))));
         }
         if (y == 0) return zeros_like(g);
         // Under create_graph the last powers depend on x, too, though their derivative is 0: so that it can be asked

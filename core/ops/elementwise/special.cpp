@@ -189,7 +189,7 @@ struct Xlogy {
                                      "tensor([0., 0.])"};
     static void forward(const Tensor& x, const Tensor& y, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        const Tensor nothing = logical_and(compare("eq", x, 0), compare("eq", y, y));
+        const Tensor nothing = logical_and(compare(kEq, x, 0), compare(kEq, y, y));
         const Tensor both[] = {x, y};
         const Tensor product = mul(x, log(is_floating(result_dtype(both)) ? converted(y, result_dtype(both)) : y));
         ternary("xlogy", kernels::ternary().where, std::array{nothing, number(0, DType::Float64), product}, out);
@@ -197,7 +197,7 @@ struct Xlogy {
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> x, In<1> y) {
             const Tensor& other = y;
-            const Tensor beyond = logical_and(compare("eq", x, 0), compare("le", other, 0));
+            const Tensor beyond = logical_and(compare(kEq, x, 0), compare(kLe, other, 0));
             return where(beyond, number(0, DType::Float64), xlogy(g, conj(other)));
         },
         [](const Tensor& g, In<0> x, In<1> y) { return mul(g, conj(div(x, y))); },

@@ -67,7 +67,7 @@ struct EmbeddingBackward {
         Tensor flat = index_select(gg, 0, reshape(indices, Dims{indices->numel()}));
         if (attrs.padding_idx >= 0) {
             const Tensor is_padding =
-                compare("eq", reshape(indices, Dims{indices->numel(), 1}), static_cast<double>(attrs.padding_idx));
+                compare(kEq, reshape(indices, Dims{indices->numel(), 1}), static_cast<double>(attrs.padding_idx));
             flat = masked_fill(flat, is_padding, 0.0);
         }
         Dims sizes(indices->sizes());

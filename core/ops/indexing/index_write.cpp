@@ -149,6 +149,9 @@ void fill_positions(const Tensor& self, std::int64_t dim, const Tensor& given, c
     if (given.ndim() > 1)
         fail(ErrorKind::Runtime, "index_fill: Index has to be a vector/scalar, got shape %s",
              shape_text(given.sizes()).c_str());
+    if (is_floating(given.dtype()) || given.dtype() == DType::Bool || given.dtype() == DType::UInt8)
+        fail(ErrorKind::Index, "index_fill: Expected dtype int64 or int32 for index, got %s; cast it",
+             dtype_name(given.dtype()));
     const Tensor index = positions(given, self, axis, "index_fill", kFromEnd);
     start_from(self, out, Lies::AsSelf);
     if (index.numel() && out.numel()) kernels::index_fill(*AtLeast1(out), axis, *AtLeast1(index), value.data());

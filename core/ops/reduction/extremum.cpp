@@ -6,11 +6,11 @@
 namespace clew {
 namespace {
 
-// The gradient of the one that is `mine`: all where it won, half where both are equal, none where it `lost` ("lt" or
-// "gt").
-Tensor share(const Tensor& g, const Tensor& mine, const Tensor& other, const char* lost) {
+// The gradient of the one that is `mine`: all where it won, half where both are equal, none where it `lost` (kLt
+// or kGt).
+Tensor share(const Tensor& g, const Tensor& mine, const Tensor& other, Comparison lost) {
     const Tensor unless_equal = where(compare(lost, mine, other), number(0, DType::Float64), g);
-    return where(compare("eq", mine, other), mul(g, 0.5), unless_equal);
+    return where(compare(kEq, mine, other), mul(g, 0.5), unless_equal);
 }
 
 struct Maximum {
@@ -28,8 +28,8 @@ struct Maximum {
         binary("maximum", kernels::arithmetic().maximum, a, b, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> a, In<1> b) { return share(g, a, b, "lt"); },
-        [](const Tensor& g, In<0> a, In<1> b) { return share(g, b, a, "lt"); },
+        [](const Tensor& g, In<0> a, In<1> b) { return share(g, a, b, kLt); },
+        [](const Tensor& g, In<0> a, In<1> b) { return share(g, b, a, kLt); },
     };
 };
 
@@ -48,8 +48,8 @@ struct Minimum {
         binary("minimum", kernels::arithmetic().minimum, a, b, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<0> a, In<1> b) { return share(g, a, b, "gt"); },
-        [](const Tensor& g, In<0> a, In<1> b) { return share(g, b, a, "gt"); },
+        [](const Tensor& g, In<0> a, In<1> b) { return share(g, a, b, kGt); },
+        [](const Tensor& g, In<0> a, In<1> b) { return share(g, b, a, kGt); },
     };
 };
 

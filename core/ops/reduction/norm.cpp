@@ -70,12 +70,12 @@ struct NormBackward {
     static void forward(const Tensor& g, const Tensor& x, const Tensor& norm, const Attrs& attrs, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         const double order = attrs.ord.real;
-        const Tensor divisor = order > 1 ? masked_fill(norm, compare("eq", norm, 0.0), 1.0) : norm;
+        const Tensor divisor = order > 1 ? masked_fill(norm, compare(kEq, norm, 0.0), 1.0) : norm;
         if (order == 2) {
             out = mul(x, div(g, divisor));
             return;
         }
-        const Tensor is_zero = compare("eq", x, 0.0), size = masked_fill(abs(x), is_zero, 1.0);
+        const Tensor is_zero = compare(kEq, x, 0.0), size = masked_fill(abs(x), is_zero, 1.0);
         const Tensor slope = masked_fill(mul(sign(x), pow(size, order - 1)), is_zero, 0.0);
         out = mul(slope, order > 1 ? div(g, pow(divisor, order - 1)) : mul(g, pow(divisor, 1 - order)));
     }
@@ -84,14 +84,14 @@ struct NormBackward {
     // that nobody reads (g is 0) count for nothing, also where their derivatives are infinite.
     static Tensor by_elements(const Tensor& v, const Tensor& g, const Tensor& x, const Tensor& norm, double order,
                               const Dims& axes) {
-        const Tensor size = abs(x), unasked = compare("eq", v, 0.0);
+        const Tensor size = abs(x), unasked = compare(kEq, v, 0.0);
         const Tensor slope = order == 2 ? Tensor(x) : mul(sign(x), pow(size, order - 1));
         const Tensor bend = order == 2 ? Tensor(v) : masked_fill(mul(v, pow(size, order - 2)), unasked, 0.0);
         const Tensor along = sum(masked_fill(mul(slope, v), unasked, 0.0), axes, true);
         const Tensor rest =
-            sub(bend, masked_fill(mul(slope, div(along, pow(norm, order))), compare("eq", along, 0.0), 0.0));
+            sub(bend, masked_fill(mul(slope, div(along, pow(norm, order))), compare(kEq, along, 0.0), 0.0));
         const Tensor scale = mul(mul(g, order - 1), pow(norm, 1 - order));
-        return masked_fill(mul(rest, scale), compare("eq", g, 0.0), 0.0);
+        return masked_fill(mul(rest, scale), compare(kEq, g, 0.0), 0.0);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& v, In<0> g, In<1> x, In<2> norm, const Attrs& attrs) {
@@ -109,8 +109,8 @@ Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& norm, Scala
     if (order.real == 0) return zeros_like(x);
     if (order.real == 1) return mul(g, sign(x));
     if (!std::isinf(order.real)) return run<NormBackward>({order, axes_of(mask)}, g, x, norm);
-    const Tensor size = abs(x), both_nan = logical_and(compare("ne", size, size), compare("ne", norm, norm));
-    const Tensor hit = cast(logical_or(compare("eq", size, norm), both_nan), g.dtype());
+    const Tensor size = abs(x), both_nan = logical_and(compare(kNe, size, size), compare(kNe, norm, norm));
+    const Tensor hit = cast(logical_or(compare(kEq, size, norm), both_nan), g.dtype());
     return mul(mul(sign(x), hit), div(g, sum(hit, axes_of(mask), true)));
 }
 

@@ -155,7 +155,7 @@ struct ExtremumAxes {
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), name);
         return share_along_axes(restore_axes(g, mask, x->ndim(), attrs.keepdim),
-                                compare("eq", x, restore_axes(result, mask, x->ndim(), attrs.keepdim)), mask);
+                                compare(kEq, x, restore_axes(result, mask, x->ndim(), attrs.keepdim)), mask);
     }};
 };
 

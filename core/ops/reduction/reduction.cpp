@@ -90,8 +90,8 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
 }
 
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
-    const bool is_nan = has_zero(compare("eq", chosen, chosen));
-    const Tensor equal = is_nan ? compare("ne", x, x) : compare("eq", x, chosen);
+    const bool is_nan = has_zero(compare(kEq, chosen, chosen));
+    const Tensor equal = is_nan ? compare(kNe, x, x) : compare(kEq, x, chosen);
     return where(equal, div(g, sum(cast(equal, g.dtype()))), number(0, DType::Float64));
 }
 

@@ -95,13 +95,13 @@ Tensor variance_gradient(const Tensor& g, const Tensor& x, const CorrectionAttrs
     // Where nothing is left to divide by there is no derivative. PyTorch's convention: infinity or NaN if all axes are
     // reduced, and the formula's number else.
     if (degrees <= 0 && (x.ndim() == 0 || !attrs.dim))
-        return mul(g_of_all, where(compare("eq", x, mean_of_x), number(kNaN, DType::Float64),
+        return mul(g_of_all, where(compare(kEq, x, mean_of_x), number(kNaN, DType::Float64),
                                    full(Sizes(), kInfinity, x.dtype())));
     return mul(sub(x, mean_of_x), mul(g_of_all, 2 / degrees));
 }
 // Where all elements are equal the deviation has a corner; its gradient there is 0.
 Tensor deviation_gradient(const Tensor& g, const Tensor& x, const Tensor& deviation, const CorrectionAttrs& attrs) {
-    const Tensor flat = compare("eq", deviation, 0.0);
+    const Tensor flat = compare(kEq, deviation, 0.0);
     const Tensor divisor = mul(masked_fill(deviation, flat, 1.0), 2.0);
     return variance_gradient(masked_fill(div(g, divisor), flat, 0.0), x, attrs);
 }

@@ -157,7 +157,7 @@ def _parts(value: Any) -> Any:
 
 
 def _in_real_numbers(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The function of the parts of complex inputs, with the parts of complex results: gradients are those of the plane."""
+    """The function of the parts of complex inputs, with the parts of its complex results."""
     complex_ones = [isinstance(value, Tensor) and value.is_complex() for value in inputs]
 
     def by_parts(*given: Any) -> Any:

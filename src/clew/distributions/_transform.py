@@ -1,4 +1,4 @@
-"""The base of transforms; one after the other, over more axes, and backwards."""
+"""The base of transforms; one after the other, over more axes, and inverted."""
 
 from __future__ import annotations
 

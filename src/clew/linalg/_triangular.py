@@ -50,8 +50,10 @@ def _solve_triangular(A: Any, B: Any, upper: bool, left: bool, unitriangular: bo
     """
     if left:
         return _arrays.substitute(A, B, upper=upper, unitriangular=unitriangular)
-    turned = _arrays.substitute(A.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular)
-    return turned.swapaxes(-1, -2)
+    transposed = _arrays.substitute(
+        A.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular
+    )
+    return transposed.swapaxes(-1, -2)
 
 
 @domain("A=dominant(a, b, b), B=real(b, c), upper=True")

@@ -97,7 +97,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
         >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
         tensor([[6.]])
     """
-    return _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha)
+    return _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha).contiguous()
 
 
 @domain("real; input=real(c), offset=-1")

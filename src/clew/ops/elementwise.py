@@ -124,7 +124,8 @@ _zero, _one = _core.tensor(0.0), _core.tensor(1.0)
 
 _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, str]] = [
     (
-        "acosh(Tensor self)", numpy.arccosh, FLOAT, (lambda g, self: g * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj(),),
+        "acosh(Tensor self)", numpy.arccosh, FLOAT,
+        (lambda g, self: g * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj(),),
         "self=1 + positive(a, b)",
         """The inverse of cosh, at least 0; NaN below 1.
 

@@ -31,6 +31,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
         tensor([[1],
                 [2]])
     """
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero: does not support the out kwarg when as_tuple is True; leave one of them out")
     return _ops.where(input) if as_tuple else _ops.nonzero(input, out=out)
 
 

@@ -57,7 +57,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     low, high = numpy.array(_range("histc", low, high, 1.0), array.dtype)
     inside = array[(array >= low) & (array <= high)]
     with numpy.errstate(all="ignore"):  # no range beside large numbers
-        places = numpy.nan_to_num((inside - low) * bins / (high - low), nan=bins // 2)
+        width = high - low
+        if numpy.isfinite(width):
+            places = numpy.nan_to_num((inside - low) * bins / width, nan=bins // 2)
+        else:  # beyond the largest number
+            places = (inside / 2 - low / 2) / (high / 2 - low / 2) * bins
     counts = numpy.bincount(places.clip(0, bins - 1).astype(int), minlength=bins)
     result: Tensor = _core.from_numpy(counts.astype(array.dtype)).to(input.dtype)
     return result

@@ -91,7 +91,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     return result
 
 
-@domain("unsampled, 'its samples are those of float_power, in float64 only'")
+@domain("input=positive(a, b), exponent=2.5; input=positive(a, b), exponent=real(b)")
 def float_power_(input: Tensor, exponent: Tensor | float) -> Tensor:
     """`float_power` in place, for tensors that are float64 already.
 

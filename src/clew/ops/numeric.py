@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import IN_PLACE, from_forward, operation
+from .._operation import IN_PLACE, OUT, from_forward, operation
 from ._options import need_values
 
 __all__ = [
@@ -47,7 +48,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         minlength: the least length of the result.
 
     Returns:
-        Shape (max(largest element + 1, minlength)). int64 without weights, float32 for weights of float32, float64 for others.
+        Shape (max(largest element + 1, minlength)). int64 without weights, float32 for weights of float32, float64 for
+        others.
 
     Raises:
         RuntimeError: more dimensions, negative numbers, or weights of another shape.
@@ -273,14 +275,15 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.conj_physical(torch.tensor([1 + 2j, 3 - 1j]))
         tensor([1.-2.j, 3.+1.j])
     """
-    return conj(input) if out is None else out.copy_(conj(input))
+    result: Tensor = conj(input) if out is None else _core.ops.conj_physical(input, out=out)
+    return result
 
 
 @operation(
     "conj_physical(Tensor self)",
     rules=(lambda g: conj(g),),
     node="ConjPhysicalBackward1",
-    flags=IN_PLACE,
+    flags=IN_PLACE | OUT,
     arrays=False,
     derivative="elementwise",
     infer=from_forward,

@@ -26,8 +26,8 @@ def _lanes(input: Tensor, axis: int) -> Any:
 
 def _picked(input: Tensor, axis: int, positions: Any) -> tuple[Tensor, Tensor]:
     """The elements at positions along the axis (the last one of `positions`), and the positions."""
-    turned = numpy.moveaxis(positions, -1, axis)
-    indices = _core.from_numpy(numpy.ascontiguousarray(turned).reshape(turned.shape if input.dim() else ()))
+    transposed = numpy.moveaxis(positions, -1, axis)
+    indices = _core.from_numpy(numpy.ascontiguousarray(transposed).reshape(transposed.shape if input.dim() else ()))
     return _ops.gather(input, axis, indices), indices
 
 

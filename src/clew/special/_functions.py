@@ -124,8 +124,8 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     x = _floating(input)
     zero = x == 0
-    inside = x.masked_fill(zero, 1)
-    return _given("spherical_bessel_j0", (inside.sin() / inside).masked_fill(zero, 1), out)
+    inside = _ops.where(zero, 1.0, x)
+    return _given("spherical_bessel_j0", _ops.where(zero, 1.0, inside.sin() / inside), out)
 
 
 @domain("positive")
@@ -137,7 +137,7 @@ def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([  -inf, 0.0000, 0.3466])
     """
     x = _floating(input)
-    return _given("entr", _ops.xlogy(-x, x.masked_fill(x < 0, 1)).masked_fill(x < 0, -math.inf), out)
+    return _given("entr", _ops.where(x < 0, -math.inf, _ops.xlogy(-x, _ops.where(x < 0, 1.0, x))), out)
 
 
 @domain("real")
@@ -182,7 +182,7 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
         if hidden.shape == y.shape and (hidden.is_meta or hidden.any())
         else x * y.log1p()
     )
-    return _given("xlog1py", product.masked_fill(hidden, 0), out)
+    return _given("xlog1py", _ops.where(hidden, 0.0, product), out)
 
 
 def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Tensor:
@@ -192,7 +192,7 @@ def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Te
     x = _floating(input)
     if x.is_meta:
         return _given(name, _ops._empty_like(x, x.dtype), out)
-    return _given(name, _core.tensor(numpy.asarray(compute(array_of(x)))).to(x.dtype), out)
+    return _given(name, x.detach().clone().copy_(_core.from_numpy(numpy.asarray(compute(array_of(x))))), out)
 
 
 @domain("unsampled, 'PyTorch is less accurate: it is compared with SciPy'")

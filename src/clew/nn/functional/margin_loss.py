@@ -216,6 +216,10 @@ def multi_margin_loss(
             f"multi_margin_loss: expected scores (N, C) or (C) and a class for each, got {tuple(input.shape)} and "
             f"{tuple(target.shape)}"
         )
+    if weight is not None and weight.numel() != input.shape[-1]:
+        raise RuntimeError(
+            f"multi_margin_loss: inconsistent weight size, expected {input.shape[-1]} but got {list(weight.shape)}"
+        )
     classes = target.reshape(input.shape[:-1]).unsqueeze(-1)
     terms = (margin - input.gather(-1, classes) + input).clamp_min(0)
     terms = terms * terms if p == 2 else terms

@@ -125,7 +125,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     Args:
         input: of any shape; for modes other than "constant" one of one or two dimensions more than are padded.
         pad: a pair for each dimension, the last one first. Negative numbers take elements away.
-        mode: "constant", "reflect" (the input read backwards, without its border), "replicate" (the border again and
+        mode: "constant", "reflect" (the input in reverse, without its border), "replicate" (the border again and
             again) or "circular" (the input from its other end).
         value: of a constant; zero unless given.
 
