@@ -10,7 +10,7 @@ from clew import Tensor
 
 from ...utils.grads import clear_grad
 from . import hooks
-from .hooks import (
+from .global_hooks import (
     register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
