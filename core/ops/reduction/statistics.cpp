@@ -37,9 +37,6 @@ struct CorrectionAttrs {
     static constexpr auto fields =
         std::tuple{&CorrectionAttrs::dim, &CorrectionAttrs::correction, &CorrectionAttrs::keepdim};
 };
-#define CLEW_WAYS(name)                                                                   \
-    static constexpr const char* ways[] = {name "(Tensor self, bool unbiased=True)", name \
-                                           ".dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"}
 
 CorrectionAttrs in_full(const UnbiasedAttrs& attrs) {
     return {std::nullopt, Scalar::of(std::int64_t{attrs.unbiased}), false};
@@ -112,52 +109,48 @@ Tensor mean_gradient(const Tensor& g, Sizes sizes, const CorrectionAttrs& attrs)
                   sizes);
 }
 
-struct Var {
-    CLEW_WAYS("var");
+template <bool root>
+struct Spread {
+    static constexpr const char* name = root ? "std" : "var";
+    static constexpr const char* ways[] = {
+        root ? "std(Tensor self, bool unbiased=True)" : "var(Tensor self, bool unbiased=True)",
+        root ? "std.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"
+             : "var.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"};
     using Attrs = CorrectionAttrs;
     static constexpr auto fields = Attrs::fields;
     static constexpr OpText text{
-        .schema = "var.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-        .node = "VarBackward0",
+        .schema = root ? "std.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
+                       : "var.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = root ? "StdBackward0" : "VarBackward0",
         .flags = kBoth | kOutArgument,
         .domain = "real; real, dim=(1,), correction=0, keepdim=True",
         .doc =
-            "The variance sum((x - mean)²) / (n - correction) over the axes dim, or of all elements. correction is 1 "
-            "by default, 0 with unbiased=False.",
-        .example =
-            ">>> torch.var(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)\n"
-            "tensor([2., 0.])"};
+            root ? "The standard deviation sqrt(sum((x - mean)²) / (n - correction)) over the axes dim, or of all "
+                   "elements. "
+                   "correction is 1 by default, 0 with unbiased=False. The gradient is 0 where all elements are equal."
+                 : "The variance sum((x - mean)²) / (n - correction) over the axes dim, or of all elements. correction "
+                   "is 1 "
+                   "by default, 0 with unbiased=False.",
+        .example = root ? ">>> torch.std(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)\n"
+                          "tensor([1.4142, 0.0000])"
+                        : ">>> torch.var(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)\n"
+                          "tensor([2., 0.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor mean_of_x;
-        variance("var", x, attrs, out, mean_of_x);
+        (root ? deviation : variance)(name, x, attrs, out, mean_of_x);
     }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return variance_gradient(g, x, attrs); }};
+    static constexpr auto rules = [] {
+        if constexpr (root)
+            return std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
+                return deviation_gradient(g, x, result, attrs);
+            }};
+        else
+            return std::tuple{
+                [](const Tensor& g, In<0> x, const Attrs& attrs) { return variance_gradient(g, x, attrs); }};
+    }();
 };
-
-struct Std {
-    CLEW_WAYS("std");
-    using Attrs = CorrectionAttrs;
-    static constexpr auto fields = Attrs::fields;
-    static constexpr OpText text{
-        .schema = "std.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-        .node = "StdBackward0",
-        .flags = kBoth | kOutArgument,
-        .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc =
-            "The standard deviation sqrt(sum((x - mean)²) / (n - correction)) over the axes dim, or of all elements. "
-            "correction is 1 by default, 0 with unbiased=False. The gradient is 0 where all elements are equal.",
-        .example =
-            ">>> torch.std(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)\n"
-            "tensor([1.4142, 0.0000])"};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        Tensor mean_of_x;
-        deviation("std", x, attrs, out, mean_of_x);
-    }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
-        return deviation_gradient(g, x, result, attrs);
-    }};
-};
+using Var = Spread<false>;
+using Std = Spread<true>;
 
 // (variance or its root, mean)
 template <bool root>

@@ -2,7 +2,6 @@
 
 from . import (
     activation,
-    adaptive_pooling,
     attention,
     batchnorm,
     channelshuffle,
@@ -28,7 +27,6 @@ from . import (
     upsampling,
 )
 from .activation import *  # noqa: F403
-from .adaptive_pooling import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .batchnorm import *  # noqa: F403
 from .channelshuffle import *  # noqa: F403
@@ -55,7 +53,6 @@ from .upsampling import *  # noqa: F403
 
 __all__ = ["Module"]
 __all__ += activation.__all__
-__all__ += adaptive_pooling.__all__
 __all__ += attention.__all__
 __all__ += batchnorm.__all__
 __all__ += channelshuffle.__all__

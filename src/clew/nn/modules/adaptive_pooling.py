@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from clew import Tensor
 
 from .. import functional as F
-from .pooling import _PoolNd
-
-__all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-]
+from .module import Module
 
 Sizes = int | Sequence[int | None] | None
+
+
+class _PoolNd(Module):
+    _function: ClassVar[str]  # of nn.functional
 
 
 class _AdaptivePoolNd(_PoolNd):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, dataclass_transform
 from clew import Tensor
 
 from .. import functional as F
-from .activation import options_of
+from .activation_base import options_of
 from .distance import PairwiseDistance
 from .loss import _Loss, _WeightedLoss
 

@@ -11,7 +11,7 @@ from clew._device import check_device
 
 from ...utils.grads import clear_grad
 from . import hooks
-from .hooks import (
+from .global_hooks import (
     register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from clew import Tensor
 
 from .. import functional as F
-from .module import Module
+from .adaptive_pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    _PoolNd,
+)
 
 __all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
@@ -23,10 +37,6 @@ __all__ = [
 ]
 
 Numbers = int | Sequence[int]  # one for each axis of space, or one for all
-
-
-class _PoolNd(Module):
-    _function: ClassVar[str]  # of nn.functional
 
 
 class _MaxPoolNd(_PoolNd):
