@@ -351,7 +351,10 @@ def imag(input: Tensor) -> Tensor:
 
 
 def _write_part(part: Callable[[Tensor], Tensor]) -> property:
-    return property(part, lambda self, value: part(self).copy_(value), doc=part.__doc__)
+    def write(self: Tensor, value: Any) -> None:
+        part(self).copy_(value)
+
+    return property(part, write, doc=part.__doc__)
 
 
 _core.add_method("real", _write_part(real))
