@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kInPlaceLimit = static_cast<std::int64_t>(kPoolLimit - sizeof(Storage));
 std::int64_t unbacked_storages = 0;
 
-Storage* take(std::int64_t bytes) {
+[[gnu::always_inline]] inline Storage* take(std::int64_t bytes) {
     Storage* storage;
     if (bytes <= kInPlaceLimit) {
         storage = new (pool_take(sizeof(Storage) + static_cast<std::size_t>(bytes))) Storage;
