@@ -98,7 +98,6 @@ from clew.nn.functional.pixels import pixel_shuffle as pixel_shuffle
 from clew.nn.functional.pixels import pixel_unshuffle as pixel_unshuffle
 from clew.nn.functional.normalization import rms_norm as rms_norm
 from clew.serialization._saving import save as save
-from clew.nn.functional.activation import selu as selu
 from clew.nn.functional.activation import selu_ as selu_
 from clew.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from clew.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
