@@ -34,8 +34,8 @@ DType result_dtype(Tensors inputs) {
         const int rank = input->has(TensorObject::kWrappedNumber) ? 2 : input.ndim() == 0 ? 1 : 0;
         DType dtype = input.dtype();
         // A Python number has the default dtype of its category.
-        if (rank == 2 && dtype == DType::Float64) dtype = DType::Float32;
-        if (rank == 2 && dtype == DType::Complex128) dtype = DType::Complex64;
+        if (rank == 2 && dtype == DType::Float64) dtype = default_dtype();
+        if (rank == 2 && dtype == DType::Complex128) dtype = complex_dtype(default_dtype());
         by_rank[rank] = present[rank] ? promote(by_rank[rank], dtype) : dtype;
         present[rank] = true;
     }
@@ -105,7 +105,7 @@ void run_general(const char* op, Tensors inputs, std::size_t first, DType comput
 
 DType operating_dtype(Tensors inputs, Result result) {
     const DType dtype = result_dtype(inputs);
-    return result == Result::Float && is_integral(dtype) ? DType::Float32 : dtype;
+    return result == Result::Float && is_integral(dtype) ? default_dtype() : dtype;
 }
 
 // Computed in a storage type (Note [Storage types]): the loop is that of its compute dtype, and reads elements through

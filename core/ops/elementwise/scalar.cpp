@@ -133,7 +133,7 @@ DType dtype_beside(const Tensor& x, std::initializer_list<Scalar> numbers) {
     // A number changes the dtype only where its category is larger than that of the tensor.
     DType dtype = x.dtype();
     for (const Scalar& value : numbers) {
-        if (value.kind == Scalar::Float && is_integral(dtype)) dtype = DType::Float32;
+        if (value.kind == Scalar::Float && is_integral(dtype)) dtype = default_dtype();
         if (value.kind == Scalar::Complex && !is_complex(dtype)) dtype = complex_dtype(dtype);
         if (value.kind == Scalar::Int && dtype == DType::Bool) dtype = DType::Int64;
     }
