@@ -7,6 +7,8 @@
 #include "bind/objects.h"
 #include "bind/site.h"
 
+namespace nb = nanobind;
+
 namespace clew::bind {
 namespace {
 
@@ -76,28 +78,16 @@ std::vector<NodeGroup> graph_groups(const NodeSet& seen) {
     return groups;
 }
 
-PyObject* groups_list(const std::vector<NodeGroup>& groups) {
-    PyObject* list = checked(PyList_New(0));
-    Handle owner = Handle::steal(list);
+nb::list groups_list(const std::vector<NodeGroup>& groups) {
+    nb::list list;
     for (const NodeGroup& group : groups) {
         const Layout* layout = group.layout.get();
-        append(list, Py_BuildValue("ssNNNLLL", group.kind->node_name, group.kind->name,
-                                   site_object({group.code.get(), group.instruction}),
-                                   layout ? plain_tuple(layout->shape()) : Py_NewRef(Py_None),
-                                   layout ? dtype_object(group.dtype) : Py_NewRef(Py_None),
-                                   static_cast<long long>(group.count), static_cast<long long>(group.slots),
-                                   static_cast<long long>(group.saved_bytes)));
+        list.append(nb::make_tuple(
+            group.kind->node_name, group.kind->name, nb::steal(site_object({group.code.get(), group.instruction})),
+            layout ? nb::steal(plain_tuple(layout->shape())) : nb::none(),
+            layout ? nb::steal(dtype_object(group.dtype)) : nb::none(), group.count, group.slots, group.saved_bytes));
     }
-    return static_cast<PyObject*>(owner.detach());
-}
-
-// roots -> [(name, op, site, shape, dtype, count, slots, saved bytes)], in the order in which the first was met
-PyObject* py_groups(PyObject*, PyObject* roots) {
-    return guarded([&]() -> PyObject* {
-        NodeSet seen;
-        walk_all(Sequence(roots), Reach::Backward, seen);
-        return groups_list(graph_groups(seen));
-    });
+    return list;
 }
 
 }  // namespace clew::bind

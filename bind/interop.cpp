@@ -68,7 +68,7 @@ Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
 }
 
 // tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False); device is checked in Python
-PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
+PyObject* read_tensor(bool on_default_device, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"data", "dtype", "requires_grad", nullptr};
     PyObject *data, *dtype_argument = Py_None;
     int requires_grad = 0;
@@ -83,10 +83,14 @@ PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
                 fail(ErrorKind::Type, "tensor: dtype must be a dtype, not %s", Py_TYPE(dtype_argument)->tp_name);
         }
         Tensor result = make_tensor(data, dtype);
+        if (on_default_device && mode(kMakeMeta)) result = to_meta(result);
         if (requires_grad) set_requires_grad(result, true);
         return wrap(std::move(result));
     });
 }
+
+PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kwargs) { return read_tensor(false, args, kwargs); }
+PyObject* py_default_tensor(PyObject*, PyObject* args, PyObject* kwargs) { return read_tensor(true, args, kwargs); }
 
 // ------------------------------------------------------------------------------------------------ to Python
 PyObject* python_number(bool x) { return PyBool_FromLong(x); }
@@ -164,7 +168,10 @@ PyObject* relabel_dlpack(PyObject*, PyObject* args) {
 
 PyMethodDef functions[] = {
     {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)), METH_VARARGS | METH_KEYWORDS,
-     nullptr},
+     "As default_tensor, but on the CPU."},
+    {"default_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_default_tensor)),
+     METH_VARARGS | METH_KEYWORDS,
+     "(data, *, dtype=None, requires_grad=False): a copy of data, on the default device."},
     {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray, /)\n--\n\nA tensor on the array's memory."},
     {"_relabel_dlpack", relabel_dlpack, METH_VARARGS, nullptr},
     {"set_size_type", set_size_type, METH_O, nullptr},

@@ -86,7 +86,7 @@ nb::dict measured() {
 nb::list living() {
     nb::list result;
     for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
-        if (tensor->layout) result.append(nb::borrow(as_object(tensor)));
+        if (tensor->layout && tensor->storage) result.append(nb::borrow(as_object(tensor)));
     return result;
 }
 

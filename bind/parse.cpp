@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bind/attribute_values.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
 
 namespace clew::bind {
 namespace {
+
 bool is_integer(PyObject* object) { return PyLong_Check(object) && !PyBool_Check(object); }
 
 bool read_tensors(PyObject* object, const Argument& argument, std::vector<Tensor>& inputs) {
@@ -65,6 +67,37 @@ std::string mismatch(const Argument& argument, PyObject* got) {
 }
 
 }  // namespace
+PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t field) {
+    Value value;
+    def.fields[field].get(attributes, value);
+    switch (value.tag) {
+        case Value::None:
+            return Py_NewRef(Py_None);
+        case Value::Bool:
+            return PyBool_FromLong(value.integer != 0);
+        case Value::Int:
+            return PyLong_FromLongLong(value.integer);
+        case Value::Float:
+            return PyFloat_FromDouble(value.real);
+        case Value::Complex:
+            return PyComplex_FromDoubles(value.real, value.imag);
+        case Value::IntList:
+            return plain_tuple(value.dims);
+        case Value::Text:
+            return PyUnicode_FromString(value.text.data);
+        case Value::DType:
+            return dtype_object(static_cast<DType>(value.integer));
+    }
+    Py_RETURN_NONE;
+}
+
+bool set_attribute(const OpDef& def, std::size_t field, ArgType type, PyObject* object, void* attributes) {
+    Value value;
+    if (!read_attribute(object, type, value)) return false;
+    def.fields[field].set(attributes, value);
+    return true;
+}
+
 bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why) {
     const OpDef& def = *overload.def;
     parsed.inputs.clear();

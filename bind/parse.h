@@ -31,9 +31,6 @@ inline bool is_tensor_type(ArgType type) {
     return type == ArgType::Tensor || type == ArgType::TensorList || type == ArgType::Operand;
 }
 
-// attribute_values.cpp. False if the object is of another type.
-bool read_int(PyObject* object, std::int64_t& out);  // or what acts as one: NumPy integers, 0-dim integer tensors
-bool read_attribute(PyObject* object, ArgType type, Value& value);
 // Reads the field-th attribute from a Python object; false if it is of another type.
 bool set_attribute(const OpDef& def, std::size_t field, ArgType type, PyObject* object, void* attributes);
 // The value of an attribute as Python has it: the field-th of those in `attributes`.

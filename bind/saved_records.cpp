@@ -79,6 +79,7 @@ PyObject* saved_value(Node& node, const char* name) {
             if ((saves.outputs >> i & 1) && std::strcmp(def.output_name(def, i), name) == 0) Py_RETURN_NONE;
         }
     }
+    if (def.kept_bytes == 0) return nullptr;
     std::size_t field = 0;
     for (const Argument& argument : def.schema.arguments) {
         if (argument.type == ArgType::Tensor || argument.type == ArgType::Operand ||
@@ -102,6 +103,7 @@ std::vector<std::string> saved_names(Node& node) {
             if (saves.outputs >> i & 1) names.emplace_back(def.output_name(def, i));
         }
     }
+    if (def.kept_bytes == 0) return names;
     for (const Argument& argument : def.schema.arguments)
         if (argument.type != ArgType::Tensor && argument.type != ArgType::Operand &&
             argument.type != ArgType::TensorList)

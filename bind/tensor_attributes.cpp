@@ -75,6 +75,11 @@ int set_grad_attribute(PyObject* self, PyObject* value, void*) {
             if (grad->dtype != tensor->dtype)
                 fail(ErrorKind::Runtime, "assigned grad has data of a different type: expected %s, got %s",
                      dtype_name(tensor.dtype()), dtype_name(grad->dtype));
+            if (is_meta(Tensor(grad)) != is_meta(tensor))
+                fail(ErrorKind::Runtime,
+                     "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please "
+                     "ensure that the gradient and the tensor are on the same device",
+                     is_meta(tensor) ? "cpu" : "meta", is_meta(tensor) ? "meta" : "cpu");
             if (!same_sizes(grad->layout->shape(), tensor.sizes()))
                 fail(ErrorKind::Runtime, "assigned grad has data of a different size: expected %s, got %s",
                      shape_text(tensor.sizes()).c_str(), shape_text(grad->layout->shape()).c_str());

@@ -103,6 +103,7 @@ PyObject* numel_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(s
 PyObject* offset_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(self_of(self)->offset); }
 PyObject* data_ptr_method(PyObject* self, PyObject*) {
     return guarded([&] {
+        if (is_meta(tensor_of(self))) return PyLong_FromLong(0);
         escape(tensor_of(self), "data_ptr");
         return PyLong_FromVoidPtr(tensor_of(self).data());
     });

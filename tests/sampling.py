@@ -32,7 +32,7 @@ WRITES_INPUT, MANY_VIEWS, COMPOSITE, ELEMENTWISE, NAMESPACE = (1 << i for i in r
 # Modules that are loaded when they are first asked for, with operations and functions of their own.
 NAMESPACES = ("linalg", "special")
 
-FIELDS = ("name", "schema", "node", "differentiable", "flags", "domain", "derivative", "outputs")
+FIELDS = ("name", "schema", "node", "differentiable", "flags", "domain", "derivative", "draws", "outputs")
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 1}
 TENSORS = {"Tensor", "Operand", "Tensor[]"}
 
@@ -152,6 +152,7 @@ class Overload:
     flags: int
     domain: str
     derivative: str  # what kind of function it is: Note [Derivative classes] in core/ops/derivative_class.h
+    draws: bool  # random numbers
     outputs: int  # 0: the arguments decide
 
     def __str__(self) -> str:
@@ -228,6 +229,7 @@ def _composition(path: str, function: Any) -> Composition:
         flags=FUNCTION,
         domain=getattr(function, "domain", ""),
         derivative="",
+        draws=function.__module__ == "clew.ops.random",
         outputs=0,
         path=path,
     )

@@ -25,6 +25,7 @@ from clew._typed import CONSTRUCTORS
 
 sys.path.append(str(Path(__file__).parents[1]))  # behind everything installed
 
+from tools.operations_page import operations_page
 from tools.stub_signatures import (
     HIDDEN,
     IMPORTED,
@@ -216,29 +217,6 @@ def package_stub() -> str:
 
 def is_public(name: ast.alias) -> bool:
     return name.asname == name.name and (not name.name.startswith("_"))
-
-
-def operations_page() -> str:
-    lines = [
-        "# Operations",
-        "",
-        "Written by `tools/make_stubs.py` from the registry. *Keeps* says what a node saves for its backward, input by",
-        "input: only what stands beside an input that needs a gradient is kept.",
-        "",
-        "| operation | node | keeps | what it does |",
-        "|---|---|---|---|",
-    ]
-    for _, operation in sorted(vars(_core.ops).items()):
-        for overload in operation.overloads:
-            if overload["flags"] & HIDDEN:
-                continue
-            schema = overload["schema"].replace("|", "\\|")
-            doc = inspect.cleandoc(overload["doc"]).replace("\n", " ").replace("|", "\\|")
-            node = f"`{overload['node']}`" if overload["node"] and overload["differentiable"] else ""
-            row = f"| `{schema}` | {node} | {overload['saves']} | {doc} |"
-            if row not in lines:  # x.abs_ has the entry of x.abs
-                lines.append(row)
-    return "\n".join(lines) + "\n"
 
 
 def missing_names(core: str, package: str) -> list[str]:

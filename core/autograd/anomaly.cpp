@@ -1,5 +1,6 @@
 #include "core/autograd/anomaly.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <unordered_set>
@@ -82,6 +83,7 @@ Node* AnomalyWatch::nearest_where_above(Node& node) const {
 }
 
 void AnomalyWatch::look_at(Node& node, std::span<const Tensor> results, std::span<const Tensor> incoming) {
+    if (std::ranges::any_of(results, [](const Tensor& result) { return result && is_meta(result); })) return;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Tensor& result = results[i];
         if (!result || !is_inexact(result.dtype()) || engine_ops.all_finite(result)) continue;

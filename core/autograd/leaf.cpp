@@ -203,6 +203,13 @@ void add_gradient(Tensor& into, Tensor gradient) {
     }
 }
 
+void check_device(const Tensor& gradient, const Tensor& of, const char* who) {
+    if (gradient && is_meta(gradient) != is_meta(of))
+        fail(ErrorKind::NotImplemented, "%s: Cannot copy out of meta tensor; no data! %s", who,
+             is_meta(of) ? "The gradient has memory, what it belongs to is on the device 'meta'"
+                         : "The gradient is on the device 'meta', what it belongs to has memory");
+}
+
 void accumulate(Node& accumulator, Tensor gradient) {
     if (!gradient || accumulator.outputs()[0].tensor == nullptr) return;
     const Tensor leaf(accumulator.outputs()[0].tensor);
@@ -212,6 +219,7 @@ void accumulate(Node& accumulator, Tensor gradient) {
              "AccumulateGrad: expected a gradient of shape %s, which its leaf has since `.data` was replaced, got %s; "
              "ask for it by autograd.grad, or run the forward again",
              shape_text(leaf.sizes()).c_str(), shape_text(gradient.sizes()).c_str());
+    check_device(gradient, leaf, "AccumulateGrad");
     const Tensor before = grad_of(leaf);
     if (!before) {
         Tensor kept = first_gradient(std::move(gradient), leaf);

@@ -51,6 +51,8 @@ void set_history(const Tensor& tensor, const NodeRef& node, int output);
 
 extern const NodeKind accumulate_kind;
 void accumulate(Node& accumulator, Tensor gradient);
+// Error(NotImplemented) if one of the two has memory and the other has not.
+void check_device(const Tensor& gradient, const Tensor& of, const char* who);
 // Nobody else sees the object or its memory, so it may be kept or written to.
 bool is_unshared(const Tensor& tensor);
 // into += gradient, in the buffer where nobody else can see it.

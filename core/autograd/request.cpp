@@ -68,6 +68,13 @@ void fit_to_roots(std::span<const Tensor> roots, std::vector<Tensor>& gradients)
     if (gradients.size() != roots.size())
         fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
     check_roots(roots, gradients);
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+        if (!gradients[i] || is_meta(gradients[i]) == is_meta(roots[i])) continue;
+        if (is_meta(gradients[i]) || gradients[i].ndim() != 0)
+            fail(ErrorKind::Runtime, "invalid gradient at index %zu - expected device %s but got %s", i,
+                 is_meta(roots[i]) ? "meta" : "cpu", is_meta(gradients[i]) ? "meta" : "cpu");
+        gradients[i] = engine_ops.ones_like(roots[i]);  // a number; on meta all are alike
+    }
     for (std::size_t i = 0; i < roots.size(); ++i)
         if (gradients[i] && gradients[i].dtype() != roots[i].dtype())
             gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());

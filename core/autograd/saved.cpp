@@ -50,7 +50,7 @@ void hold(SavedSlot& slot, const Tensor& value) {
     if (value->has(TensorObject::kAliasCounter)) rest_of(slot).counter = value->extras->counter;
 }
 
-// One slot fewer holds the storage. Note [One account of bytes]
+// One slot fewer holds the storage. Note [Accounting of saved bytes]
 inline void count_out(Storage& storage, LetGo& account) {
     --graph_counters.slots_alive;
     if (--storage.saved != 0) return;

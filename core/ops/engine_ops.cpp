@@ -15,7 +15,7 @@ namespace {
 
 // Both lie alike without gaps: one call of the loop.
 bool add_flat(kernels::Loop loop, const Tensor& into, const Tensor& value) {
-    if (!is_dense(into.layout()) || !lie_alike(into, value) || into.numel() > kernels::kChunk) return false;
+    if (!is_dense(into.layout()) || !lie_alike(into, value) || into.numel() > flat_elements) return false;
     const auto size = static_cast<std::int64_t>(item_size(into.dtype()));
     char* const data[] = {into.data(), into.data(), value.data()};
     const std::int64_t strides[] = {size, size, size};
@@ -35,7 +35,7 @@ void add_now(const Tensor& into, const Tensor& value) {
 }
 
 void add_in_place(const Tensor& into, const Tensor& value) {
-    if (!mode(kInterpreted)) {
+    if (!mode(kInterpreted) && process_mode == 0) {
         [[maybe_unused]] const DispatchFrame frame;
         return add_now(into, value);
     }
@@ -46,9 +46,10 @@ void add_in_place(const Tensor& into, const Tensor& value) {
 }
 
 Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
+    const SkipKernels skip(kernels_skipped || is_meta(gradient));
     if (!is_dense(leaf.layout())) return gradient.contiguous() ? clone(gradient) : contiguous(gradient);
     if (!grad_enabled()) return copy_laid_as(gradient, leaf);
-    const Tensor copy = empty(leaf.layout_ref(), gradient.dtype());
+    const Tensor copy = uninitialized_like(leaf, gradient.dtype());
     copy_in_place(copy, gradient);
     return copy;
 }

@@ -79,6 +79,9 @@ void assign(Dims& field, const Value& value) {
     field = value.dims;
     if (value.tag == Value::Int) field = Dims{value.integer};
 }
+void assign(Axes& field, const Value& value) {
+    field = value.tag == Value::Int ? Axes{value.integer} : Axes(value.dims);
+}
 void assign(Text& field, const Value& value) { field = value.text; }
 void assign(DType& field, const Value& value) { field = static_cast<DType>(value.integer); }
 
@@ -94,6 +97,7 @@ void read(const Scalar& field, Value& value) {
         value = {.tag = field.kind == Scalar::Bool ? Value::Bool : Value::Int, .integer = field.integer};
 }
 void read(const Dims& field, Value& value) { value = {.tag = Value::IntList, .dims = field}; }
+void read(const Axes& field, Value& value) { read(Dims(field), value); }
 void read(const Text& field, Value& value) { value = {.tag = Value::Text, .text = field}; }
 void read(const DType& field, Value& value) {
     value = {.tag = Value::DType, .integer = static_cast<std::int64_t>(field)};

@@ -89,6 +89,7 @@ void assign(std::int64_t& field, const Value& value);
 void assign(double& field, const Value& value);
 void assign(Scalar& field, const Value& value);
 void assign(Dims& field, const Value& value);
+void assign(Axes& field, const Value& value);
 void assign(Text& field, const Value& value);
 void assign(DType& field, const Value& value);
 template <class T>
@@ -106,6 +107,7 @@ void read(const std::int64_t& field, Value& value);
 void read(const double& field, Value& value);
 void read(const Scalar& field, Value& value);
 void read(const Dims& field, Value& value);
+void read(const Axes& field, Value& value);
 void read(const Text& field, Value& value);
 void read(const DType& field, Value& value);
 template <class T>
@@ -153,6 +155,7 @@ OpDef& definition() {
         if constexpr (requires { Op::rules; }) {
             made->differentiable = true;
             if constexpr (rule_count<Op> != 0) made->differentiable_outputs = 1;
+            if constexpr (rules_read_attributes<Op>()) made->kept_bytes = made->attribute_bytes;
             made->backward = [](BackwardCall& call) {
                 backward_by_rules<Op>(call, std::make_index_sequence<rule_count<Op>>{});
             };
@@ -174,6 +177,7 @@ OpDef& definition() {
         } else if constexpr (requires { &Op::backward; }) {
             made->differentiable = true;
             made->backward = &Op::backward;
+            made->kept_bytes = made->attribute_bytes;
             if constexpr (requires { Op::constants; }) made->constants = Op::constants;
             if constexpr (requires { &Op::saves; })
                 made->joint_saves = [](Tensors inputs, std::uint64_t needs, const void* attributes) {

@@ -42,7 +42,7 @@ NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* att
     const auto slots = static_cast<std::uint16_t>(__builtin_popcount(saves.inputs) + __builtin_popcount(saves.outputs));
     NodeRef node =
         new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
-    if (op.attribute_bytes) std::memcpy(node->attributes(), attributes, op.attribute_bytes);
+    if (op.kept_bytes) std::memcpy(node->attributes(), attributes, op.kept_bytes);
     const EdgeWriter edges{*node};
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i]) edges.set(i, edge_to_record(inputs[i]));

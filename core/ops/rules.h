@@ -3,13 +3,13 @@
 // Note [What a rule's parameters say]
 // rules[i] gives the gradient of input i. Its parameters declare what is saved: In<1> means that input 1 is kept, and
 // only if input 0 needs a gradient; Out<> keeps the output; Shape<i> reads the shape of input i, which must be the
-// input of this rule, and keeps nothing; `const Attrs&` reads the attributes. A rule need not undo broadcasting or
-// promotion: the engine sums and casts what it returns to what the input was. A rule that uses the gradient once may
-// take it as `Tensor&&`: Note [Writing over a dying gradient]. Where inputs share work, a struct has
-// `static void backward(BackwardCall&)` and `static Saves saves(needs, attrs)` instead; where what to save depends on
-// how many inputs there are, `saves(Tensors inputs, needs, attrs)`. An input without derivative (an index, a mask) has
-// nullptr for a rule, or none at the end; a struct without rules tells of it by `constants`: bit i is the i-th tensor
-// or list of tensors in the schema.
+// input of this rule, and keeps nothing; `const Attrs&` reads the attributes, which nodes keep only for that. A rule
+// need not undo broadcasting or promotion: the engine sums and casts what it returns to what the input was. A rule that
+// uses the gradient once may take it as `Tensor&&`: Note [Reusing the memory of a gradient]. Where inputs share work, a
+// struct has `static void backward(BackwardCall&)` and `static Saves saves(needs, attrs)` instead; where what to save
+// depends on how many inputs there are, `saves(Tensors inputs, needs, attrs)`. An input without derivative (an index, a
+// mask) has nullptr for a rule, or none at the end; a struct without rules tells of it by `constants`: bit i is the
+// i-th tensor or list of tensors in the schema.
 #pragma once
 #include <tuple>
 #include <type_traits>
@@ -154,6 +154,22 @@ void backward_by_rules(BackwardCall& call, std::index_sequence<I...>) {
                                                    static_cast<typename Signature<Rule>::Args*>(nullptr));
     };
     (one.template operator()<I>(), ...);
+}
+
+template <class Attrs, class Rule>
+constexpr bool reads_attributes() {
+    if constexpr (std::is_same_v<Rule, std::nullptr_t>)
+        return false;
+    else
+        return []<class... P>(std::tuple<P...>*) {
+            return (std::is_same_v<P, const Attrs&> || ...);
+        }(static_cast<typename Signature<Rule>::Args*>(nullptr));
+}
+template <class Op>
+constexpr bool rules_read_attributes() {
+    return []<class... Rule>(std::tuple<Rule...>*) {
+        return (reads_attributes<typename AttrsOf<Op>::type, Rule>() || ...);
+    }(static_cast<std::remove_const_t<decltype(Op::rules)>*>(nullptr));
 }
 
 template <class Op>

@@ -58,12 +58,13 @@ void free_tensor_object(TensorObject* self) {
     pool_give(reinterpret_cast<char*>(self) - kGcHead, kGcHead + sizeof(TensorObject));
 }
 
-Tensor empty(const LayoutRef& layout, DType dtype) {
+namespace {
+Tensor made(const LayoutRef& layout, DType dtype, bool backed) {
     constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; what the allocator rounds up to still fits 64 bits
     if (layout->numel > kMost / static_cast<std::int64_t>(sizeof(double))) [[unlikely]]
         fail(ErrorKind::Runtime, "empty: Storage size calculation overflowed with sizes=%s; make the tensor smaller",
              shape_text(layout->shape()).c_str());
-    StorageRef storage = Storage::make(layout->numel * static_cast<std::int64_t>(item_size(dtype)));
+    StorageRef storage = Storage::make(layout->numel * static_cast<std::int64_t>(item_size(dtype)), backed);
     TensorObject* self = new_tensor_object();
     storage->owner = self;
     self->storage = std::move(storage);
@@ -71,6 +72,9 @@ Tensor empty(const LayoutRef& layout, DType dtype) {
     self->dtype = dtype;
     return Tensor::steal(self);
 }
+}  // namespace
+
+Tensor empty(const LayoutRef& layout, DType dtype) { return made(layout, dtype, false); }
 
 Tensor empty(Sizes sizes, DType dtype) {
     for (auto size : sizes)
@@ -112,13 +116,13 @@ Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset) {
 }
 
 Tensor scalar(double value, DType dtype) {
-    Tensor result = empty(Layout::scalar(), dtype);
+    Tensor result = made(Layout::scalar(), dtype, true);
     with_any_type(dtype, [&]<class T>() { *result.data_as<T>() = static_cast<T>(value); });
     return result;
 }
 
 Tensor scalar(Complex<double> value, DType dtype) {
-    Tensor result = empty(Layout::scalar(), dtype);
+    Tensor result = made(Layout::scalar(), dtype, true);
     with_any_type(dtype, [&]<class T>() {
         if constexpr (is_complex(dtype_of<T>::value))
             *result.data_as<T>() = T(value);
@@ -129,7 +133,7 @@ Tensor scalar(Complex<double> value, DType dtype) {
 }
 
 Tensor scalar_int(std::int64_t value, DType dtype) {
-    Tensor result = empty(Layout::scalar(), dtype);
+    Tensor result = made(Layout::scalar(), dtype, true);
     with_any_type(dtype, [&]<class T>() { *result.data_as<T>() = static_cast<T>(value); });
     return result;
 }

@@ -115,7 +115,9 @@ private:
     Ref<TensorObject> object_;
 };
 
-// Fresh memory, not filled.
+inline bool is_meta(const Tensor& tensor) { return tensor->storage->unbacked; }
+
+// Fresh memory, not filled; none while kernels are skipped.
 Tensor empty(Sizes sizes, DType dtype);
 Tensor empty(const LayoutRef& contiguous, DType dtype);
 inline Tensor empty(std::initializer_list<std::int64_t> sizes, DType dtype) {

@@ -36,9 +36,12 @@ _INTEGERS = [_DTYPES[name] for name in ("uint8", "int8", "int16", "int32", "int6
 class finfo:
     """The limits of a floating dtype, or of the parts of a complex one; of the default dtype if none is given.
 
-    >>> import clew
-    >>> clew.finfo(clew.float64).eps
-    2.220446049250313e-16
+    Raises:
+        TypeError: the dtype is not floating.
+
+    Example:
+        >>> torch.finfo(torch.float64).eps
+        2.220446049250313e-16
     """
 
     def __init__(self, type: dtype | None = _MISSING) -> None:
@@ -61,9 +64,12 @@ class finfo:
 class iinfo:
     """The limits of an integer dtype.
 
-    >>> import clew
-    >>> clew.iinfo(clew.int32).max
-    2147483647
+    Raises:
+        TypeError: the dtype is not one of integers.
+
+    Example:
+        >>> torch.iinfo(torch.int32).max
+        2147483647
     """
 
     def __init__(self, type: dtype) -> None:
@@ -104,9 +110,12 @@ def _category(kind: dtype) -> int:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both.
 
-    >>> import clew
-    >>> clew.promote_types(clew.int64, clew.float32)
-    torch.float32
+    Raises:
+        TypeError: what is no dtype.
+
+    Example:
+        >>> torch.promote_types(torch.int64, torch.float32)
+        torch.float32
     """
     for kind in (type1, type2):
         if not isinstance(kind, dtype):
@@ -121,9 +130,12 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     Numbers count less than 0-dim tensors, and these less than others: they decide only if they are of a higher
     category (bool, integer, floating, complex).
 
-    >>> import clew
-    >>> clew.result_type(clew.tensor([1, 2]), 1.0)
-    torch.float32
+    Raises:
+        TypeError: what is neither tensor nor number.
+
+    Example:
+        >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+        torch.float32
     """
     kinds: dict[int, dtype] = {}
     for value in (tensor1, tensor2):
@@ -149,8 +161,8 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     result = kinds[ranks[0]]
     for rank in ranks[1:]:
         if _category(kinds[rank]) > _category(result):
-            # A complex number beside float64 keeps its precision.
-            result = promote_types(kinds[rank], result) if result.is_floating_point else kinds[rank]
+            # Beside floating operands a complex one changes the category, not the precision.
+            result = result.to_complex() if result.is_floating_point else kinds[rank]
     return result
 
 
@@ -158,9 +170,12 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether values of the first dtype may be written into the second: never to a lower category.
 
-    >>> import clew
-    >>> clew.can_cast(clew.float64, clew.float32), clew.can_cast(clew.float32, clew.int64)
-    (True, False)
+    Raises:
+        TypeError: what is no dtype.
+
+    Example:
+        >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
+        (True, False)
     """
     if not isinstance(from_, dtype) or not isinstance(to, dtype):
         raise TypeError(f"can_cast: expected dtypes, got {type(from_).__name__} and {type(to).__name__}")
@@ -169,32 +184,59 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 @domain("real")
 def get_default_dtype() -> dtype:
-    """The dtype of floating tensors for which none is given: float32, unless `set_default_dtype` was called."""
+    """The dtype of floating tensors for which none is given: float32, unless `set_default_dtype` was called.
+
+    Example:
+        >>> torch.get_default_dtype()
+        torch.float32
+    """
     kind: dtype = _core.get_default_dtype()
     return kind
 
 
 @domain("unsampled, 'it changes a setting'")
 def set_default_dtype(d: dtype) -> None:
-    """Make `d`, a floating dtype, the dtype of floating tensors for which none is given."""
+    """Make `d`, a floating dtype, the dtype of floating tensors for which none is given.
+
+    Example:
+        >>> torch.set_default_dtype(torch.float64)
+        >>> torch.tensor(0.5).dtype
+        torch.float64
+        >>> torch.set_default_dtype(torch.float32)
+    """
     _core.set_default_dtype(d)
 
 
 @domain("obj=real(a); obj=1.5")
 def is_tensor(obj: Any) -> bool:
-    """Whether it is a `Tensor`."""
+    """Whether it is a `Tensor`.
+
+    Example:
+        >>> torch.is_tensor(torch.ones(1)), torch.is_tensor(1.0)
+        (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 @domain("real; integer")
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating one."""
+    """Whether the dtype is a floating one.
+
+    Example:
+        >>> torch.is_floating_point(torch.ones(1)), torch.is_floating_point(torch.tensor([1]))
+        (True, False)
+    """
     return bool(input.dtype.is_floating_point)
 
 
 @domain("real; integer")
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
+    """Whether the dtype is complex.
+
+    Example:
+        >>> torch.is_complex(torch.ones(1))
+        False
+    """
     return bool(input.dtype.is_complex)
 
 
@@ -204,19 +246,33 @@ def is_nonzero(input: Tensor) -> bool:
 
     Raises:
         RuntimeError: it has no element, or several.
+
+    Example:
+        >>> torch.is_nonzero(torch.tensor([0.0])), torch.is_nonzero(torch.tensor([2]))
+        (False, True)
     """
     return bool(input)
 
 
 @domain("real; input=real()")
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    Example:
+        >>> torch.numel(torch.ones(2, 3))
+        6
+    """
     return int(input.numel())
 
 
 @domain("obj=integer(a)")
 def typename(obj: Any) -> str:
-    """The name of a tensor's type (`torch.FloatTensor`), or of any object's."""
+    """The name of a tensor's type (`torch.FloatTensor`), or of any object's.
+
+    Example:
+        >>> torch.typename(torch.ones(1)), torch.typename(3)
+        ('torch.FloatTensor', 'int')
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     module = type(obj).__module__

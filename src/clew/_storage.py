@@ -10,6 +10,7 @@ import numpy
 
 from . import _core
 from ._core import Tensor, dtype
+from ._device import placed
 from ._domains import domain
 from ._methods import method
 
@@ -20,10 +21,10 @@ _BFLOAT16 = _core.dtypes["bfloat16"]
 class UntypedStorage:
     """All bytes that a tensor, its views and its aliases look at.
 
-    >>> import clew
-    >>> x = clew.ones(4)
-    >>> x[2:].untyped_storage().nbytes()
-    16
+    Example:
+        >>> x = torch.ones(4)
+        >>> x[2:].untyped_storage().nbytes()
+        16
     """
 
     __slots__ = ("__weakref__", "_tensor")
@@ -73,9 +74,11 @@ class UntypedStorage:
 
     def clone(self) -> UntypedStorage:
         """A copy of the memory."""
-        return _restore(self._tensor.dtype, bytes(self._bytes()))
+        return storage_of(self._elements().clone())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if self._tensor.is_meta:
+            return _restore_meta, (self._tensor.dtype, self.nbytes() // self._tensor.element_size())
         data = self._bytes()
         return _restore, (self._tensor.dtype, pickle.PickleBuffer(data) if protocol >= 5 else bytes(data))
 
@@ -96,6 +99,12 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
     return found
 
 
+def _restore_meta(kind: dtype, count: int) -> UntypedStorage:
+    """A storage without memory for so many elements."""
+    with placed("meta"):
+        return storage_of(_core.ops._empty((count,), kind))
+
+
 def _restore(kind: dtype, data: Any) -> UntypedStorage:
     """A storage of ours with these bytes."""
     flat = tensor_of_bytes(data, kind)
@@ -114,11 +123,14 @@ class TypedStorage:
     """The memory of a tensor as elements of its dtype, all of them in their order in memory.
 
     `x.storage()` gives one; `FloatStorage([1, 2])` and the others make some, of data or of a size and not filled.
+    PyTorch warns that it is deprecated.
 
-    >>> import clew
-    >>> storage = clew.ones(2, 3)[1:].storage()
-    >>> len(storage), storage.dtype
-    (6, torch.float32)
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     storage = torch.ones(2, 3)[1:].storage()
+        ...     len(storage), storage.dtype
+        (6, torch.float32)
     """
 
     dtype: dtype
@@ -184,8 +196,9 @@ class TypedStorage:
         return _of_elements(self._tensor.clone())
 
     def __repr__(self) -> str:
-        elements = "".join(f" {one}\n" for one in self.tolist())
-        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
+        elements = "...\n" if self._tensor.is_meta else "".join(f" {one}\n" for one in self.tolist())
+        place = self._tensor.device
+        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device={place}) of size {len(self)}]"
 
 
 def _of_elements(elements: Tensor) -> TypedStorage:
@@ -232,8 +245,8 @@ def storage_type(self: Tensor) -> type[TypedStorage]:
 def is_storage(obj: Any) -> bool:
     """Whether it is a storage.
 
-    >>> import clew
-    >>> clew.is_storage(clew.ones(1).untyped_storage()), clew.is_storage(clew.ones(1))
-    (True, False)
+    Example:
+        >>> torch.is_storage(torch.ones(1).untyped_storage()), torch.is_storage(torch.ones(1))
+        (True, False)
     """
     return isinstance(obj, (UntypedStorage, TypedStorage))

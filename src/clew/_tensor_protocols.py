@@ -53,6 +53,8 @@ def __dlpack__(
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_meta:
+        raise BufferError("__dlpack__: a tensor on the device 'meta' has no memory to lend")
     if stream not in (None, -1):
         raise BufferError(f"__dlpack__: expected stream None on the CPU, got {stream!r}")
     options: dict[str, Any] = {}
@@ -82,12 +84,16 @@ _core.add_method("__array_priority__", 1000)  # so that `array * tensor` is the 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of another library's array, which has `__dlpack__`.
 
-    >>> import clew, numpy
-    >>> array = numpy.zeros(2)
-    >>> x = clew.from_dlpack(array)
-    >>> x[0] = 5.0
-    >>> float(array[0])
-    5.0
+    Raises:
+        TypeError: an object without `__dlpack__`.
+
+    Example:
+        >>> import numpy
+        >>> array = numpy.zeros(2)
+        >>> x = torch.from_dlpack(array)
+        >>> x[0] = 5.0
+        >>> float(array[0])
+        5.0
     """
     import numpy
 
@@ -121,7 +127,12 @@ class _WithoutBFloat16:
 @method
 @domain("unsampled, 'it gives no tensor'")
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that the tensor looks at."""
+    """The memory that the tensor looks at.
+
+    Example:
+        >>> torch.ones(2, 3).untyped_storage().nbytes()
+        24
+    """
     return storage_of(self)
 
 
@@ -204,7 +215,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 @method
 def __format__(self: Tensor, format_spec: str) -> str:
     """A 0-dim tensor formats as its number."""
-    if self.ndim == 0 and type(self) is Tensor:
+    if self.ndim == 0 and type(self) is Tensor and not self.is_meta:
         return format(self.item(), format_spec)
     return object.__format__(self, format_spec)
 
@@ -224,7 +235,15 @@ def __dir__(self: Tensor) -> list[str]:
 @method
 @domain("unsampled, 'it takes a function'")
 def apply_(self: Tensor, callable: Any) -> Tensor:
-    """Replace each element by what the function gives for it. Slow: it calls Python for each one."""
+    """Replace each element by what the function gives for it. Slow: it calls Python for each one.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
+        tensor([10., 20.])
+    """
     if self.requires_grad:
         raise RuntimeError(
             "apply_: Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead."
@@ -235,7 +254,15 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 @method
 @domain("unsampled, 'it takes a function'")
 def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
-    """Replace each element by what the function gives for it and for the element of `tensor` in its place."""
+    """Replace each element by what the function gives for it and for the element of `tensor` in its place.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda x, y: x + y)
+        tensor([4., 6.])
+    """
     if self.requires_grad:
         raise RuntimeError("map_: Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
     return self.copy_(_map(self, callable, self, tensor.expand_as(self)))

@@ -64,11 +64,11 @@ def set_printoptions(
         TypeError: an option is no number. Nothing has changed then, nor after a ValueError.
         ValueError: a count is out of range, or the profile is not known.
 
-    >>> import clew
-    >>> clew.set_printoptions(precision=2)
-    >>> clew.tensor([1 / 3])
-    tensor([0.33])
-    >>> clew.set_printoptions(profile="default")
+    Example:
+        >>> torch.set_printoptions(precision=2)
+        >>> torch.tensor([1 / 3])
+        tensor([0.33])
+        >>> torch.set_printoptions(profile="default")
     """
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions: expected profile to be one of {sorted(_PROFILES)}, got {profile!r}")
@@ -218,7 +218,9 @@ def _suffixes(tensor: Tensor) -> list[str]:
     kind = str(tensor.dtype)
     default = tensor.dtype is _core.get_default_dtype()
     found = []
-    if tensor.numel() == 0:
+    if tensor.is_meta:
+        found += ["device='meta'", f"size={tuple(tensor.shape)}"] + ([] if default else [f"dtype={kind}"])
+    elif tensor.numel() == 0:
         if tensor.ndim != 1:
             found.append(f"size={tuple(tensor.shape)}")
         if not default:
@@ -247,13 +249,13 @@ def _is_plain(tensor: Tensor) -> bool:
 def tensor_repr(tensor: Tensor) -> str:
     """The text of a tensor; of objects of subclasses with the name of their class.
 
-    >>> import clew
-    >>> clew.arange(3.0)
-    tensor([0., 1., 2.])
+    Example:
+        >>> torch.arange(3.0)
+        tensor([0., 1., 2.])
     """
     prefix = "tensor(" if _is_plain(tensor) else f"{type(tensor).__name__}("
     indent = len(prefix)
-    text = prefix + ("[]" if tensor.numel() == 0 else _contents(tensor, indent))
+    text = prefix + ("..." if tensor.is_meta else "[]" if tensor.numel() == 0 else _contents(tensor, indent))
     # A suffix that would pass the end of the line begins a new one.
     length = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(tensor):

@@ -1,7 +1,7 @@
 """Every operation, of the registry or written in Python, on the dtypes that are stored and not computed in.
 
-Values are rounded to the dtype before; results and first gradients are then PyTorch's within its rounding. Where PyTorch
-has no kernel for the dtype, they are those of float32, rounded.
+Values are rounded to the dtype before; results and first gradients are then PyTorch's within its rounding. Where
+PyTorch has no kernel for the dtype, they are those of float32, rounded.
 """
 
 import numpy
@@ -33,8 +33,8 @@ def samples_in(overload, oracle, floating):
 
 
 def expected_of(sample, oracle, floating):
-    """PyTorch's results in the dtype, or in float32 where it refuses that, and to be rounded; those in float64; all with
-    gradients. And whether it refuses."""
+    """PyTorch's results in the dtype, or in float32 where it refuses that, and to be rounded; those in float64; all
+    with gradients. And whether it refuses."""
     exact = pytorchs(sample, oracle, "float64")
     try:
         found, refused = pytorchs(sample, oracle, floating), False

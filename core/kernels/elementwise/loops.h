@@ -1,6 +1,6 @@
 // The shapes of inner loops, shared by the elementwise families; for .isa.cpp files alone.
 //
-// Note [One arithmetic for every element]
+// Note [Bitwise reproducible elements]
 // An element's bits must not depend on where it lies in an array, how the array is cut, or its strides. Simple
 // operations are plain loops: without contraction a vector lane computes what the scalar tail does. Long formulas
 // (math_loop) always run in whole blocks, a rest being copied to a padded block, which also keeps short arrays fast.

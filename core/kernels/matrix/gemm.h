@@ -2,9 +2,9 @@
 //
 // Which code runs depends on dtype, sizes and strides only, so a product gives the same bits at any thread count
 // (Note [Same bits at any thread count]). float32 and float64 go to loops over the operands as they lie where these are
-// small (Note [Small products]) or thin (Note [Thin products]), else to packed panels (Note [Packed panels]); integers
-// go to plain loops. Bool is for the caller to refuse. All operands have one dtype; out overlaps no input. With beta ==
-// 0, out is only written (NaN in it does not survive).
+// small (Note [Small matrix products]) or thin (Note [Skinny matrix products]), else to packed panels (Note [Packed
+// panels]); integers go to plain loops. Bool is for the caller to refuse. All operands have one dtype; out overlaps no
+// input. With beta == 0, out is only written (NaN in it does not survive).
 #pragma once
 #include "core/kernels/view.h"
 

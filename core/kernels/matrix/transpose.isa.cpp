@@ -10,7 +10,7 @@ struct Lanes {};
 template <int n>
 using AllLanes = Lanes<__integer_pack(n)...>;
 
-// A square of as many rows as a vector of kBytes has lanes, turned over by exchanging its quarters, those of its
+// A square of as many rows as a vector of kBytes has lanes, transposed by exchanging its quarters, those of its
 // quarters and so on: the rows at distance d swap the lanes at distance d.
 template <class T, int kBytes>
 struct Square {
@@ -70,8 +70,8 @@ CLEW_INLINE void in_tiles(int64_t rows, int64_t columns, int64_t side, const Pie
                 for (int64_t j = left; j < columns && j < left + kTile; j += side) piece(i, j);
 }
 
-// What is left over at two sides is turned by squares that reach back over others and write the same once more; only
-// if it is narrow, singly.
+// What is left over at two sides is transposed by squares that reach back over others and write the same once more;
+// only if it is narrow, singly.
 template <class T, int kBytes>
 void turn_by_squares(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
     constexpr int64_t kSide = Square<T, kBytes>::kSide, kSize = sizeof(T);

@@ -185,25 +185,23 @@ struct Eye {
     }
 };
 
+// Draws from the standard normal distribution or from the uniform one on [0, 1).
+template <bool normal>
+void draw(Generator& generator, const char* op, const Tensor& out) {
+    normal ? draw_normal(generator, op, out, 0, 1) : draw_uniform(generator, op, out, 0, 1);
+}
+
+template <bool normal>
 struct Rand {
     using Attrs = SizeAttrs;
     static constexpr auto fields = kSizeFields;
     static constexpr OpText text{
-        .schema = "_rand(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
+        .schema = normal ? "_randn(int[] size, dtype dtype)" : "_rand(int[] size, dtype dtype)",
+        .flags = kHidden,
+        .domain = "size=(a, b), dtype=float64"};
     static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty(attrs.size, attrs.dtype);
-        draw_uniform(generator, "rand", out, 0, 1);
-    }
-};
-
-struct Randn {
-    using Attrs = SizeAttrs;
-    static constexpr auto fields = kSizeFields;
-    static constexpr OpText text{
-        .schema = "_randn(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
-    static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
-        out = empty(attrs.size, attrs.dtype);
-        draw_normal(generator, "randn", out, 0, 1);
+        draw<normal>(generator, normal ? "randn" : "rand", out);
     }
 };
 
@@ -224,29 +222,17 @@ struct Randint {
 };
 
 // The same in the memory of a model, which is not always contiguous.
-struct LikeAttrs {
-    DType dtype;
-};
+template <bool normal>
 struct RandLike {
-    using Attrs = LikeAttrs;
-    static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "_rand_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kGeometryOnly,
-                                 .domain = "real, dtype=float64"};
+    using Attrs = EmptyLike::Attrs;
+    static constexpr auto fields = EmptyLike::fields;
+    static constexpr OpText text{
+        .schema = normal ? "_randn_like(Tensor self, dtype dtype)" : "_rand_like(Tensor self, dtype dtype)",
+        .flags = kHidden | kGeometryOnly,
+        .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty(like_layout(x), attrs.dtype);
-        draw_uniform(generator, "rand_like", out, 0, 1);
-    }
-};
-struct RandnLike {
-    using Attrs = LikeAttrs;
-    static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "_randn_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kGeometryOnly,
-                                 .domain = "real, dtype=float64"};
-    static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
-        out = empty(like_layout(x), attrs.dtype);
-        draw_normal(generator, "randn_like", out, 0, 1);
+        draw<normal>(generator, normal ? "randn_like" : "rand_like", out);
     }
 };
 
@@ -280,10 +266,11 @@ Tensor full_like(const Tensor& x, double value) { return run<FullLike>({scalar_o
 Tensor zeros(Sizes sizes, DType dtype) { return full(sizes, 0, dtype); }
 Tensor ones(Sizes sizes, DType dtype) { return full(sizes, 1, dtype); }
 Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
+Tensor uninitialized_like(const Tensor& x, DType dtype) { return run<EmptyLike>({dtype}, x); }
 Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
 
-static const Register<Empty, Full, EmptyStrided, EmptyLike, FullLike, Arange, Linspace, Eye, Rand, Randn, Randint,
-                      RandLike, RandnLike, Randperm>
+static const Register<Empty, Full, EmptyStrided, EmptyLike, FullLike, Arange, Linspace, Eye, Rand<false>, Rand<true>,
+                      Randint, RandLike<false>, RandLike<true>, Randperm>
     creation_operations;
 
 }  // namespace clew

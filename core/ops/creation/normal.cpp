@@ -22,11 +22,11 @@ Tensor drawn(Generator& generator, Sizes sizes, DType dtype, double deviation) {
 
 void check_deviations(const Tensor& deviations) {
     if (kernels_skipped) return;
-    if (kernels::count_nonzero(compare("lt", deviations, 0.0).view()) != 0)
+    if (kernels::count_nonzero(compare(kLt, deviations, 0.0).view()) != 0)
         fail(ErrorKind::Runtime, "normal: normal expects all elements of std >= 0.0");
 }
 
-struct NormalAroundEach {
+struct NormalAroundEach : ZeroGradient {
     struct Attrs {
         double std;
     };
@@ -39,10 +39,9 @@ struct NormalAroundEach {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         out = add(drawn(generator, mean.sizes(), mean.dtype(), attrs.std), mean);
     }
-    static constexpr auto rules = std::tuple{&zeros_like};
 };
 
-struct NormalOfEachWidth {
+struct NormalOfEachWidth : ZeroGradient {
     struct Attrs {
         double mean;
     };
@@ -56,7 +55,6 @@ struct NormalOfEachWidth {
         check_deviations(std);
         out = add(mul(drawn(generator, std.sizes(), std.dtype(), 1.0), std), attrs.mean);
     }
-    static constexpr auto rules = std::tuple{&zeros_like};
 };
 
 struct NormalOfEach {

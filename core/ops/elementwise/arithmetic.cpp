@@ -30,12 +30,17 @@ void check_alpha(const char* op, const Scalar& alpha, const Tensor& a, const Ten
 struct Add {
     using Attrs = AlphaAttrs;
     static constexpr auto fields = std::tuple{&Attrs::alpha};
-    static constexpr OpText text{.schema = "add(Operand self, Operand other, *, Scalar alpha=1)",
-                                 .node = "AddBackward0",
-                                 .operators = "__add__ __radd__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "real; real, alpha=3",
-                                 .doc = "self + alpha * other, with broadcasting and type promotion."};
+    static constexpr OpText text{
+        .schema = "add(Operand self, Operand other, *, Scalar alpha=1)",
+        .node = "AddBackward0",
+        .operators = "__add__ __radd__",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "real; real, alpha=3",
+        .doc = "self + alpha * other.",
+        .example =
+            ">>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([[10.0], [20.0]]), alpha=2)\n"
+            "tensor([[21., 22.],\n"
+            "        [41., 42.]])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         if (is_one(attrs.alpha)) return binary("add", kernels::arithmetic().add, a, b, out);
         check_alpha("add", attrs.alpha, a, b);
@@ -51,12 +56,17 @@ struct Add {
 struct Sub {
     using Attrs = AlphaAttrs;
     static constexpr auto fields = std::tuple{&Attrs::alpha};
-    static constexpr OpText text{.schema = "sub(Operand self, Operand other, *, Scalar alpha=1)",
-                                 .node = "SubBackward0",
-                                 .operators = "__sub__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "real; real, alpha=3",
-                                 .doc = "self - alpha * other, with broadcasting and type promotion."};
+    static constexpr OpText text{
+        .schema = "sub(Operand self, Operand other, *, Scalar alpha=1)",
+        .node = "SubBackward0",
+        .operators = "__sub__",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "real; real, alpha=3",
+        .doc = "self - alpha * other. Not for bool.",
+        .example =
+            ">>> torch.sub(torch.tensor([1.0, 2.0]), torch.tensor([[10.0], [20.0]]), alpha=2)\n"
+            "tensor([[-19., -18.],\n"
+            "        [-39., -38.]])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         if (a.dtype() == DType::Bool || b.dtype() == DType::Bool)
             fail(
@@ -81,7 +91,11 @@ struct Mul {
                                  .operators = "__mul__ __rmul__",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "self * other, with broadcasting and type promotion."};
+                                 .doc = "self * other.",
+                                 .example =
+                                     ">>> torch.mul(torch.tensor([1.0, 2.0]), torch.tensor([[10.0], [20.0]]))\n"
+                                     "tensor([[10., 20.],\n"
+                                     "        [20., 40.]])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("mul", kernels::arithmetic().mul, a, b, out);
     }
@@ -92,12 +106,14 @@ struct Mul {
 };
 
 struct Div {
-    static constexpr OpText text{.schema = "div(Operand self, Operand other)",
-                                 .node = "DivBackward0",
-                                 .operators = "__truediv__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "nonzero",
-                                 .doc = "self / other; integers are divided as float32."};
+    static constexpr OpText text{
+        .schema = "div(Operand self, Operand other)",
+        .node = "DivBackward0",
+        .operators = "__truediv__",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "nonzero",
+        .doc = "self / other, true division. Integers are divided as float32 (the default dtype).",
+        .example = ">>> torch.div(torch.tensor([1, 3]), 2)\ntensor([0.5000, 1.5000])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("div", kernels::arithmetic().div, a, b, out, Result::Float);
     }
@@ -113,13 +129,18 @@ struct DivRounded {
         std::optional<Text> rounding_mode;
     };
     static constexpr auto fields = std::tuple{&Attrs::rounding_mode};
-    static constexpr OpText text{
-        .schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
-        .node = "DivBackward2",
-        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
-        .derivative = "elementwise",
-        .domain = "nonzero, rounding_mode='floor'; nonzero, rounding_mode='trunc'; nonzero",
-        .doc = "self / other; rounding_mode 'floor' rounds down, 'trunc' toward 0, None not at all."};
+    static constexpr OpText text{.schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
+                                 .node = "DivBackward2",
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
+                                 .derivative = "elementwise",
+                                 .domain = "nonzero, rounding_mode='floor'; nonzero, rounding_mode='trunc'; nonzero",
+                                 .doc =
+                                     "self / other rounded: rounding_mode 'floor' toward -inf (Python's //), 'trunc' "
+                                     "toward 0 (C's /), None not at all. Rounded quotients of integers are integers; "
+                                     "integers by 0 raise RuntimeError. The gradient of a rounded one is 0.",
+                                 .example =
+                                     ">>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode=\"floor\")\n"
+                                     "tensor([-4,  3])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         attrs.rounding_mode ? rounded_quotient(a, b, *attrs.rounding_mode, out) : Div::forward(a, b, out);
     }
@@ -164,7 +185,10 @@ struct Rsub {
                                  .flags = kFunction,
                                  .derivative = "elementwise",
                                  .domain = "real; real, alpha=3",
-                                 .doc = "other - alpha * self: what `1 - x` means."};
+                                 .doc = "other - alpha * self: what `1 - x` calls.",
+                                 .example =
+                                     ">>> torch.rsub(torch.tensor([1.0, 2.0]), torch.tensor([10.0, 10.0]))\n"
+                                     "tensor([9., 8.])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         Sub::forward(b, a, attrs, out);
     }
@@ -179,7 +203,9 @@ struct RsubScalar {
     static constexpr OpText text{.schema = "rsub.Scalar(Tensor self, Operand other, *, Scalar alpha=1)",
                                  .flags = kFunction | kComposite,
                                  .derivative = "elementwise",
-                                 .domain = "real, other=2.5; real, other=2, alpha=3"};
+                                 .domain = "real, other=2.5; real, other=2, alpha=3",
+                                 .doc = "other - alpha * self, for a number.",
+                                 .example = ">>> torch.rsub(torch.tensor([1.0, 2.0]), 1)\ntensor([ 0., -1.])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         out = run<RsubNumber>(attrs, a, b);
     }
@@ -199,7 +225,8 @@ struct Neg {
                                  .operators = "__neg__",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kElementwise,
                                  .domain = "real",
-                                 .doc = "-self."};
+                                 .doc = "-self. Not for bool.",
+                                 .example = ">>> torch.neg(torch.tensor([1.0, -2.0]))\ntensor([-1.,  2.])"};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.dtype() == DType::Bool)
             fail(ErrorKind::Runtime,

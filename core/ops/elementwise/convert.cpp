@@ -22,7 +22,15 @@ struct Clone {
         .flags = kBoth | kAnyDType,
         .derivative = "self",
         .domain = "real",
-        .doc = "A copy with memory of its own; its axes lie as those of self, unless memory_format says otherwise."};
+        .doc =
+            "A copy with memory of its own, through which gradients flow (unlike detach). Strides are those of self "
+            "where it is dense, unless memory_format says otherwise.",
+        .example =
+            ">>> x = torch.tensor([1.0, 2.0])\n"
+            ">>> y = x.clone()\n"
+            ">>> _ = y.zero_()\n"
+            ">>> x\n"
+            "tensor([1., 2.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = empty(attrs.contiguous.value_or(false) ? Layout::make(x.sizes()) : like_layout(x), x.dtype());
         kernels::copy(out.view(), x.view());
@@ -76,9 +84,15 @@ struct Cast {
 struct Copy {
     static constexpr OpText text{.schema = "copy_(Tensor self, Operand src)",
                                  .node = "torch::autograd::CopyBackwards",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kCopies,
                                  .domain = "real",
-                                 .doc = "Writes src into self, with broadcasting and a cast to self's dtype."};
+                                 .doc =
+                                     "Copies src into self, broadcast to its shape and cast to its dtype. The gradient "
+                                     "goes to src; that of what self was is 0.",
+                                 .example =
+                                     ">>> torch.zeros(2, 2, dtype=torch.int64).copy_(torch.tensor([1.7, 2.0]))\n"
+                                     "tensor([[1, 2],\n"
+                                     "        [1, 2]])"};
     static void forward(const Tensor& self, const Tensor& source, Tensor& out) {
         out = self;
         if (!can_expand(source.sizes(), self.sizes()))

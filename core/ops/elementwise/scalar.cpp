@@ -71,12 +71,13 @@ const char* c_name(DType dtype) {
     }
 }
 
-double largest(DType floating) {
-    constexpr double kBFloat16 = 0x1.fep127, kFloat16 = 65504;
-    return floating == DType::Float16 ? kFloat16 : floating == DType::BFloat16 ? kBFloat16 : FLT_MAX;
-}
-
 }  // namespace
+
+double largest(DType inexact) {
+    constexpr double kBFloat16 = 0x1.fep127, kFloat16 = 65504;
+    if (real_dtype(inexact) == DType::Float64) return DBL_MAX;
+    return inexact == DType::Float16 ? kFloat16 : inexact == DType::BFloat16 ? kBFloat16 : FLT_MAX;
+}
 
 Scalar lowest(DType integer) { return Scalar::of(range_of(integer).low); }
 Scalar highest(DType integer) { return Scalar::of(range_of(integer).high); }

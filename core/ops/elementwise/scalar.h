@@ -28,6 +28,8 @@ Tensor element(const char* op, const Scalar& value, DType dtype);
 DType dtype_beside(const Tensor& x, std::initializer_list<Scalar> numbers);
 Tensor converted_beside(const Tensor& x, std::initializer_list<Scalar> numbers);
 
+// The largest finite number of an inexact dtype.
+double largest(DType inexact);
 inline bool is_exactly(const Scalar& value, double number) {
     return value.real == number && (value.kind != Scalar::Complex || value.imag == 0);
 }

@@ -158,9 +158,9 @@ Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& m
     const int last = scores.ndim() - 1;
     if (how.is_causal) hide(tril(ones(Dims{scores.size(last - 1), scores.size(last)}, DType::Bool), 0));
     if (!mask) return softmax(scores, last);
-    const Tensor hidden = compare("eq", detach(scores), nothing);
+    const Tensor hidden = compare(kEq, detach(scores), nothing);
     const Tensor seen_keys = sum(cast(logical_not(hidden), DType::Int64), Dims{last}, true);
-    const Tensor blind = compare("eq", seen_keys, 0.0);
+    const Tensor blind = compare(kEq, seen_keys, 0.0);
     const Tensor zero = number(0.0, DType::Float64);
     return where(blind, zero, softmax(where(blind, zero, scores), last));
 }

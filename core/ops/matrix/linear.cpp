@@ -92,8 +92,16 @@ struct AddedProduct {
                 ? "self=real(a, b, e), batch1=real(a, b, c), batch2=real(a, c, e), beta=2, alpha=0.5"
                 : "self=real(a, c), mat1=real(a, b), mat2=real(b, c); self=real(c), mat1=real(a, b), mat2=real(b, c), "
                   "beta=2, alpha=0.5",
-        .doc = batched ? "beta * self + alpha * bmm(batch1, batch2); self is broadcast to the shape of the products."
-                       : "beta * self + alpha * mat1 @ mat2; self is broadcast to the shape of the product."};
+        .doc = batched ? "beta * self + alpha * bmm(batch1, batch2) for batch1 (b, n, k) and batch2 (b, k, m); self is "
+                         "broadcast to (b, n, m). With beta=0, NaN and infinities in self are ignored."
+                       : "beta * self + alpha * (mat1 @ mat2) for mat1 (n, k) and mat2 (k, m); self is broadcast to "
+                         "(n, m). With beta=0, NaN and infinities in self are ignored.",
+        .example =
+            batched ? ">>> torch.baddbmm(torch.ones(1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))\n"
+                      "tensor([[[4., 4.]]])"
+                    : ">>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), beta=10)\n"
+                      "tensor([[11., 12.],\n"
+                      "        [13., 14.]])"};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         need_factors(name, a, b, batched);
         need_same_dtype(name, batched ? "batch1 and batch2" : "mat1 and mat2", a, b);
@@ -129,7 +137,12 @@ struct Addmv {
         .derivative = "self + mat * vec",
         .domain =
             "self=real(a), mat=real(a, b), vec=real(b); self=real(), mat=real(a, b), vec=real(b), beta=2, alpha=0.5",
-        .doc = "beta * self + alpha * mat @ vec; self is broadcast to the shape of the product."};
+        .doc =
+            "beta * self + alpha * (mat @ vec) for mat (n, k) and vec (k,); self is broadcast to (n,). With beta=0, "
+            "NaN and infinities in self are ignored.",
+        .example =
+            ">>> torch.addmv(torch.ones(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))\n"
+            "tensor([4., 8.])"};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_rank("addmv", "mat", a, 2);
         need_rank("addmv", "vec", x, 1);
@@ -161,7 +174,10 @@ struct Linear {
         .schema = "linear(Tensor self, Tensor weight, Tensor? bias=None)",
         .flags = kFunction | kComposite,
         .domain = "self=real(a, b), weight=real(c, b), bias=real(c); self=real(e, a, b), weight=real(c, b)",
-        .doc = "self @ weight.T + bias, for self of shape (..., in) and weight of shape (out, in)."};
+        .doc = "self @ weight.T + bias, for self (..., in), weight (out, in) and bias (out,).",
+        .example =
+            ">>> torch.nn.functional.linear(torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 1.0], [0.0, 3.0]]))\n"
+            "tensor([3., 6.])"};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor& out) {
         const bool one_product = bias && (bias.ndim() <= 1 || x.ndim() == 2) && weight.ndim() == 2 && x.ndim() > 0;
         if (one_product && x.ndim() == 2) {

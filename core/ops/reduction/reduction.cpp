@@ -10,7 +10,7 @@
 
 namespace clew {
 
-std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* op) {
+std::uint32_t axes_mask(const std::optional<Axes>& axes, int ndim, const char* op) {
     if (!axes || axes->empty()) return (1u << ndim) - 1;
     std::uint32_t mask = 0;
     for (const std::int64_t given : *axes) {
@@ -90,8 +90,8 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
 }
 
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
-    const bool is_nan = has_zero(compare("eq", chosen, chosen));
-    const Tensor equal = is_nan ? compare("ne", x, x) : compare("eq", x, chosen);
+    const bool is_nan = has_zero(compare(kEq, chosen, chosen));
+    const Tensor equal = is_nan ? compare(kNe, x, x) : compare(kEq, x, chosen);
     return where(equal, div(g, sum(cast(equal, g.dtype()))), number(0, DType::Float64));
 }
 
@@ -102,6 +102,7 @@ Tensor not_zero(const Tensor& x) {
 }
 
 bool has_zero(const Tensor& x) {
+    if (is_meta(x)) return false;  // either way has the same shape
     return peek(x, "zeros", [&] {
         const Tensor none = reduce_axes(kernels::ReduceKind::All, not_zero(x), all_axes(x), false);
         return !*none.data_as<bool>();

@@ -57,10 +57,10 @@ def gradcheck(
         GradcheckError: a check failed.
         ValueError: no input requires a gradient.
 
-    >>> import clew
-    >>> x = clew.tensor([0.3, 0.7], dtype=clew.float64, requires_grad=True)
-    >>> clew.autograd.gradcheck(lambda x: x.sin() * 2, x)
-    True
+    Example:
+        >>> x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(lambda x: x.sin() * 2, x)
+        True
     """
     _refuse(
         "gradcheck",
@@ -111,10 +111,14 @@ def gradgradcheck(
 
     The other arguments are those of `gradcheck`.
 
-    >>> import clew
-    >>> x = clew.tensor([0.3, 0.7], dtype=clew.float64, requires_grad=True)
-    >>> clew.autograd.gradgradcheck(lambda x: x**3, x)
-    True
+    Raises:
+        GradcheckError: a check failed.
+        ValueError: no input requires a gradient, or nothing is to be checked.
+
+    Example:
+        >>> x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(lambda x: x**3, x)
+        True
     """
     _refuse(
         "gradgradcheck",
@@ -153,7 +157,7 @@ def _parts(value: Any) -> Any:
 
 
 def _in_real_numbers(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The function of the parts of complex inputs, with the parts of complex results: gradients are those of the plane."""
+    """The function of the parts of complex inputs, with the parts of its complex results."""
     complex_ones = [isinstance(value, Tensor) and value.is_complex() for value in inputs]
 
     def by_parts(*given: Any) -> Any:

@@ -58,7 +58,7 @@ class Backward:
 
 
 class Recorder:
-    """Listens to the engine from ``start()`` to ``stop()``, after which ``backwards`` and ``last`` are there.
+    """Listens to the engine from ``start()`` to ``stop()``, after which ``backward_passes`` and ``last`` are there.
 
     Its own work is not counted into the script's steps. With ``at``, a file and a line, only the graphs of backward
     passes called from there are described. With ``draws``, graphs are drawn and the memory of each step is written
@@ -69,7 +69,7 @@ class Recorder:
 
     def __init__(self, limit: int, at: tuple[str, int] | None = None, *, draws: bool = False) -> None:
         self.at = at
-        self.backwards: dict[tuple[str, int], Backward] = {}
+        self.backward_passes: dict[tuple[str, int], Backward] = {}
         self.last: Backward | None = None
         self._limit = limit
         self._log = _core.BackwardLog(self._asked, limit, at, draws)
@@ -102,7 +102,7 @@ class Recorder:
         _core.timing(False)
         for number, line in enumerate(self._log.lines()):
             backward = self._backward(number, line)
-            self.backwards[backward.place.file, backward.place.line] = backward
+            self.backward_passes[backward.place.file, backward.place.line] = backward
             if number == self._log.last():
                 self.last = backward
 

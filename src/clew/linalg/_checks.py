@@ -16,12 +16,13 @@ _Results = TypeVar("_Results")
 class LinAlgError(RuntimeError):
     """A matrix for which there is no result: singular, or not positive-definite.
 
-    >>> import clew
-    >>> clew.linalg.inv(clew.zeros(2, 2))
-    Traceback (most recent call last):
-    ...
-    clew.linalg.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular.
-    """  # noqa: E501
+    Example:
+        >>> try:
+        ...     torch.linalg.inv(torch.zeros(2, 2))
+        ... except torch.linalg.LinAlgError as error:
+        ...     print(str(error)[:42])
+        linalg.inv: The diagonal element 1 is zero
+    """
 
     __module__ = "clew.linalg"
 
@@ -70,7 +71,7 @@ def check_info(name: str, info: Tensor, message: str) -> None:
     Raises:
         LinAlgError: there is one.
     """
-    if not info.any():
+    if info.is_meta or not info.any():
         return
     codes = info.reshape(-1).tolist()
     place = next(i for i, code in enumerate(codes) if code)
@@ -112,7 +113,7 @@ def _fill(name: str, value: Tensor, place: Tensor) -> None:
 
 def identity_like(like: Tensor, rows: int, columns: int) -> Tensor:
     """Ones on the diagonal, of the dtype of `like`."""
-    return _core.from_numpy(numpy.eye(rows, columns)).to(like.dtype)
+    return _core.from_numpy(numpy.eye(rows, columns)).to(like)
 
 
 # ------------------------------------------------------------------------ results without values, for operation(infer=)

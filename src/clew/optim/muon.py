@@ -43,7 +43,7 @@ class Muon(ComposedOptimizer):
         params: matrices or groups of them; what else a model has, another optimizer takes.
         lr: the step size.
         weight_decay: shrinks the parameter, by `lr * weight_decay`.
-        momentum: how much of the mean of gradients stays at each step.
+        momentum: the decay rate of the moving average of gradients.
         nesterov: step along the mean as it will be.
         ns_coefficients: of the polynomial of degree 5 that is iterated on the singular values.
         eps: the least norm that the mean is divided by.
@@ -52,6 +52,17 @@ class Muon(ComposedOptimizer):
             "match_rms_adamw" `0.2 * sqrt(max(A, B))`.
 
     The state of a parameter: "momentum_buffer".
+
+    Raises:
+        ValueError: an option is out of range, or a parameter is no matrix.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.eye(2))
+        >>> optimizer = torch.optim.Muon([weight], lr=0.5)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> torch.allclose(weight.detach(), 0.95 * torch.eye(2) - 0.25, atol=0.1)
+        True
     """
 
     def __init__(

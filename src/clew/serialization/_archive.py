@@ -22,7 +22,16 @@ DTYPES_BY_STORAGE = {storage: name for name, storage in STORAGE_NAMES.items()}
 
 
 class LoadError(pickle.UnpicklingError, RuntimeError):
-    """A file that `load` does not read: it is damaged, was not written by `save`, or holds what is refused."""
+    """A file that `load` does not read: it is damaged, was not written by `save`, or holds what is refused.
+
+    Example:
+        >>> import io
+        >>> try:
+        ...     clew.load(io.BytesIO(b"no such file"))
+        ... except clew.serialization.LoadError:
+        ...     print("refused")
+        refused
+    """
 
     __module__ = "clew.serialization"
 

@@ -49,6 +49,14 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
         clew.serialization.LoadError: the file was not written by `save`, is damaged, or has objects that `weights_only`
             refuses. It is a `pickle.UnpicklingError` and a `RuntimeError`.
         NotImplementedError: it has tensors of a type that is not supported.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"weight": torch.ones(2)}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'weight': tensor([1., 1.])}
     """
     if map_location is not None and not callable(map_location) and str(map_location) != "cpu":
         raise NotImplementedError(f"load: map_location={map_location!r} is not supported; the only device is the CPU")

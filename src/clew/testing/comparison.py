@@ -68,8 +68,13 @@ def assert_close(
         check_dtype, check_stride: whether these must agree.
         msg: the message, or a function that makes it from the default one.
 
-    >>> import clew
-    >>> clew.testing.assert_close(clew.tensor([1.0, 2.0]), clew.tensor([1.0, 2.0 + 1e-6]))
+    Raises:
+        AssertionError: they are not close, or differ in shape, dtype or structure.
+        ValueError: only one of the tolerances is given.
+        TypeError: inputs that cannot be compared.
+
+    Example:
+        >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-6]))
     """
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
@@ -98,10 +103,11 @@ def assert_allclose(
     Raises:
         AssertionError: they are not close.
 
-    >>> import warnings, clew
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     clew.testing.assert_allclose(clew.tensor([1.0]), [1.0])
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.testing.assert_allclose(torch.tensor([1.0]), [1.0])
     """
     warnings.warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12; use `torch.testing.assert_close()` instead.",

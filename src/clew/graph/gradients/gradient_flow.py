@@ -18,7 +18,16 @@ _BAR = 24  # characters
 
 @dataclass(frozen=True, slots=True)
 class LayerFlow:
-    """The parameters of one layer, taken together as one vector."""
+    """The parameters of one layer, taken together as one vector.
+
+    Example:
+        >>> model = clew.nn.Linear(2, 1)
+        >>> model(clew.ones(1, 2)).sum().backward()
+        >>> flow = clew.graph.gradient_flow(model)
+        >>> layer = flow.layers[0]
+        >>> layer.parameters, round(layer.gradient_norm, 4)
+        (3, 1.7321)
+    """
 
     name: str
     parameters: int
@@ -40,7 +49,15 @@ class LayerFlow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GradientFlow:
-    """The answer of :func:`gradient_flow`: ``layers`` in the model's order."""
+    """The answer of :func:`gradient_flow`: ``layers`` in the model's order.
+
+    Example:
+        >>> model = clew.nn.Linear(2, 1)
+        >>> model(clew.ones(1, 2)).sum().backward()
+        >>> flow = clew.graph.gradient_flow(model)
+        >>> len(flow.layers), flow.suspects
+        (1, ())
+    """
 
     layers: tuple[LayerFlow, ...]
 
@@ -143,11 +160,11 @@ def gradient_flow(
     Raises:
         TypeError: ``model`` has no ``named_parameters`` and is no collection of names and tensors.
 
-    >>> import clew
-    >>> model = clew.nn.Linear(2, 1)
-    >>> model(clew.ones(1, 2)).sum().backward()
-    >>> [(layer.name, layer.parameters, layer.flag) for layer in clew.graph.gradient_flow(model)]
-    [('(model)', 3, 'ok')]
+    Example:
+        >>> model = clew.nn.Linear(2, 1)
+        >>> model(clew.ones(1, 2)).sum().backward()
+        >>> [(layer.name, layer.parameters, layer.flag) for layer in clew.graph.gradient_flow(model)]
+        [('(model)', 3, 'ok')]
     """
     layers: dict[str, list[Any]] = {}
     for name, parameter in _named_parameters(model):

@@ -38,17 +38,17 @@ def ledger(x: Any = None) -> Ledger:
     Raises:
         TypeError: there is no tensor or node in ``x``.
 
-    >>> import clew
-    >>> x = clew.ones(1000, requires_grad=True)
-    >>> loss = (x.exp() * x).sum()
-    >>> told = clew.graph.ledger(loss)
-    >>> [(record.name, record.slot, record.held_by) for record in told.records]
-    [('MulBackward0', 'self', ()), ('MulBackward0', 'other', ('x',)), ('ExpBackward0', 'result', ())]
-    >>> told.totals.graph_only_bytes, told.totals.shared_bytes
-    (4000, 4000)
-    >>> loss.backward()
-    >>> {record.state for record in clew.graph.ledger(loss).records}
-    {'freed'}
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x.exp() * x).sum()
+        >>> told = clew.graph.ledger(loss)
+        >>> [(record.name, record.slot, record.held_by) for record in told.records]
+        [('MulBackward0', 'self', ()), ('MulBackward0', 'other', ('x',)), ('ExpBackward0', 'result', ())]
+        >>> told.totals.graph_only_bytes, told.totals.shared_bytes
+        (4000, 4000)
+        >>> loss.backward()
+        >>> {record.state for record in clew.graph.ledger(loss).records}
+        {'freed'}
     """
     return make_ledger(_roots(x), user_frames(sys._getframe(1)))
 

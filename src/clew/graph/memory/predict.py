@@ -75,14 +75,14 @@ def predict_peak(tensors: Any, *, retain_graph: bool = False) -> int:
         TypeError: ``tensors`` is neither a tensor nor a sequence of them.
         RuntimeError: there is no graph, or it was freed.
 
-    >>> import clew
-    >>> x = clew.ones(1000, requires_grad=True)
-    >>> loss = x.exp().exp().sum()
-    >>> expected = clew.graph.predict_peak(loss)
-    >>> clew.memory.reset_peak()
-    >>> loss.backward()
-    >>> clew.memory.stats().peak == expected
-    True
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = x.exp().exp().sum()
+        >>> expected = clew.graph.predict_peak(loss)
+        >>> clew.memory.reset_peak()
+        >>> loss.backward()
+        >>> clew.memory.stats().peak == expected
+        True
     """
     roots = tensors_of("predict_peak", tensors)
     for root in roots:

@@ -23,7 +23,14 @@ _MOST_POINTS = 20_000  # of a trace: more cannot be told apart
 
 
 class Timeline:
-    """The bytes of tensor data over time. Made by :func:`clew.memory.timeline`; complete when its block has ended."""
+    """The bytes of tensor data over time. Made by :func:`clew.memory.timeline`; complete when its block has ended.
+
+    Example:
+        >>> with clew.memory.timeline() as timeline:
+        ...     x = clew.ones(1000)
+        >>> timeline.allocations, timeline.peak - sum(share.nbytes for share in timeline.at_peak())
+        (1, 0)
+    """
 
     def __init__(self, diary: ModuleDiary | None = None) -> None:
         self._native: Any = None

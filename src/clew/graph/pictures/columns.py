@@ -29,9 +29,10 @@ SHARED, FOREIGN = 1, 2  # flags of a slot
 class Table:
     """Values by number, each once.
 
-    >>> table = Table()
-    >>> table.add("add"), table.add("mul"), table.add("add"), table.values
-    (0, 1, 0, ['add', 'mul'])
+    Example:
+        >>> table = Table()
+        >>> table.add("add"), table.add("mul"), table.add("add"), table.values
+        (0, 1, 0, ['add', 'mul'])
     """
 
     def __init__(self) -> None:

@@ -15,9 +15,16 @@ _MOST_ENTRIES = 400_000  # of the diary; then the older half goes
 
 
 class ModuleDiary:
-    """When each module was entered and left, by the clock that numbers nodes.
+    """A log of when each module was entered and left, by the clock that numbers nodes.
 
-    A node whose number lies between was made in that module. Where modules call each other, the innermost counts.
+    A node whose number lies between was created in that module. Where modules call each other, the innermost counts.
+
+    Example:
+        >>> model = clew.nn.Sequential(clew.nn.Linear(3, 4), clew.nn.ReLU())
+        >>> with clew.graph.record_modules() as log:
+        ...     y = model(clew.ones(2, 3))
+        >>> log.path_at(y.grad_fn._sequence_nr())
+        'Sequential.1'
     """
 
     def __init__(self) -> None:
@@ -92,15 +99,14 @@ def modules_are_here(hook: HookIntoModules) -> None:
 
 @contextmanager
 def record_modules() -> Iterator[ModuleDiary]:
-    """While it is open, note which module makes which node; :func:`module_of` can tell then and afterwards.
+    """While it is open, record which module creates which node; :func:`module_of` can tell then and afterwards.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
-    >>> with clew.graph.record_modules():
-    ...     y = model(clew.ones(2, 3))
-    >>> clew.graph.module_of(y.grad_fn)
-    'Sequential.1'
+    Example:
+        >>> model = clew.nn.Sequential(clew.nn.Linear(3, 4), clew.nn.ReLU())
+        >>> with clew.graph.record_modules():
+        ...     y = model(clew.ones(2, 3))
+        >>> clew.graph.module_of(y.grad_fn)
+        'Sequential.1'
     """
     global _last
     diary = ModuleDiary()
@@ -117,9 +123,16 @@ def record_modules() -> Iterator[ModuleDiary]:
 
 
 def module_of(node: Any) -> str | None:
-    """The path of the module that made a node, such as ``"Sequential.0"``; None if no diary was kept then.
+    """The path of the module that created a node, such as ``"Sequential.0"``; None if modules were not recorded then.
 
-    The diaries that are open are asked, then the one that was closed last.
+    The open blocks of :func:`record_modules` are asked, then the one that was closed last.
+
+    Example:
+        >>> model = clew.nn.Sequential(clew.nn.Linear(3, 4), clew.nn.ReLU())
+        >>> with clew.graph.record_modules():
+        ...     y = model(clew.ones(2, 3))
+        >>> clew.graph.module_of(y.grad_fn)
+        'Sequential.1'
     """
     for diary in [*reversed(_diaries), *([_last] if _last else [])]:
         path = diary.path_at(node._sequence_nr())

@@ -1,13 +1,18 @@
-// Attributes of operations from Python's objects and back.
+// Attributes of operations from Python's objects; false where the object is of another type. Inline, since parse()
+// reads them once for each operation.
+#pragma once
+#include <Python.h>
+
 #include "bind/dtype.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
-#include "bind/parse.h"
 #include "core/base/error.h"
+#include "core/ops/schema.h"
 
 namespace clew::bind {
 
-bool read_int(PyObject* object, std::int64_t& out) {
+// An int, or what acts as one (NumPy integers, 0-dim integer tensors).
+inline bool read_int(PyObject* object, std::int64_t& out) {
     if (PyBool_Check(object) || PyFloat_Check(object)) return false;
     if (!PyLong_Check(object)) {
         if (!PyIndex_Check(object)) return false;
@@ -30,9 +35,7 @@ bool read_int(PyObject* object, std::int64_t& out) {
     return true;
 }
 
-namespace {
-
-bool read_float(PyObject* object, double& out) {
+inline bool read_float(PyObject* object, double& out) {
     if (PyFloat_Check(object)) {
         out = PyFloat_AS_DOUBLE(object);
         return true;
@@ -48,7 +51,7 @@ bool read_float(PyObject* object, double& out) {
     return true;
 }
 
-bool read_scalar(PyObject* object, Value& value) {
+inline bool read_scalar(PyObject* object, Value& value) {
     if (is_complex_number(object)) {
         const Py_complex number = PyComplex_AsCComplex(object);
         value.tag = Value::Complex;
@@ -69,7 +72,7 @@ bool read_scalar(PyObject* object, Value& value) {
     return read_float(object, value.real);
 }
 
-bool read_ints(PyObject* object, Dims& dims) {
+inline bool read_ints(PyObject* object, Dims& dims) {
     dims.count = 0;
     std::int64_t one;
     if (!PyTuple_Check(object) && !PyList_Check(object)) {
@@ -85,9 +88,7 @@ bool read_ints(PyObject* object, Dims& dims) {
     return true;
 }
 
-}  // namespace
-
-bool read_attribute(PyObject* object, ArgType type, Value& value) {
+inline bool read_attribute(PyObject* object, ArgType type, Value& value) {
     switch (type) {
         case ArgType::Bool:
             if (!PyBool_Check(object)) return false;
@@ -133,36 +134,6 @@ bool read_attribute(PyObject* object, ArgType type, Value& value) {
         default:
             return false;
     }
-}
-PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t field) {
-    Value value;
-    def.fields[field].get(attributes, value);
-    switch (value.tag) {
-        case Value::None:
-            return Py_NewRef(Py_None);
-        case Value::Bool:
-            return PyBool_FromLong(value.integer != 0);
-        case Value::Int:
-            return PyLong_FromLongLong(value.integer);
-        case Value::Float:
-            return PyFloat_FromDouble(value.real);
-        case Value::Complex:
-            return PyComplex_FromDoubles(value.real, value.imag);
-        case Value::IntList:
-            return plain_tuple(value.dims);
-        case Value::Text:
-            return PyUnicode_FromString(value.text.data);
-        case Value::DType:
-            return dtype_object(static_cast<DType>(value.integer));
-    }
-    Py_RETURN_NONE;
-}
-
-bool set_attribute(const OpDef& def, std::size_t field, ArgType type, PyObject* object, void* attributes) {
-    Value value;
-    if (!read_attribute(object, type, value)) return false;
-    def.fields[field].set(attributes, value);
-    return true;
 }
 
 }  // namespace clew::bind
