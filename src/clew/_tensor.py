@@ -167,8 +167,7 @@ def _add_conversions() -> None:
 
         convert.__name__ = convert.__qualname__ = name
         convert.__doc__ = f"The tensor in dtype {wanted}; itself if it has that already."
-        if values is not _WITHOUT_KERNELS:
-            convert.__doc__ += f"\n\nExample:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {wanted}"
+        convert.__doc__ += f"\n\nExample:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {wanted}"
         operation_method(domain(values)(convert))
 
 

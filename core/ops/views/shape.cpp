@@ -50,7 +50,7 @@ struct ViewDType {
     static constexpr OpText text{
         .schema = "view.dtype(Tensor self, dtype dtype)",
         .flags = kMethod | kView | kNonDifferentiable,
-        .domain = "real, dtype=int64; real, dtype=int32; self=index(3, a, 4), dtype=complex128",
+        .domain = "real, dtype=int64; real, dtype=int32; self=index(3, a), dtype=int32",
         .doc = "The same bytes as elements of another dtype; the last axis grows or shrinks."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const auto from = static_cast<std::int64_t>(item_size(x.dtype()));
