@@ -17,7 +17,6 @@ struct DTypeObject {
 
 PyTypeObject dtype_type = blank_type();
 PyObject* natives[kDTypes];
-DType the_default = DType::Float32;
 
 DType self_of(PyObject* object) { return reinterpret_cast<DTypeObject*>(object)->value; }
 const char* name_of(PyObject* object) { return dtype_name(self_of(object)); }
@@ -84,12 +83,11 @@ std::optional<DType> dtype_from(PyObject* object) {
     return std::nullopt;
 }
 
-DType default_dtype() { return the_default; }
 void set_default_dtype(DType dtype) {
     if (!is_floating(dtype))
         fail(ErrorKind::Type, "set_default_dtype: only floating-point types are supported as the default type, got %s",
              dtype_name(dtype));
-    the_default = dtype;
+    chosen_default_dtype = dtype;
 }
 
 void init_dtypes(PyObject* module) {

@@ -136,6 +136,36 @@ PyObject* add_to(PyTypeObject& type, PyObject* args) {
 PyObject* add_method(PyObject*, PyObject* args) { return add_to(tensor_type, args); }
 PyObject* add_node_method(PyObject*, PyObject* args) { return add_to(node_type, args); }
 
+// DLPack's structures (https://dmlc.github.io/dlpack), as far as an element's type in them.
+struct DLPackTensor {
+    void* data;
+    std::int32_t device[2];
+    std::int32_t ndim;
+    std::uint8_t code, bits;
+};
+struct VersionedDLPackTensor {
+    std::uint32_t version[2];
+    void *context, *deleter;
+    std::uint64_t flags;
+    DLPackTensor tensor;
+};
+
+// _relabel_dlpack(capsule, from, to): makes a tensor with elements of one code one of another's; False if it has others
+PyObject* relabel_dlpack(PyObject*, PyObject* args) {
+    PyObject* capsule;
+    int from, to;
+    if (!PyArg_ParseTuple(args, "Oii:_relabel_dlpack", &capsule, &from, &to)) return nullptr;
+    DLPackTensor* tensor = nullptr;
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
+        tensor = &static_cast<VersionedDLPackTensor*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"))->tensor;
+    else
+        tensor = static_cast<DLPackTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    if (tensor == nullptr) return nullptr;
+    if (tensor->code != from || tensor->bits != 16) Py_RETURN_FALSE;
+    tensor->code = static_cast<std::uint8_t>(to);
+    Py_RETURN_TRUE;
+}
+
 PyMethodDef functions[] = {
     {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)), METH_VARARGS | METH_KEYWORDS,
      "As default_tensor, but on the CPU."},
@@ -143,6 +173,7 @@ PyMethodDef functions[] = {
      METH_VARARGS | METH_KEYWORDS,
      "(data, *, dtype=None, requires_grad=False): a copy of data, on the default device."},
     {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray, /)\n--\n\nA tensor on the array's memory."},
+    {"_relabel_dlpack", relabel_dlpack, METH_VARARGS, nullptr},
     {"set_size_type", set_size_type, METH_O, nullptr},
     {"add_method", add_method, METH_VARARGS, nullptr},
     {"add_node_method", add_node_method, METH_VARARGS, nullptr},

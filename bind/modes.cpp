@@ -152,6 +152,12 @@ void init_modes(nb::module_& m) {
     m.def(
         "get_default_dtype", [] { return nb::steal(dtype_object(default_dtype())); },
         "The dtype of new floating tensors.");
+    m.def(
+        "promote_types",
+        [](nb::handle type1, nb::handle type2) {
+            return nb::steal(dtype_object(promote(need_dtype(type1), need_dtype(type2))));
+        },
+        nb::arg("type1"), nb::arg("type2"), "The smallest dtype that holds both.");
     checked(PyModule_AddFunctions(m.ptr(), public_functions));
     m.def(
         "set_package_folder", [](const char* path) { set_package_folder(path); }, nb::arg("path"),

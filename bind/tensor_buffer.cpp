@@ -24,8 +24,9 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
         return -1;
     }
     if (*info(tensor->dtype).format == '\0') {
-        PyErr_Format(PyExc_TypeError, "buffer: no format of buffers or of NumPy is %s; cast with .float() first",
-                     dtype_name(tensor->dtype));
+        PyErr_Format(
+            PyExc_TypeError,
+            "Got unsupported ScalarType BFloat16: buffers and NumPy have no such format; cast with .float() first");
         return -1;
     }
     if (!layout.contiguous && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {

@@ -88,6 +88,11 @@ inline constexpr DType promote(DType a, DType b) {
 // Into what is given to write to: categories don't become lower ones.
 inline constexpr bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
+// Of floating tensors for which none is given, of Python's floats beside integers, and of functions of integers. The
+// GIL guards it.
+inline DType chosen_default_dtype = DType::Float32;
+inline DType default_dtype() { return chosen_default_dtype; }
+
 template <class T>
 struct dtype_of;
 #define CLEW_DTYPE_OF(name, type, ...)              \

@@ -16,7 +16,12 @@ _BFLOAT16 = _DTYPES["bfloat16"]
 _MISSING: Any = object()  # an argument that was not given, where None is refused
 
 # Python's number types, where they stand for dtypes.
-PYTHON_DTYPES: dict[Any, dtype] = {float: _FLOAT64, int: _DTYPES["int64"], bool: _BOOL}
+PYTHON_DTYPES: dict[Any, dtype] = {
+    float: _FLOAT64,
+    int: _DTYPES["int64"],
+    bool: _BOOL,
+    complex: _DTYPES["complex128"],
+}
 
 # name: resolution, eps, smallest normal, largest
 _FLOATS: dict[dtype, tuple[float, float, float, float]] = {
@@ -25,13 +30,11 @@ _FLOATS: dict[dtype, tuple[float, float, float, float]] = {
     _FLOAT32: (1e-6, 2.0**-23, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
     _FLOAT64: (1e-15, 2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023),
 }
-# Each can hold what stands before it, except that uint8 and int8 meet in int16.
 _INTEGERS = [_DTYPES[name] for name in ("uint8", "int8", "int16", "int32", "int64")]
-_FLOATING = [_DTYPES[name] for name in ("float16", "float32", "float64")]
 
 
 class finfo:
-    """The limits of a floating dtype; the default dtype if none is given.
+    """The limits of a floating dtype, or of the parts of a complex one; of the default dtype if none is given.
 
     Raises:
         TypeError: the dtype is not floating.
@@ -43,6 +46,7 @@ class finfo:
 
     def __init__(self, type: dtype | None = _MISSING) -> None:
         kind = get_default_dtype() if type is _MISSING else _checked("finfo", type)
+        kind = kind.to_real()
         if kind not in _FLOATS:
             raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo instead")
         self.resolution, self.eps, self.smallest_normal, self.max = _FLOATS[kind]
@@ -99,7 +103,7 @@ def _checked(name: str, kind: Any) -> dtype:
 
 
 def _category(kind: dtype) -> int:
-    return 2 if kind.is_floating_point else 0 if kind is _BOOL else 1
+    return 3 if kind.is_complex else 2 if kind.is_floating_point else 0 if kind is _BOOL else 1
 
 
 @domain("type1=int64, type2=float32; type1=bool, type2=int32")
@@ -108,7 +112,6 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
     Raises:
         TypeError: what is no dtype.
-        NotImplementedError: a dtype that has only its name.
 
     Example:
         >>> torch.promote_types(torch.int64, torch.float32)
@@ -117,21 +120,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     for kind in (type1, type2):
         if not isinstance(kind, dtype):
             raise TypeError(f"promote_types: expected dtypes, got {type(kind).__name__}")
-        if kind.is_complex:
-            raise NotImplementedError(f"promote_types: {kind} is not supported yet")
-    if type1 is type2:
-        return type1
-    first, other = sorted((type1, type2), key=_category)
-    if _category(first) < _category(other):
-        return other
-    if _category(first) == 2:
-        if _DTYPES["bfloat16"] in (first, other):
-            # Beside float16 neither holds the other.
-            return max(first, other, _FLOAT32, key=lambda kind: kind.itemsize)
-        return max(first, other, key=_FLOATING.index)
-    if {first, other} == {_INTEGERS[0], _INTEGERS[1]}:
-        return _INTEGERS[2]
-    return max(first, other, key=_INTEGERS.index)
+    return _core.promote_types(type1, type2)
 
 
 @domain("tensor1=index(3, a), tensor2=1.5; tensor1=index(3), tensor2=mask(b); tensor1=real(), tensor2=index(3, a)")
@@ -139,7 +128,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype of an arithmetic result of these two, each a tensor or a number.
 
     Numbers count less than 0-dim tensors, and these less than others: they decide only if they are of a higher
-    category (bool, integer, floating).
+    category (bool, integer, floating, complex).
 
     Raises:
         TypeError: what is neither tensor nor number.
@@ -159,16 +148,21 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
             kind, rank = _DTYPES["int64"], 1
         elif isinstance(value, float):
             kind, rank = _FLOAT64, 1
+        elif isinstance(value, complex):
+            kind, rank = _DTYPES["complex128"], 1
         else:
             raise TypeError(f"result_type: expected tensors and numbers, got {type(value).__name__}")
         if rank == 1 and kind.is_floating_point:
             kind = get_default_dtype()
+        elif rank == 1 and kind.is_complex:
+            kind = get_default_dtype().to_complex()
         kinds[rank] = promote_types(kinds[rank], kind) if rank in kinds else kind
     ranks = sorted(kinds, reverse=True)
     result = kinds[ranks[0]]
     for rank in ranks[1:]:
         if _category(kinds[rank]) > _category(result):
-            result = kinds[rank]
+            # Beside floating operands a complex one changes the category, not the precision.
+            result = result.to_complex() if result.is_floating_point else kinds[rank]
     return result
 
 
@@ -202,7 +196,7 @@ def get_default_dtype() -> dtype:
 
 @domain("unsampled, 'it changes a setting'")
 def set_default_dtype(d: dtype) -> None:
-    """Make `d` (float32 or float64) the dtype of floating tensors for which none is given.
+    """Make `d`, a floating dtype, the dtype of floating tensors for which none is given.
 
     Example:
         >>> torch.set_default_dtype(torch.float64)
@@ -237,7 +231,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 @domain("real; integer")
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex: False, there are no complex tensors yet.
+    """Whether the dtype is complex.
 
     Example:
         >>> torch.is_complex(torch.ones(1))

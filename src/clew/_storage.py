@@ -15,6 +15,9 @@ from ._domains import domain
 from ._methods import method
 
 
+_BFLOAT16 = _core.dtypes["bfloat16"]
+
+
 class UntypedStorage:
     """All bytes that a tensor, its views and its aliases look at.
 
@@ -60,6 +63,8 @@ class UntypedStorage:
     def _bytes(self) -> memoryview:
         """All of the memory, which the view keeps alive."""
         whole: Any = self._elements()
+        if whole.dtype is _BFLOAT16:  # which has no format in buffers
+            whole = whole.view(_core.dtypes["int16"])
         return memoryview(whole).cast("B") if self.nbytes() else memoryview(b"")
 
     def view(self, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
@@ -102,10 +107,16 @@ def _restore_meta(kind: dtype, count: int) -> UntypedStorage:
 
 def _restore(kind: dtype, data: Any) -> UntypedStorage:
     """A storage of ours with these bytes."""
-    name = str(kind).removeprefix("torch.")
-    flat = _core.tensor(numpy.frombuffer(data, dtype=name) if len(data) else numpy.empty(0, dtype=name))
+    flat = tensor_of_bytes(data, kind)
     storage = _known[int(flat._storage_id)] = UntypedStorage(flat)
     return storage
+
+
+def tensor_of_bytes(data: Any, kind: dtype) -> Tensor:
+    """A vector of a dtype with a copy of these bytes."""
+    name = "int16" if kind is _BFLOAT16 else str(kind).removeprefix("torch.")
+    flat = _core.tensor(numpy.frombuffer(data, dtype=name) if len(data) else numpy.empty(0, dtype=name))
+    return flat.view(kind) if kind is _BFLOAT16 else flat
 
 
 class TypedStorage:
@@ -127,9 +138,7 @@ class TypedStorage:
 
     def __init__(self, data: Any = 0) -> None:
         kind = getattr(type(self), "dtype", None) or _core.get_default_dtype()
-        name = str(kind).removeprefix("torch.")
-        array = numpy.empty(data, name) if isinstance(data, int) else numpy.asarray(data, name).reshape(-1)
-        self._take(_core.tensor(array))
+        self._take(_core.ops._empty((data,), kind) if isinstance(data, int) else _core.tensor(data, dtype=kind).view(-1))
 
     def _take(self, elements: Tensor) -> None:
         self._tensor = elements
@@ -204,6 +213,12 @@ STORAGE_NAMES = {
     "float64": "DoubleStorage",
     "int64": "LongStorage",
     "int32": "IntStorage",
+    "float16": "HalfStorage",
+    "bfloat16": "BFloat16Storage",
+    "int16": "ShortStorage",
+    "int8": "CharStorage",
+    "complex64": "ComplexFloatStorage",
+    "complex128": "ComplexDoubleStorage",
     "uint8": "ByteStorage",
     "bool": "BoolStorage",
 }

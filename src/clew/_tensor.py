@@ -142,7 +142,6 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[device | No
 
 _BY_VALUE = "positive; self=index(3, a, b)"
 _WITHOUT_DIFFERENCES = "self=constant(positive(a, b)); self=index(3, a, b)"  # which float32 is too coarse for
-_WITHOUT_KERNELS = "unsampled, 'its dtype has no kernels'"
 _CONVERSIONS = {
     "double": ("double", _BY_VALUE),
     "float": ("float", _WITHOUT_DIFFERENCES),
@@ -150,10 +149,12 @@ _CONVERSIONS = {
     "int": ("int", _BY_VALUE),
     "bool": ("bool", _BY_VALUE),
     "byte": ("uint8", _BY_VALUE),
-    "half": ("half", _WITHOUT_KERNELS),
-    "bfloat16": ("bfloat16", _WITHOUT_KERNELS),
-    "short": ("short", _WITHOUT_KERNELS),
-    "char": ("int8", _WITHOUT_KERNELS),
+    "half": ("half", _WITHOUT_DIFFERENCES),
+    "bfloat16": ("bfloat16", _WITHOUT_DIFFERENCES),
+    "short": ("short", _BY_VALUE),
+    "char": ("int8", _BY_VALUE),
+    "cfloat": ("complex64", _WITHOUT_DIFFERENCES),
+    "cdouble": ("complex128", _BY_VALUE),
 }
 
 
@@ -166,8 +167,7 @@ def _add_conversions() -> None:
 
         convert.__name__ = convert.__qualname__ = name
         convert.__doc__ = f"The tensor in dtype {wanted}; itself if it has that already."
-        if values is not _WITHOUT_KERNELS:
-            convert.__doc__ += f"\n\nExample:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {wanted}"
+        convert.__doc__ += f"\n\nExample:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {wanted}"
         operation_method(domain(values)(convert))
 
 

@@ -12,6 +12,10 @@ from ._methods import method
 from ._storage import UntypedStorage, storage_of
 
 
+_BFLOAT16, _INT16 = _core.dtypes["bfloat16"], _core.dtypes["int16"]
+_DLPACK_INT, _DLPACK_BFLOAT = 0, 4  # codes of DLPack's
+
+
 # --------------------------------------------------------------------------------------------------- NumPy and DLPack
 @method
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -60,7 +64,11 @@ def __dlpack__(
         options["dl_device"] = dl_device
     if copy is not None:
         options["copy"] = copy
-    return self.numpy().__dlpack__(**options)
+    if self.dtype is not _BFLOAT16:
+        return self.numpy().__dlpack__(**options)
+    capsule = self.view(_INT16).numpy().__dlpack__(**options)
+    _core._relabel_dlpack(capsule, _DLPACK_INT, _DLPACK_BFLOAT)
+    return capsule
 
 
 @method
@@ -93,9 +101,26 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         return ext_tensor.detach()
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack: expected an array with __dlpack__, got {type(ext_tensor).__name__}")
-    array = ext_tensor if isinstance(ext_tensor, numpy.ndarray) else numpy.from_dlpack(ext_tensor)
-    result: Tensor = _core.from_numpy(array)
-    return result
+    if isinstance(ext_tensor, numpy.ndarray):
+        return _core.from_numpy(ext_tensor)
+    given = _WithoutBFloat16(ext_tensor)
+    result: Tensor = _core.from_numpy(numpy.from_dlpack(given))
+    return result.view(_BFLOAT16) if given.relabelled else result
+
+
+class _WithoutBFloat16:
+    """Hands on another library's array, with bfloat16, which NumPy refuses, called int16."""
+
+    def __init__(self, other: Any) -> None:
+        self.other, self.relabelled = other, False
+
+    def __dlpack_device__(self) -> Any:
+        return self.other.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self.other.__dlpack__(**options)
+        self.relabelled = _core._relabel_dlpack(capsule, _DLPACK_BFLOAT, _DLPACK_INT)
+        return capsule
 
 
 # -------------------------------------------------------------------------------------------------- copies and pickles

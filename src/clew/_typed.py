@@ -27,6 +27,8 @@ _NAMES = {
     "uint8": "ByteTensor",
     "bool": "BoolTensor",
 }
+# Without constructors, as in PyTorch.
+_COMPLEX_NAMES = {"complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor"}
 
 
 class _TypedConstructor(type):
@@ -108,7 +110,8 @@ CONSTRUCTORS: dict[str, Any] = {
     )
     for kind, name in _NAMES.items()
 }
-_DTYPES_BY_NAME = {f"torch.{name}": made.dtype for name, made in CONSTRUCTORS.items()}
+_TYPE_NAMES = {_core.dtypes[kind]: f"torch.{name}" for kind, name in {**_NAMES, **_COMPLEX_NAMES}.items()}
+_DTYPES_BY_NAME = {name: kind for kind, name in _TYPE_NAMES.items()}
 
 
 def named_dtype(named: Any) -> dtype:
@@ -176,8 +179,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         'torch.FloatTensor'
     """
     if dtype is None:
-        place = "meta." if self.is_meta else ""
-        return f"torch.{place}{_NAMES[str(self.dtype).removeprefix('torch.')]}"
+        return _TYPE_NAMES[self.dtype].replace("torch.", "torch.meta.") if self.is_meta else _TYPE_NAMES[self.dtype]
     return self.to(named_dtype(dtype))
 
 

@@ -29,7 +29,7 @@ void need_a_limit(bool given) {
 struct Clamp {
     static constexpr OpText text{.schema = "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
                                  .node = "ClampBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain =
                                      "self=distinct(a, b), min=distinct(a, b) - 1.05, max=distinct(a, b) + 0.95; "

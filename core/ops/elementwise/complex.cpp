@@ -37,7 +37,7 @@ struct Angle {
         .domain = "nonzero",
         .doc = "The angle of a complex number in the plane, between -pi and pi; 0 or pi for real ones."};
     static void forward(const Tensor& x, Tensor& out) {
-        unary("angle", kernels::unary().angle, is_integral(x.dtype()) ? converted(x, DType::Float32) : x, out,
+        unary("angle", kernels::unary().angle, is_integral(x.dtype()) ? converted(x, default_dtype()) : x, out,
               Result::Real);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> z) {

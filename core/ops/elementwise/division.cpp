@@ -109,7 +109,7 @@ struct Fmod {
         static constexpr OpText text{.schema = #name ".Scalar(Tensor self, Scalar other)", \
                                      .node = Node,                                         \
                                      .operators = symbols,                                 \
-                                     .flags = kBoth | kInPlace | kOutArgument,             \
+                                     .flags = kBoth | kInPlace | kOutArgument | kAnyDType, \
                                      .derivative = "elementwise",                          \
                                      .domain = "nonzero, other=1.9",                       \
                                      .doc = what};                                         \

@@ -35,8 +35,8 @@ DType result_dtype(Tensors inputs) {
         const int rank = input->has(TensorObject::kWrappedNumber) ? 2 : input.ndim() == 0 ? 1 : 0;
         DType dtype = input.dtype();
         // A Python number has the default dtype of its category.
-        if (rank == 2 && dtype == DType::Float64) dtype = DType::Float32;
-        if (rank == 2 && dtype == DType::Complex128) dtype = DType::Complex64;
+        if (rank == 2 && dtype == DType::Float64) dtype = default_dtype();
+        if (rank == 2 && dtype == DType::Complex128) dtype = complex_dtype(default_dtype());
         by_rank[rank] = present[rank] ? promote(by_rank[rank], dtype) : dtype;
         present[rank] = true;
     }
@@ -45,9 +45,8 @@ DType result_dtype(Tensors inputs) {
     for (int rank = 0; rank < 3; ++rank) {
         if (!present[rank]) continue;
         if (!any || category(by_rank[rank]) > category(result)) {
-            // A complex number beside float64 keeps its precision.
-            const bool wide = any && by_rank[rank] == DType::Complex64 && result == DType::Float64;
-            result = wide ? DType::Complex128 : by_rank[rank];
+            // Beside floating operands a complex one changes the category, not the precision.
+            result = any && is_floating(result) ? complex_dtype(result) : by_rank[rank];
         }
         any = true;
     }
@@ -106,17 +105,17 @@ void run_general(const char* op, Tensors inputs, std::size_t first, DType comput
 
 DType operating_dtype(Tensors inputs, Result result) {
     const DType dtype = result_dtype(inputs);
-    return result == Result::Float && is_integral(dtype) ? DType::Float32 : dtype;
+    return result == Result::Float && is_integral(dtype) ? default_dtype() : dtype;
 }
 
 // Computed in a storage type (Note [Storage types]): the loop is that of its compute dtype, and reads elements through
-// conversions. What is one number is not rounded to the storage type first, as in PyTorch.
+// conversions. As in PyTorch one number beside others is rounded to the storage type first, unless it is `exact`.
 template <class Body>
 void run_stored(const char* op, Tensors inputs, std::size_t first, DType stored, Result kind, Tensor& out,
-                const Body& loop) {
+                const Body& loop, std::size_t exact = kMaxInputs) {
     Tensor held[kMaxInputs];
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        held[i] = i < first || inputs[i].ndim() == 0 ? inputs[i] : converted(inputs[i], stored);
+        held[i] = i < first || (i == exact && inputs[i].ndim() == 0) ? inputs[i] : converted(inputs[i], stored);
     const DType native = compute_dtype(stored);
     run_general(op, {held, inputs.size()}, inputs.size(), native, out_dtype(stored, kind), out,
                 [&](const kernels::View& to, std::span<const kernels::View> from) {
@@ -177,7 +176,14 @@ bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Te
     const DType compute = operating_dtype(inputs, result);
     const kernels::Loop loop = loops[static_cast<int>(compute_dtype(compute))];
     if (loop == nullptr) no_kernel(op, compute);
-    if (is_storage_type(compute)) return run_stored(op, inputs, 0, compute, result, out, loop);
+    if (is_storage_type(compute)) {
+        const auto& tables = kernels::arithmetic();
+        const auto& division = kernels::division();
+        const kernels::Loop* const table = loops;
+        const bool scales = table == tables.mul || table == tables.div || table == division.floor_divide ||
+                            table == division.trunc_divide;
+        return run_stored(op, inputs, 0, compute, result, out, loop, scales ? 1 : kMaxInputs);
+    }
     const DType result_type = out_dtype(compute, result);
     if (run_flat(inputs, 0, compute, result_type, out, loop)) return;
     run_general(

@@ -130,7 +130,7 @@ struct PowNumber {
             return binary("pow", kernels::arithmetic().mul, power, x, out);
         }
         if (is_inexact(x.dtype()) && fits(attrs.exponent, x.dtype())) {
-            parametric("pow", kernels::parametric().pow, {attrs.exponent}, Tensors(&x, 1), out);
+            parametric("pow", kernels::parametric().pow, {rounded_beside(x, attrs.exponent)}, Tensors(&x, 1), out);
             return;
         }
         const Tensor base = converted_beside(x, {attrs.exponent});
@@ -168,7 +168,7 @@ struct PowOfNumber {
     static constexpr auto fields = std::tuple{&Attrs::self};
     static constexpr OpText text{.schema = "pow.Scalar_Tensor(Scalar self, Tensor exponent)",
                                  .node = "PowBackward2",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "self=1.5, exponent=real(a, b)",
                                  .doc = "One number to the powers of a tensor.",

@@ -114,6 +114,11 @@ void check_operand_fits(const char* op, const Tensor& operand, DType dtype) {
     if (operand->has(TensorObject::kWrappedNumber)) check_fits(op, number_in(operand), dtype);
 }
 
+Scalar rounded_beside(const Tensor& x, const Scalar& value) {
+    if (!is_storage_type(x.dtype()) || !is_floating(x.dtype()) || value.kind == Scalar::Complex) return value;
+    return number_in(converted(number(value), x.dtype()));
+}
+
 Tensor element(const char* op, const Scalar& value, DType dtype) {
     check_fits(op, value, dtype);
     if (value.kind == Scalar::Complex) return scalar(Complex<double>(value.real, value.imag), dtype);
@@ -134,7 +139,7 @@ DType dtype_beside(const Tensor& x, std::initializer_list<Scalar> numbers) {
     // A number changes the dtype only where its category is larger than that of the tensor.
     DType dtype = x.dtype();
     for (const Scalar& value : numbers) {
-        if (value.kind == Scalar::Float && is_integral(dtype)) dtype = DType::Float32;
+        if (value.kind == Scalar::Float && is_integral(dtype)) dtype = default_dtype();
         if (value.kind == Scalar::Complex && !is_complex(dtype)) dtype = complex_dtype(dtype);
         if (value.kind == Scalar::Int && dtype == DType::Bool) dtype = DType::Int64;
     }

@@ -19,6 +19,9 @@ Scalar highest(DType integer);
 // The same of an operand, if it stands for a Python number.
 void check_operand_fits(const char* op, const Tensor& operand, DType dtype);
 
+// The number as PyTorch's kernels take it beside a tensor: that of a half is rounded to a half.
+Scalar rounded_beside(const Tensor& x, const Scalar& value);
+
 // Writes the number, which must fit, to all places of x, without history.
 void fill_with(const char* op, const Tensor& x, const Scalar& value);
 // One element of the dtype, which the number must fit.

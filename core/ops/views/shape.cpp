@@ -42,6 +42,45 @@ struct View : ReshapesBack {
     }
 };
 
+struct ViewDType {
+    struct Attrs {
+        DType dtype;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dtype};
+    static constexpr OpText text{
+        .schema = "view.dtype(Tensor self, dtype dtype)",
+        .flags = kMethod | kView | kNonDifferentiable,
+        .domain = "real, dtype=int64; real, dtype=int32; self=index(3, a), dtype=int32",
+        .doc = "The same bytes as elements of another dtype; the last axis grows or shrinks."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const auto from = static_cast<std::int64_t>(item_size(x.dtype()));
+        const auto to = static_cast<std::int64_t>(item_size(attrs.dtype));
+        const int last = x.ndim() - 1;
+        const auto check = [&](bool holds, const char* expected) {
+            if (!holds)
+                fail(ErrorKind::Runtime, "view: expected %s to view %s as %s, got shape %s, strides %s", expected,
+                     dtype_name(x.dtype()), dtype_name(attrs.dtype), shape_text(x.sizes()).c_str(),
+                     shape_text(x.strides()).c_str());
+        };
+        Dims sizes(x.sizes()), strides;
+        if (from != to) {
+            check(last >= 0, "self.dim() not 0");
+            check(x.stride(last) == 1, "self.stride(-1) to be 1");
+            check(sizes[last] * from % to == 0, "the bytes of the last axis to be a multiple of the new size");
+            check(x->offset * from % to == 0, "a storage offset that is a multiple of the new size");
+            sizes[last] = sizes[last] * from / to;
+        }
+        for (int axis = 0; axis <= last; ++axis) {
+            const std::int64_t bytes = x.stride(axis) * from;
+            const bool moves = from == to || axis != last;
+            check(!moves || bytes % to == 0 || x.size(axis) <= 1, "strides that are multiples of the new size");
+            strides.push_back(moves ? bytes / to : 1);
+        }
+        out = alias(x, Layout::make(sizes, strides), x->offset * from / to);
+        out->dtype = attrs.dtype;
+    }
+};
+
 // The view that reshape gives of memory that is not contiguous.
 struct ReshapeAlias : ReshapesBack {
     using Attrs = View::Attrs;
@@ -283,8 +322,8 @@ Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length
     return slice(x, axis, start, start + length, 1);
 }
 
-static const Register<View, ReshapeAlias, UnsafeView, Reshape, Expand, Unsqueeze, Squeeze, SqueezeAxis, SqueezeAxes,
-                      Select, Slice>
+static const Register<View, ViewDType, ReshapeAlias, UnsafeView, Reshape, Expand, Unsqueeze, Squeeze, SqueezeAxis,
+                      SqueezeAxes, Select, Slice>
     shape_operations;
 
 }  // namespace clew

@@ -369,6 +369,8 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.polar(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.5]))
         tensor([1.0000+0.0000j, 1.7552+0.9589j])
     """
+    if abs.dtype.itemsize == 2:  # whose sines would be rounded
+        abs, angle = abs.float(), angle.float()
     result: Tensor = _ops.complex(abs * angle.cos(), abs * angle.sin())
     return result if out is None else out.copy_(result)
 

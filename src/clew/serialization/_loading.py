@@ -19,13 +19,7 @@ from ._archive import DTYPES_BY_STORAGE, Archive, File, LoadError, StoredType, U
 from ._safe_globals import safe_by_name
 from ._weights import MAKERS, Maker, SafeMaker, WeightsUnpickler
 
-_UNSUPPORTED_STORAGES = {"HalfStorage", "BFloat16Storage", "CharStorage", "ShortStorage", "UntypedStorage"} | {
-    "ComplexFloatStorage",
-    "ComplexDoubleStorage",
-    "QInt8Storage",
-    "QUInt8Storage",
-    "QInt32Storage",
-}
+_UNSUPPORTED_STORAGES = {"UntypedStorage", "QInt8Storage", "QUInt8Storage", "QInt32Storage"}
 
 # What zip archives and pickles that are broken make Python's readers raise, besides what says so.
 _BROKEN = (

@@ -101,7 +101,7 @@ class _Storages:
         used = 0 if 0 in sizes else offset + 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
         if used >= self.sizes.get(key, 0):
             self.sizes[key] = used
-            self.flat[key] = lambda: tensor.as_strided((used,), (1,), 0).numpy()
+            self.flat[key] = lambda: tensor.as_strided((used,), (1,), 0).view(clew.uint8).numpy()
         return key, self.sizes[key]
 
 

@@ -143,7 +143,7 @@ class Module(hooks.HookRegistration, State):
         buffers keep their type.
 
         Raises:
-            TypeError: the dtype is not a floating one.
+            TypeError: the dtype is neither floating nor complex.
             NotImplementedError: from "meta" to the CPU: there are no values to move (see `to_empty`).
 
         Example:
@@ -155,8 +155,10 @@ class Module(hooks.HookRegistration, State):
             torch.float64
         """
         device, dtype = _parse_to(*args, **kwargs)
-        if dtype is not None and not dtype.is_floating_point:
-            raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
 
         def convert(tensor: Tensor) -> Tensor:
             if device is not None:
@@ -166,7 +168,8 @@ class Module(hooks.HookRegistration, State):
                         "torch.nn.Module.to() when moving module from meta to a different device."
                     )
                 tensor = tensor.to(device)
-            return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
+            inexact = tensor.is_floating_point() or tensor.is_complex()
+            return tensor.to(dtype) if dtype is not None and inexact else tensor
 
         return self._apply(convert)
 
@@ -184,8 +187,8 @@ class Module(hooks.HookRegistration, State):
         return self.to(clew.float64)
 
     def half(self: _M) -> _M:
-        """Not supported yet: raises NotImplementedError, which names float16."""
-        raise NotImplementedError("Module.half: float16 has no native kernels yet; use float() or double()")
+        """Convert parameters and floating buffers to float16."""
+        return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
 
     def cpu(self: _M) -> _M:
         """Move to the CPU."""
