@@ -32,7 +32,7 @@ std::int64_t unbacked_storages = 0;
 }
 
 [[gnu::noinline, gnu::cold]] StorageRef take_on_detour(std::int64_t bytes, bool backed) {
-    if (kernels_skipped && !backed) {
+    if (kernels_skipped && !backed && !storages_backed) {
         StorageRef storage = Storage::wrap(reinterpret_cast<void*>(kNowhere), bytes, nullptr, nullptr);
         storage->unbacked = true;
         if (unbacked_storages++ == 0) process_mode |= kMetaLives;
