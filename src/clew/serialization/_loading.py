@@ -21,6 +21,8 @@ from ._weights import MAKERS, Maker, SafeMaker, WeightsUnpickler
 
 _UNSUPPORTED_STORAGES = {"UntypedStorage", "QInt8Storage", "QUInt8Storage", "QInt32Storage"}
 
+_UNSUPPORTED_TENSORS = {("torch._utils", "_rebuild_tensor_v3"), ("torch._utils", "_rebuild_qtensor")}
+
 # What zip archives and pickles that are broken make Python's readers raise, besides what says so.
 _BROKEN = (
     AttributeError,
@@ -128,6 +130,10 @@ _TYPES: dict[tuple[str, str], Any] = {("torch", "Size"): clew.Size, ("torch", "d
 
 def _stored_or_dtype(module: str, name: str) -> Any:
     """The storage class or dtype of PyTorch's that has this name; None if there is none."""
+    if (module, name) in _UNSUPPORTED_TENSORS:
+        raise UnsupportedStorage(
+            "load: quantized tensors, and those of uint16, uint32, uint64 or 8-bit floats, are not supported"
+        )
     if module != "torch":
         return None
     if name in DTYPES_BY_STORAGE or name in _UNSUPPORTED_STORAGES:
