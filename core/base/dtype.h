@@ -57,9 +57,28 @@ inline constexpr DTypeInfo kDTypeInfo[kDTypes] = {CLEW_DTYPES(CLEW_INFO)};
 #undef CLEW_INFO
 
 inline constexpr const DTypeInfo& info(DType t) { return kDTypeInfo[static_cast<int>(t)]; }
-inline constexpr std::size_t item_size(DType t) { return info(t).size; }
+
+// What is asked for at every operation comes from constants, not from memory: four bits for each dtype.
+template <class Of>
+consteval std::uint64_t packed_of_all(const Of& of) {
+    std::uint64_t bits = 0;
+    for (int i = 0; i < kDTypes; ++i) bits |= static_cast<std::uint64_t>(of(kDTypeInfo[i])) << 4 * i;
+    return bits;
+}
+inline constexpr std::uint64_t kLogSizes = packed_of_all([](const DTypeInfo& dtype) {
+    int log = 0;
+    while (1u << log < dtype.size) ++log;
+    return log;
+});
+inline constexpr std::uint64_t kCategories =
+    packed_of_all([](const DTypeInfo& dtype) { return static_cast<int>(dtype.category); });
+inline constexpr int unpacked(std::uint64_t bits, DType t) {
+    return static_cast<int>(bits >> 4 * static_cast<int>(t) & 15);
+}
+
+inline constexpr std::size_t item_size(DType t) { return std::size_t{1} << unpacked(kLogSizes, t); }
 inline constexpr const char* dtype_name(DType t) { return info(t).name; }
-inline constexpr Category category(DType t) { return info(t).category; }
+inline constexpr Category category(DType t) { return static_cast<Category>(unpacked(kCategories, t)); }
 inline constexpr DType compute_dtype(DType t) { return info(t).compute; }
 inline constexpr bool is_storage_type(DType t) { return static_cast<int>(t) >= kKernelDTypes; }
 inline constexpr bool is_floating(DType t) { return category(t) == Category::Floating; }
