@@ -13,6 +13,7 @@
 #include "bind/objects.h"
 #include "bind/operation.h"
 #include "bind/optimizer_step.h"
+#include "bind/program.h"
 #include "bind/python_operation.h"
 #include "bind/random.h"
 #include "bind/site.h"
@@ -50,6 +51,7 @@ NB_MODULE(_core, m) {
         init_graph_totals(module);
         init_modes(m);
         init_interpreter(m);
+        init_program(m);
         init_watching(m);
         init_random(module);
         init_collector();

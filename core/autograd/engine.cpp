@@ -29,6 +29,7 @@ void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const cha
 }
 
 BackwardResult run_backward(const BackwardRequest& request) {
+    if (mode(kInterpreted)) engine_ops.backward_begins(request.roots);
     const bool timed = mode(kTiming) && runs_under_way == nullptr;
     const std::int64_t start = timed ? now_ns() : 0;
     BackwardResult result = [&] {

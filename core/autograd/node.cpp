@@ -118,7 +118,11 @@ void drain_dead_nodes() {
     dead.draining = false;
 }
 
+void (*kept_node_died)(Node* self) = nullptr;
+
 void destruct_node(Node* self) {
+    if (self->has(Node::kKept)) [[unlikely]]
+        kept_node_died(self);
     bool held = false;
     for (int i = 0; i < self->slot_count; ++i) {
         SavedSlot& slot = self->slots()[i];

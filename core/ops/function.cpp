@@ -6,6 +6,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/ops/functions.h"
+#include "core/ops/interpreter.h"
 
 namespace clew {
 namespace {
@@ -72,6 +73,8 @@ void record_function(const NodeRef& node, const FunctionRecord& call, bool recor
     }
     if (records)
         for (std::size_t i = 0; i < saved.size(); ++i) save_any(*node, node->slots()[i], saved[i], inputs, outputs);
+    if (records && mode(kInterpreted))
+        Interpreter::tell({.event = Event::FunctionMade, .tensors = outputs, .what = node.get()});
 }
 
 }  // namespace clew

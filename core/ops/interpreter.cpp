@@ -89,6 +89,15 @@ void Interpreter::push() {
     set_top(this);
 }
 
+void Interpreter::tell(const Notice& notice) {
+    for (Interpreter* one = clew::top; one; one = one->below_) one->notice(notice);
+}
+
+void Interpreter::open(OpCall& call) {
+    const StackGuard guard(this);
+    run_directly(call);
+}
+
 void Interpreter::pop() {
     need_no_call("pop");
     if (clew::top == this) return set_top(below_);

@@ -14,6 +14,20 @@
 
 namespace clew {
 
+// What an interpreter is told of although it is no call.
+enum class Event : std::uint8_t {
+    GradRead,      // of tensors[0]: whether there is a .grad, and which
+    Backward,      // from these roots begins
+    FunctionMade,  // an autograd.Function has run; `what` is its node
+    Seeded,        // a generator got another state; `what` is the generator
+    Unkept,        // `what` says (static text) what happens that a second run of the same calls would not do again
+};
+struct Notice {
+    Event event;
+    Tensors tensors;
+    const void* what = nullptr;
+};
+
 class Interpreter {
 public:
     Interpreter() = default;
@@ -23,6 +37,8 @@ public:
 
     virtual void handle(OpCall& call) = 0;
     virtual bool takes_whole(const OpCall&) const { return false; }
+    virtual void notice(const Notice&) {}
+    static void tell(const Notice& notice);  // all of this thread
 
     static Interpreter* top();
     // On this thread, above all others; pop() takes it from wherever it is. Not while one of them handles a call.
@@ -30,6 +46,10 @@ public:
     void pop();
 
     Interpreter* below() const { return below_; }
+
+protected:
+    // Runs a call that was taken whole; this interpreter is shown the calls in it.
+    void open(OpCall& call);
 
 private:
     Interpreter* below_ = nullptr;

@@ -1,0 +1,168 @@
+#include "core/program/slice.h"
+
+#include <algorithm>
+
+#include "core/autograd/hooks.h"
+#include "core/program/kept.h"
+
+namespace clew {
+namespace {
+
+constexpr int kEnd = 1 << 30;
+
+class Slicer {
+public:
+    Slicer(const Program& program, Slice& slice) : program_(program), slice_(slice) {
+        slice_.runs.assign(program.steps.size(), 0);
+        made_by_step_.resize(program.steps.size());
+        for (std::size_t i = 0; i < program.nodes.size(); ++i)
+            if (program.nodes[i].step >= 0)
+                made_by_step_[static_cast<std::size_t>(program.nodes[i].step)].push_back(static_cast<int>(i));
+        has_node_.assign(program.nodes.size(), 0);
+    }
+
+    void go() {
+        if (slice_.target < 0) {
+            for (std::size_t i = 0; i < program_.steps.size(); ++i) slice_.runs[i] = 1;
+            for (std::size_t i = 0; i < program_.nodes.size(); ++i) has_node_[i] = 1;
+        } else {
+            const Living& target = program_.living[static_cast<std::size_t>(slice_.target)];
+            need(target.reg, kEnd);
+            if (target.node >= 0) need_graph(program_.nodes[static_cast<std::size_t>(target.node)].node);
+            settle();
+            need_reads();
+        }
+        finish();
+    }
+
+private:
+    // The register as it is before that step.
+    void need(int reg, int before) {
+        if (reg < 0) return;
+        const KeptRegister& of = program_.of(reg);
+        if (of.made_by >= 0) need_step(of.made_by);
+        const Memory& memory = program_.memory_of(reg);
+        if (memory.made_by >= 0) need_step(memory.made_by);
+        for (const int writer : memory.writers) {
+            if (writer >= before) break;
+            for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(writer)].writes)
+                if (program_.of(written.reg).memory == of.memory && program_.of(written.reg).bytes.meets(of.bytes))
+                    need_step(writer);
+        }
+    }
+    void need_step(int step) {
+        char& runs = slice_.runs[static_cast<std::size_t>(step)];
+        if (runs) return;
+        runs = 1;
+        pending_.push_back(step);
+    }
+    void need_node(int node) {
+        char& has = has_node_[static_cast<std::size_t>(node)];
+        if (has) return;
+        has = 1;
+        const KeptNode& kept = program_.nodes[static_cast<std::size_t>(node)];
+        for (const KeptSlot& slot : kept.slots) need(slot.reg, kept.step + 1);
+    }
+    void need_graph(Node* root) {
+        std::vector<Node*> stack{root};
+        std::vector<char> seen(program_.nodes.size());
+        while (!stack.empty()) {
+            Node* const node = stack.back();
+            stack.pop_back();
+            const int index = index_of(program_, node);
+            if (index < 0 || std::exchange(seen[static_cast<std::size_t>(index)], 1)) continue;
+            need_node(index);
+            if (node->extras && node->extras->inner) stack.push_back(node->extras->inner.get());
+            for (std::uint32_t i = 0; i < node->edge_count; ++i)
+                if (node->edge_nodes()[i]) stack.push_back(node->edge_nodes()[i]);
+        }
+    }
+    void settle() {
+        while (!pending_.empty()) {
+            const int step = pending_.back();
+            pending_.pop_back();
+            for (const int input : program_.steps[static_cast<std::size_t>(step)].inputs) need(input, step);
+            for (const int node : made_by_step_[static_cast<std::size_t>(step)]) need_node(node);
+        }
+    }
+    void need_reads() {
+        int last = -1;
+        for (int i = 0; i < static_cast<int>(slice_.runs.size()); ++i)
+            if (slice_.runs[static_cast<std::size_t>(i)]) last = i;
+        for (int i = 0; i < last; ++i)
+            if (program_.steps[static_cast<std::size_t>(i)].kind == StepKind::Read) need_step(i);
+        settle();
+    }
+
+    void finish() {
+        const std::size_t memories = program_.memories.size();
+        slice_.whole.assign(memories, 1);
+        slice_.written.assign(memories, 0);
+        slice_.last_use.assign(program_.registers.size(), -1);
+        for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+            const Step& step = program_.steps[i];
+            for (const KeptWrite& written : step.writes) {
+                const auto memory = static_cast<std::size_t>(program_.of(written.reg).memory);
+                if (!slice_.runs[i])
+                    slice_.whole[memory] = 0;
+                else if (step.kind == StepKind::Run)
+                    slice_.written[memory] = 1;
+            }
+            if (!slice_.runs[i]) continue;
+            slice_.steps.push_back(static_cast<int>(i));
+            for (const auto* list : {&step.inputs, &step.outputs})
+                for (const int reg : *list)
+                    if (reg >= 0) slice_.last_use[static_cast<std::size_t>(reg)] = static_cast<int>(i);
+        }
+        for (std::size_t i = 0; i < memories; ++i) {
+            const Memory& memory = program_.memories[i];
+            if (memory.made_by >= 0 && !slice_.runs[static_cast<std::size_t>(memory.made_by)]) slice_.whole[i] = 0;
+        }
+        for (std::size_t i = 0; i < program_.nodes.size(); ++i)
+            if (has_node_[i]) slice_.nodes.push_back(static_cast<int>(i));
+        for (std::size_t i = 0; i < program_.living.size(); ++i)
+            if (slice_.remakes(program_, program_.living[i].reg, kEnd)) slice_.living.push_back(static_cast<int>(i));
+        for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+            const int reg = program_.inputs[i].reg;
+            bool read = slice_.target < 0 || slice_.last_use[static_cast<std::size_t>(reg)] >= 0;
+            for (const int node : slice_.nodes)
+                for (const KeptSlot& slot : program_.nodes[static_cast<std::size_t>(node)].slots)
+                    read = read || slot.reg == reg;
+            if (read) slice_.inputs.push_back(static_cast<int>(i));
+        }
+    }
+
+    const Program& program_;
+    Slice& slice_;
+    std::vector<int> pending_;
+    std::vector<std::vector<int>> made_by_step_;
+    std::vector<char> has_node_;
+};
+
+}  // namespace
+
+// The register gets the value that it has before that step: what makes it runs, and all writes that reach its bytes.
+bool Slice::remakes(const Program& program, int reg, int before) const {
+    const KeptRegister& of = program.of(reg);
+    const Memory& memory = program.memory_of(reg);
+    if (of.made_by < 0 || !runs[static_cast<std::size_t>(of.made_by)]) return false;
+    if (memory.made_by >= 0 && !runs[static_cast<std::size_t>(memory.made_by)]) return false;
+    for (const int writer : memory.writers) {
+        if (writer >= before || runs[static_cast<std::size_t>(writer)]) continue;
+        for (const KeptWrite& written : program.steps[static_cast<std::size_t>(writer)].writes)
+            if (program.of(written.reg).memory == of.memory && program.of(written.reg).bytes.meets(of.bytes))
+                return false;
+    }
+    return true;
+}
+
+const Slice& slice_of(Program& program, int target) {
+    for (const auto& slice : program.slices)
+        if (slice->target == target) return *slice;
+    auto made = std::make_unique<Slice>(Slice{.target = target});
+    Slicer(program, *made).go();
+    program.slices.push_back(std::move(made));
+    return *program.slices.back();
+}
+
+}  // namespace clew

@@ -1,0 +1,26 @@
+// The steps that a value depends on.
+#pragma once
+#include "core/program/program.h"
+
+namespace clew {
+
+// Note [What a value depends on]
+// The step that made its register, the writes before that reach its bytes, what these read in turn, and each value that
+// Python read before the last of them: it may have decided that they ran at all. Of nodes that the steps made, what
+// they saved is made, too, so that they can be filled again.
+struct Slice {
+    int target;                   // of Program::living; -1: all of the program
+    std::vector<int> steps{};     // in order
+    std::vector<char> runs{};     // for each step of the program
+    std::vector<int> nodes{};     // whose slots are filled again, the oldest first
+    std::vector<int> inputs{};    // that are read
+    std::vector<int> living{};    // tensors that get a new value
+    std::vector<char> whole{};    // for each memory: all that writes it runs
+    std::vector<char> written{};  // for each memory: something writes it
+    std::vector<int> last_use{};  // of each register, a step
+    bool remakes(const Program& program, int reg, int before) const;
+};
+
+const Slice& slice_of(Program& program, int target);
+
+}  // namespace clew
