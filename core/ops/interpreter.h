@@ -18,7 +18,8 @@ namespace clew {
 enum class Event : std::uint8_t {
     GradRead,      // of tensors[0]: whether there is a .grad, and which
     Backward,      // from these roots begins
-    FunctionMade,  // an autograd.Function has run; `what` is its node
+    FunctionMade,  // an autograd.Function gives these; `what` is its node, or null
+    Counted,       // the versions of these tensors, without a write
     Seeded,        // a generator got another state; `what` is the generator
     Unkept,        // `what` says (static text) what happens that a second run of the same calls would not do again
 };

@@ -101,7 +101,9 @@ private:
         if (living.tensor == nullptr) return;
         living.version = version_of(*living.tensor);
         living.place = place_of(*living.tensor);
-        if (living.tensor->base) living.tensor->history_version = living.version - living.behind;
+        if (living.tensor->base)
+            living.tensor->history_version =
+                living.version - (is_refreshed_view(program_, living) ? 1 : living.behind);
     }
 
     bool is_stale(const KeptNode& kept, const KeptSlot& slot) const {
@@ -142,11 +144,8 @@ private:
     // Nodes that were made before keep their numbers: what leads from an older node to one that was filled again is
     // refused by the engine, since its own values are of another run.
     void renumber() {
-        std::vector<Node*> nodes;
         for (const int i : slice_.nodes)
-            if (Node* const node = program_.nodes[static_cast<std::size_t>(i)].node) nodes.push_back(node);
-        std::ranges::sort(nodes, {}, [](const Node* node) { return std::uint64_t{node->sequence}; });
-        for (Node* const node : nodes) node->sequence = tick();
+            if (Node* const node = program_.nodes[static_cast<std::size_t>(i)].node) node->sequence = tick();
     }
 
     // As the last assignment to each leaf leaves it.

@@ -1,5 +1,6 @@
 #include "core/program/kept.h"
 
+#include <cstring>
 #include <unordered_map>
 
 namespace clew {
@@ -80,6 +81,14 @@ void forget_tensors(Program& program) {
     for (const Living& living : program.living)
         if (living.tensor)
             if (Kept* kept = kept_of(*living.tensor)) kept->program = nullptr;
+}
+
+bool is_refreshed_view(const Program& program, const Living& living) {
+    const TensorObject& tensor = *living.tensor;
+    if (living.node < 0 || !tensor.base || !tensor.grad_fn) return false;
+    const KeptNode& kept = program.nodes[static_cast<std::size_t>(living.node)];
+    return tensor.grad_fn.get() != kept.node && !kept.hooked &&
+           std::strcmp(tensor.grad_fn->kind->node_name, "AsStridedBackward0") == 0;
 }
 
 KeptBy kept_by(const TensorObject& tensor) {

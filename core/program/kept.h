@@ -19,6 +19,8 @@ struct KeptBy {
     Program* program;
     int index;
 };
+// A view whose base was written since, so that it got a new node from its base's history when it was asked for it.
+bool is_refreshed_view(const Program& program, const Living& living);
 KeptBy kept_by(const TensorObject& tensor);
 
 }  // namespace clew

@@ -51,16 +51,24 @@ void Recorder::keep_living() {
 void Recorder::note_ends() {
     for (Leaf& leaf : program_.leaves) leaf.tensor = Tensor();  // one that only the program holds dies here
     for (KeptNode& kept : program_.nodes)
-        if (kept.node) kept.freed_at_end = kept.node->has(Node::kFreed);
+        if (kept.node) {
+            kept.freed_at_end = kept.node->has(Node::kFreed);
+            kept.hooked = kept.node->extras != nullptr;
+        }
     for (Input& input : program_.inputs)
         if (!input.grad_of) input.hooks = hooks_of(input.tensor);
 }
 
 // What can be said only once all has run.
 void Recorder::look_back() {
-    for (const Input& input : program_.inputs)
-        if (!input.grad_of && input.tensor.requires_grad() != input.requires_grad)
+    for (const Input& input : program_.inputs) {
+        if (input.grad_of) continue;
+        if (input.tensor.requires_grad() != input.requires_grad)
             refuse("changes the requires_grad of a tensor from before the block; do it before");
+        const auto before = hooks_.find(input.tensor.get());
+        if (hooks_of(input.tensor) != (before == hooks_.end() ? 0 : before->second))
+            refuse("adds or removes a hook of a tensor from before the block; do it before");
+    }
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
         const Step& step = program_.steps[i];
         if (step.kind != StepKind::Read || !shares_memory(step.name)) continue;

@@ -84,7 +84,9 @@ struct KeptSlot {
 struct KeptNode {
     Node* node;  // weak
     int step;
+    std::uint64_t born;  // its number then; filled again, it gets a new one
     bool freed_at_end = false;
+    bool hooked = false;  // at the end of the block
     std::vector<KeptSlot> slots{};
 };
 

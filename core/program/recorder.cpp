@@ -68,7 +68,10 @@ void Recorder::begin() {
     under_way = this;
     on_ = true;
     program_.began = tick();
-    for (TensorObject* one = living_tensors; one; one = one->next) one->set(TensorObject::kOlder, true);
+    for (TensorObject* one = living_tensors; one; one = one->next) {
+        one->set(TensorObject::kOlder, true);
+        if (const std::uint64_t hooks = hooks_of(Tensor(one))) hooks_.emplace(one, hooks);
+    }
 }
 
 void Recorder::end(bool whole) {
@@ -245,6 +248,19 @@ void Recorder::load_constant(OpCall& call) {
     program_.steps.push_back(std::move(step));
 }
 
+// mark_dirty: the version moves once more.
+void Recorder::count(const Tensor& tensor) {
+    static const OpDef op = unregistered("mark_dirty", nullptr);
+    const Tensor inputs[] = {tensor};
+    const OpCall call{op, inputs, nullptr, {}, Form::InPlace};
+    Step step = new_step(call);
+    step.kind = StepKind::Nothing;
+    const int memory = program_.of(step.inputs[0]).memory;
+    step.writes.push_back({step.inputs[0], 1, input_with_counter(memory, counter_of(*tensor.get()))});
+    program_.memories[static_cast<std::size_t>(memory)].writers.push_back(static_cast<int>(program_.steps.size()));
+    program_.steps.push_back(std::move(step));
+}
+
 void Recorder::notice(const Notice& notice) {
     switch (notice.event) {
         case Event::GradRead: {
@@ -267,11 +283,15 @@ void Recorder::notice(const Notice& notice) {
             return note_backward(notice.tensors);
         case Event::FunctionMade: {
             auto* const node = static_cast<Node*>(const_cast<void*>(notice.what));
+            for (const Tensor& output : notice.tensors) resolve(output);
             const int step = static_cast<int>(program_.steps.size()) - 1;
             note_node(node, step);
             for (const Tensor& output : notice.tensors) note_history(output, step);
             return;
         }
+        case Event::Counted:
+            for (const Tensor& tensor : notice.tensors) count(tensor);
+            return;
         case Event::Seeded:
             return refuse("sets the state of a random generator inside the block; do it before");
         case Event::Unkept:

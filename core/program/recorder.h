@@ -32,6 +32,7 @@ private:
     void read(OpCall& call);
     void rebind(OpCall& call);
     void load_constant(OpCall& call);
+    void count(const Tensor& tensor);
     void refuse(std::string text);
     void once(std::string text);
     void note_backward(Tensors roots);
@@ -60,6 +61,7 @@ private:
     std::unordered_map<const Storage*, int> foreign_;  // by address: held
     std::vector<StorageRef> held_;
     std::unordered_map<const TensorObject*, int> inputs_;  // tensors from before the block; their register
+    std::unordered_map<const TensorObject*, std::uint64_t> hooks_;  // of tensors that had some before
     std::unordered_map<const TensorObject*, int> cells_;   // leaves whose .grad was read or set: 1 set, 0 read
     const TensorObject* grad_read_ = nullptr;
     int functions_ = 0;  // under way, one in another

@@ -255,9 +255,10 @@ void check_unchanged(const Program& program, int index, bool its_value_too) {
     if (living.tensor == nullptr) return;
     const Tensor tensor(living.tensor);
     const Node* const node = living.node < 0 ? nullptr : program.nodes[static_cast<std::size_t>(living.node)].node;
-    const char* what = tensor->grad_fn.get() != node                                  ? "another history"
-                       : place_of(*tensor.get()) != living.place                      ? "other memory"
-                       : !same_geometry(tensor, program.of(living.reg))               ? "another shape or dtype"
+    const bool same_history = tensor->grad_fn.get() == node || is_refreshed_view(program, living);
+    const char* what = !same_history                                    ? "another history"
+                       : place_of(*tensor.get()) != living.place        ? "other memory"
+                       : !same_geometry(tensor, program.of(living.reg)) ? "another shape or dtype"
                        : its_value_too && version_of(*tensor.get()) != living.version ? "been written"
                                                                                       : nullptr;
     if (what == nullptr) return;

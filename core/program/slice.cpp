@@ -120,6 +120,7 @@ private:
         }
         for (std::size_t i = 0; i < program_.nodes.size(); ++i)
             if (has_node_[i]) slice_.nodes.push_back(static_cast<int>(i));
+        std::ranges::sort(slice_.nodes, {}, [&](int i) { return program_.nodes[static_cast<std::size_t>(i)].born; });
         for (std::size_t i = 0; i < program_.living.size(); ++i)
             if (slice_.remakes(program_, program_.living[i].reg, kEnd)) slice_.living.push_back(static_cast<int>(i));
         for (std::size_t i = 0; i < program_.inputs.size(); ++i) {

@@ -152,7 +152,7 @@ int Recorder::input_with_counter(int memory, const void* counter) const {
 void Recorder::note_node(Node* node, int step) {
     if (node == nullptr || node->has(Node::kAccumulate) || node->sequence < program_.began || node->has(Node::kKept))
         return;
-    KeptNode kept{.node = node, .step = step};
+    KeptNode kept{.node = node, .step = step, .born = node->sequence};
     for (int i = 0; i < node->slot_count; ++i) {
         SavedSlot& slot = node->slots()[i];
         KeptSlot known;
