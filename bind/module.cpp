@@ -14,6 +14,7 @@
 #include "bind/operation.h"
 #include "bind/optimizer_step.h"
 #include "bind/program.h"
+#include "bind/prune.h"
 #include "bind/python_operation.h"
 #include "bind/random.h"
 #include "bind/site.h"
@@ -49,6 +50,7 @@ NB_MODULE(_core, m) {
         init_optimizer_step(module);
         init_graph_walk(module);
         init_graph_totals(module);
+        init_prune(module);
         init_modes(m);
         init_interpreter(m);
         init_program(m);

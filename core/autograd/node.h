@@ -79,6 +79,8 @@ struct Node : Object {
         kFunction = 32,     // autograd.Function
         kBuilt = 64,        // counted in nodes_alive
         kWrapped = 128,     // of an in-place operation on a view: CopySlices runs it
+        kCut = 512,         // no gradient passes it: core/autograd/prune.h
+        kSpared = 1024,     // the backward under way leaves what it saved
         kKept = 256,        // a kept program fills it again: it is to be told when the node dies
     };
     const NodeKind* kind;

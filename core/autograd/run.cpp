@@ -208,10 +208,10 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
         const bool watched = mode(kAnomaly);
         if (hooks_after || watched || seen) shown.assign(incoming.begin(), incoming.end());
         BackwardCall call{&node, incoming, results, wants(node)};
-        node.kind->backward(call);
+        if (!node.has(Node::kCut)) node.kind->backward(call);
         if (hooks_after) run_post_hooks(node, results, shown);
         if (watched) watch_.look_at(node, results, shown);
-        if (!request_.keep_graph) release_saved(node, result_.release);
+        if (!request_.keep_graph && !node.has(Node::kSpared)) release_saved(node, result_.release);
         if (seen) *seen = {NodeRef(&node), std::move(shown), {results.begin(), results.end()}};
     }
     for (Tensor& gradient : incoming) gradient = Tensor();

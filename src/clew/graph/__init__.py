@@ -22,6 +22,7 @@ from .model.walk import nearest, walk
 from .pictures.draw import draw
 from .pictures.film import Film, film
 from .pictures.picture import Picture
+from .pruning.verbs import cut, free
 from .program.modules import ModuleDiary, module_of, record_modules
 
 __all__ = [
@@ -53,10 +54,12 @@ __all__ = [
     "Timeline",
     "Totals",
     "Watch",
+    "cut",
     "diff",
     "draw",
     "explain",
     "film",
+    "free",
     "gradient_flow",
     "ledger",
     "module_of",
