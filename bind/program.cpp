@@ -235,9 +235,9 @@ void init_program(nb::module_& module) {
     module.def("kept_forward", &forward, nb::arg("tensor"));
     // For what a second run of the same operations would not do again.
     module.def("announce_once", [](nb::str why) {
-        static const nb::object kept = nb::set();
+        static PyObject* const kept = PySet_New(nullptr);  // never taken down: programs point to these texts
         if (!mode(kInterpreted)) return;
-        PySet_Add(kept.ptr(), why.ptr());
+        checked(PySet_Add(kept, why.ptr()));
         Interpreter::tell({.event = Event::Unkept, .tensors = {}, .what = why.c_str()});
     });
 }
