@@ -262,7 +262,7 @@ def test_writes_through_views_and_their_history():
     a = clew.tensor([1.0, 2.0, 3.0], requires_grad=True)
     with clew.keep_graph():
         h = a * 1
-        h[1:].mul_(h[:1].detach())
+        h[1:].mul_(h[:1].detach().clone())
         y = (h * h).sum()
     for values in ([1.0, 2.0, 3.0], [2.0, -1.0, 0.5]):
         a.data, a.grad = clew.tensor(values), None
@@ -270,7 +270,7 @@ def test_writes_through_views_and_their_history():
         y.backward()
         b = clew.tensor(values, requires_grad=True)
         g = b * 1
-        g[1:].mul_(g[:1].detach())
+        g[1:].mul_(g[:1].detach().clone())
         z = (g * g).sum()
         z.backward()
         assert_same(y, z)
