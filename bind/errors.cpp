@@ -83,11 +83,14 @@ void set_python_error() noexcept {
     } catch (const ReplayFailed& error) {
         PyObject *type = nullptr, *cause = nullptr, *trace = nullptr;  // what a step in Python raised
         PyErr_Fetch(&type, &cause, &trace);
+        if (type && !PyErr_GivenExceptionMatches(type, PyExc_Exception)) {  // Ctrl-C
+            PyErr_Restore(type, cause, trace);
+            return;
+        }
         if (type) PyErr_NormalizeException(&type, &cause, &trace);
         const std::string at = error.code ? " At " + site_text(error.code.get(), error.instruction) + "." : "";
         raise_with_fields("ReplayError", (error.what() + at).c_str(),
-                          {{"site", site_object({error.code.get(), error.instruction})},
-                           {"__cause__", cause}});
+                          {{"site", site_object({error.code.get(), error.instruction})}, {"__cause__", cause}});
         Py_XDECREF(type);
         Py_XDECREF(trace);
     } catch (const Error& error) {

@@ -112,7 +112,7 @@ private:
     const OpDef& op_;
     Py_ssize_t length_ = 0;
     std::vector<PyObject*> tensors_;  // lists, or null where there is none
-    std::vector<bool> counts_;         // one number for each parameter: how many steps it has seen
+    std::vector<bool> counts_;        // one number for each parameter: how many steps it has seen
     std::vector<char> attributes_;
     std::vector<Numbers> numbers_;
 };

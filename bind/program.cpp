@@ -163,11 +163,27 @@ struct PythonStep {
     std::vector<Tensor> results;
 };
 
+int traverse_step(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    if (nb::inst_ready(object)) Py_VISIT(nb::inst_ptr<PythonStep>(object)->function.ptr());
+    return 0;
+}
+int clear_step(PyObject* object) {
+    const nb::object function = std::move(nb::inst_ptr<PythonStep>(object)->function);
+    return 0;
+}
+PyType_Slot step_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_step)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_step)},
+    {0, nullptr},
+};
+
 void run_python_step(OpCall& call) {
     PythonStep* step;
     std::memcpy(&step, call.attributes, sizeof step);
     nb::list arguments;
     for (const Tensor& input : call.inputs) arguments.append(nb::steal(wrap(input)));
+    if (!step->function.is_valid()) fail(ErrorKind::Runtime, "%s: the program is being taken down", step->name.c_str());
     const ModeGuard unseen(kInterpreted, false);
     const nb::object given = [&] {
         try {
@@ -230,7 +246,7 @@ void init_program(nb::module_& module) {
         .def("memories", &KeptProgram::memories)
         .def("inputs", &KeptProgram::inputs)
         .def("constants", &KeptProgram::constants);
-    nb::class_<PythonStep>(module, "PythonStep");
+    nb::class_<PythonStep>(module, "_PythonStep", nb::type_slots(step_slots));
     module.def("python_step", &python_step, nb::arg("name"), nb::arg("tensors"), nb::arg("function"));
     module.def("kept_forward", &forward, nb::arg("tensor"));
     // For what a second run of the same operations would not do again.

@@ -13,14 +13,16 @@ namespace {
 NodeRef node_of(PyObject* object, const char* what) {
     if (TensorObject* const tensor = as_tensor(object)) return grad_fn_of(Tensor(tensor));
     Node* const node = as_node(object);
-    if (node == nullptr) fail(ErrorKind::Type, "%s: expected a Tensor or a Node, got %s", what, Py_TYPE(object)->tp_name);
+    if (node == nullptr)
+        fail(ErrorKind::Type, "%s: expected a Tensor or a Node, got %s", what, Py_TYPE(object)->tp_name);
     return NodeRef(node);
 }
 
 NodeRef history_of(PyObject* object, const char* what) {
     NodeRef node = node_of(object, what);
     if (!node || node->has(Node::kAccumulate))
-        fail(ErrorKind::Runtime, "%s: expected a tensor with a history, got a leaf or one that needs no gradient", what);
+        fail(ErrorKind::Runtime, "%s: expected a tensor with a history, got a leaf or one that needs no gradient",
+             what);
     return node;
 }
 

@@ -11,8 +11,8 @@
 #include "bind/site.h"
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
-#include "core/autograd/prune.h"
 #include "core/autograd/mode.h"
+#include "core/autograd/prune.h"
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
@@ -420,7 +420,8 @@ PyObject* gradient_edge_method(PyObject* self, PyObject*) {
 
 PyMethodDef methods[] = {
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)), METH_VARARGS | METH_KEYWORDS,
-     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, keep=None)\n--\n\nAccumulates "
+     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, "
+     "keep=None)\n--\n\nAccumulates "
      "gradients into the "
      "leaves of the graph."},
     {"detach", detach_method, METH_NOARGS, "detach($self, /)\n--\n\nThe same memory outside the graph."},

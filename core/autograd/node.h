@@ -168,7 +168,7 @@ void unlink_output(TensorObject* tensor);
 // Everything but the memory of the head: edges go to the queue of Note [Deletion], slots and records are dropped.
 void destruct_node(Node* self);
 void free_node(Node* self);
-std::size_t node_bytes(Node& self);  // all that the pool gave for it
+std::size_t node_bytes(Node& self);         // all that the pool gave for it
 extern void (*kept_node_died)(Node* self);  // set by core/program
 
 // Note [Deletion]

@@ -13,8 +13,8 @@ std::vector<NodeRef> nodes_below(std::span<const NodeRef> roots);
 // Drops what the graph below saved, as a backward does.
 void free_graph(const NodeRef& root);
 
-// The node's gradient goes nowhere from now on, in no graph that leads to it; what it saved, and the graph that it alone
-// led to, go. Error(NotImplemented) if it has several outputs.
+// The node's gradient goes nowhere from now on, in no graph that leads to it; what it saved, and the graph that it
+// alone led to, go. Error(NotImplemented) if it has several outputs.
 void cut_history(Node& node);
 
 // Where a graph below these was cut, or null.

@@ -75,8 +75,7 @@ void record_function(const NodeRef& node, const FunctionRecord& call, bool recor
     if (records)
         for (std::size_t i = 0; i < saved.size(); ++i) save_any(*node, node->slots()[i], saved[i], inputs, outputs);
     if (mode(kInterpreted))
-        Interpreter::tell(
-            {.event = Event::FunctionMade, .tensors = outputs, .what = records ? node.get() : nullptr});
+        Interpreter::tell({.event = Event::FunctionMade, .tensors = outputs, .what = records ? node.get() : nullptr});
 }
 
 }  // namespace clew

@@ -102,8 +102,7 @@ private:
         living.version = version_of(*living.tensor);
         living.place = place_of(*living.tensor);
         if (living.tensor->base)
-            living.tensor->history_version =
-                living.version - (is_refreshed_view(program_, living) ? 1 : living.behind);
+            living.tensor->history_version = living.version - (is_refreshed_view(program_, living) ? 1 : living.behind);
     }
 
     bool is_stale(const KeptNode& kept, const KeptSlot& slot) const {

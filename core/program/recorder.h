@@ -60,9 +60,9 @@ private:
     std::unordered_map<std::uint64_t, int> memories_;  // by identity
     std::unordered_map<const Storage*, int> foreign_;  // by address: held
     std::vector<StorageRef> held_;
-    std::unordered_map<const TensorObject*, int> inputs_;  // tensors from before the block; their register
+    std::unordered_map<const TensorObject*, int> inputs_;           // tensors from before the block; their register
     std::unordered_map<const TensorObject*, std::uint64_t> hooks_;  // of tensors that had some before
-    std::unordered_map<const TensorObject*, int> cells_;   // leaves whose .grad was read or set: 1 set, 0 read
+    std::unordered_map<const TensorObject*, int> cells_;            // leaves whose .grad was read or set: 1 set, 0 read
     const TensorObject* grad_read_ = nullptr;
     int functions_ = 0;  // under way, one in another
     Handle last_code_;

@@ -257,9 +257,9 @@ void check_unchanged(const Program& program, int index, bool its_value_too) {
     const Node* const node = living.node < 0 ? nullptr : program.nodes[static_cast<std::size_t>(living.node)].node;
     const bool same_history =
         (tensor->grad_fn.get() == node && (node || living.node < 0)) || is_refreshed_view(program, living);
-    const char* what = !same_history                                    ? "another history"
-                       : place_of(*tensor.get()) != living.place        ? "other memory"
-                       : !same_geometry(tensor, program.of(living.reg)) ? "another shape or dtype"
+    const char* what = !same_history                                                  ? "another history"
+                       : place_of(*tensor.get()) != living.place                      ? "other memory"
+                       : !same_geometry(tensor, program.of(living.reg))               ? "another shape or dtype"
                        : its_value_too && version_of(*tensor.get()) != living.version ? "been written"
                                                                                       : nullptr;
     if (what == nullptr) return;

@@ -63,6 +63,7 @@ from . import futures as futures
 from . import fx as fx
 from . import graph as graph
 from . import jit as jit
+from . import keep as keep
 from . import linalg as linalg
 from . import multiprocessing as multiprocessing
 from . import nn as nn
@@ -76,6 +77,8 @@ from . import testing as testing
 from . import utils as utils
 from . import version as version
 from clew.amp.grad_scaler import GradScaler as GradScaler
+from clew.autograd.errors import KeepError as KeepError
+from clew.autograd.errors import ReplayError as ReplayError
 from clew._as_torch import as_torch as as_torch
 from clew.amp.autocast_mode import autocast as autocast
 from clew.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
@@ -87,7 +90,9 @@ from clew.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dt
 from clew.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from clew.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from clew.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from clew.keep.block import keep_graph as keep_graph
 from clew.serialization._loading import load as load
+from clew.keep.python_steps import pure as pure
 from clew.serialization._saving import save as save
 from clew.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from clew.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype

@@ -57,8 +57,8 @@ struct SgdStep {
 
 struct AdamStep {
     struct Attrs : kernels::AdamOptions {};
-    static constexpr auto fields = std::tuple{&Attrs::lr,  &Attrs::beta1,        &Attrs::beta2,
-                                              &Attrs::eps, &Attrs::weight_decay, &Attrs::decoupled, &Attrs::maximize};
+    static constexpr auto fields = std::tuple{&Attrs::lr,           &Attrs::beta1,     &Attrs::beta2,   &Attrs::eps,
+                                              &Attrs::weight_decay, &Attrs::decoupled, &Attrs::maximize};
     static constexpr OpText text{.schema =
                                      "adam_step(Tensor self, Tensor grad, Tensor! exp_avg, Tensor! exp_avg_sq, "
                                      "Tensor!? max_exp_avg_sq, Tensor step, float lr, float beta1, float beta2, "

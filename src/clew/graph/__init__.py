@@ -22,8 +22,8 @@ from .model.walk import nearest, walk
 from .pictures.draw import draw
 from .pictures.film import Film, film
 from .pictures.picture import Picture
-from .pruning.verbs import cut, free
 from .program.modules import ModuleDiary, module_of, record_modules
+from .pruning.verbs import cut, free
 
 __all__ = [
     "Change",

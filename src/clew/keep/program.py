@@ -147,7 +147,7 @@ class _Values:
         read = tuple(None if reg < 0 else self.current[reg] for reg in inputs)
         if leaf >= 0:
             read = (self.current[leaf], *read)
-        aliases = []
+        aliases: list[tuple[int, int]] = []
         made: list[int | None] = []
         for reg in written:
             made.append(self._write(reg, aliases))

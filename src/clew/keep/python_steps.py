@@ -17,8 +17,8 @@ def pure(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Mark a function as pure, so that a kept program may call it as one of its steps.
 
     It is the user's promise that the result depends on the arguments only, and that the function has no effects. It
-    takes tensors (and constants) as arguments and gives a tensor, a tuple or a list of tensors, without history. Outside of
-    `clew.keep_graph()` the mark does nothing.
+    takes tensors (and constants) as arguments and gives a tensor, a tuple or a list of tensors, without history.
+    Outside of `clew.keep_graph()` the mark does nothing.
 
     >>> import numpy
     >>> import clew
@@ -46,7 +46,7 @@ def _as_step(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     names = [name for name, arg in kwargs.items() if isinstance(arg, Tensor)]
     constants = [None if isinstance(arg, Tensor) else arg for arg in args]
     others = {name: arg for name, arg in kwargs.items() if name not in names}
-    shape: list[type] = []
+    shape: list[Callable[[Any], Any] | None] = []
 
     def run(*tensors: Tensor) -> tuple[Any, ...]:
         given = list(constants)
@@ -54,12 +54,15 @@ def _as_step(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
             given[place] = tensor
         named = dict(zip(names, tensors[len(places) :], strict=True))
         result = function(*given, **others, **named)
-        shape[:] = [type(result)]
-        results = (result,) if isinstance(result, Tensor) else tuple(result)
+        single = isinstance(result, Tensor)
+        shape[:] = [None if single else type(result)]
+        results = (result,) if single else tuple(result)
         if not all(isinstance(one, Tensor) for one in results):
-            raise TypeError(f"{function.__name__}: expected a pure function to give tensors, got {shape[0].__name__}")
+            kind = type(result).__name__
+            raise TypeError(f"{function.__name__}: expected a pure function to give tensors, got {kind}")
         return results
 
     tensors = (*[args[place] for place in places], *[kwargs[name] for name in names])
     results = _core.python_step(function.__name__, tensors, run)
-    return results[0] if issubclass(shape[0], Tensor) else shape[0](results)
+    several = shape[0]
+    return results[0] if several is None else several(results)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
 
@@ -20,15 +20,13 @@ def listing(program: Program, names: dict[str, Tensor]) -> str:
     lines = [f"program: {_count(len(inputs), 'input')}, {_count(len(steps), 'step')}, {_count(reads, 'witness', 'es')}"]
     for one in inputs:
         what = f".grad of {known.get(id(one.tensor), 'an input')}" if one.grad_of else known.get(id(one.tensor), "")
-        shape = one.tensor.grad if one.grad_of else one.tensor
         lines.append(f"  %{one.value} = input {_typed(values.registers[one.value])} {what}".rstrip())
-        del shape
     for step in steps:
         lines.append("  " + _line(step, values.registers, values.register_of, numbers))
     return "\n".join(lines)
 
 
-def _line(step: Step, registers: list[tuple[object, ...]], register_of: list[int], numbers: dict[int, str]) -> str:
+def _line(step: Step, registers: list[tuple[Any, ...]], register_of: list[int], numbers: dict[int, str]) -> str:
     def operand(value: int | None) -> str:
         return "None" if value is None else numbers.get(value, f"%{value}")
 
@@ -44,9 +42,8 @@ def _line(step: Step, registers: list[tuple[object, ...]], register_of: list[int
     return f"{text}  # {', '.join(notes)}" if notes else text
 
 
-def _typed(register: tuple[object, ...]) -> str:
+def _typed(register: tuple[Any, ...]) -> str:
     _, shape, dtype, begin, end, _ = register
-    assert isinstance(begin, int) and isinstance(end, int) and isinstance(shape, tuple)
     return f"{dtype}{list(shape)} {end - begin} B"
 
 

@@ -222,7 +222,7 @@ def _with_step_hooks(step: Callable[_P, _R]) -> Callable[_P, _R]:
     def hooked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         optimizer: Any = args[0]
         if watchers:
-            return _watched(hooked, *args, **kwargs)
+            return _watched(hooked, args[0], args, kwargs)
         if optimizer._stepping or not (optimizer._step_pre or optimizer._step_post):
             return step(*args, **kwargs)
         optimizer._stepping = True
@@ -246,12 +246,12 @@ def _with_step_hooks(step: Callable[_P, _R]) -> Callable[_P, _R]:
     return hooked
 
 
-def _watched(step: Callable[..., _R], optimizer: Optimizer, *args: Any, **kwargs: Any) -> _R:
+def _watched(step: Callable[..., _R], optimizer: Any, args: Any, kwargs: Any) -> _R:
     watching = watchers[:]
     watchers.clear()
     before = optimizer._count_state()
     try:
-        return step(optimizer, *args, **kwargs)
+        return step(*args, **kwargs)
     finally:
         watchers[:] = watching
         for watcher in watching:
