@@ -171,6 +171,7 @@ private:
             fresh->lost = HistoryBreak::by_plain_backward();
             living.tensor = fresh.get();
             keep_tensor(program_, i, false);
+            ++program_.deaths;  // one more lives
             return fresh;
         }
         return reg(index);

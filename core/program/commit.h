@@ -9,12 +9,20 @@ namespace clew {
 
 struct ReplayState {
     Program& program;
-    const Slice& slice;
-    std::vector<Tensor> regs;           // what the steps made
-    std::vector<StorageRef> shadows{};  // of each memory: what is written in place of one from before the block
+    Slice& slice;
+    std::vector<Tensor> regs;         // what the steps made
+    std::vector<StorageRef> shadows;  // of each memory: what is written in place of one from before the block
 
-    ReplayState(Program& program, const Slice& slice)
-        : program(program), slice(slice), regs(program.registers.size()), shadows(program.memories.size()) {}
+    ReplayState(Program& program, Slice& slice)
+        : program(program), slice(slice), regs(std::move(slice.spare)), shadows(program.memories.size()) {
+        regs.resize(program.registers.size());
+    }
+    ~ReplayState() {
+        for (Tensor& reg : regs) reg = Tensor();
+        slice.spare = std::move(regs);
+    }
+    ReplayState(const ReplayState&) = delete;
+    ReplayState& operator=(const ReplayState&) = delete;
     // A whole run leaves nodes as the block left them.
     bool fills(const KeptNode& kept) const { return kept.node && (slice.target >= 0 || !kept.freed_at_end); }
 };

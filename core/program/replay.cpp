@@ -36,7 +36,7 @@ bool same_bits(const Tensor& now, const Tensor& then) {
 
 class Run {
 public:
-    Run(Program& program, const Slice& slice) : program_(program), slice_(slice), state_(program, slice) {}
+    Run(Program& program, Slice& slice) : program_(program), slice_(slice), state_(program, slice) {}
 
     void go() {
         check_inputs();
@@ -89,6 +89,13 @@ private:
 
     // Inputs that looked at one memory still do, at the same places, and no others.
     void check_sharing() {
+        bool as_before = slice_.sharing.size() == slice_.inputs.size();
+        for (std::size_t i = 0; i < slice_.inputs.size() && as_before; ++i) {
+            const Tensor now = program_.inputs[static_cast<std::size_t>(slice_.inputs[i])].present();
+            as_before = slice_.sharing[i] == std::pair<const Storage*, std::int64_t>(now->storage.get(), now->offset);
+        }
+        if (as_before) return;
+        slice_.sharing.clear();
         std::unordered_map<const Storage*, int> memories;
         std::vector<std::int64_t> shifts(program_.memories.size());
         std::vector<const Storage*> storages(program_.memories.size());
@@ -107,6 +114,10 @@ private:
             const auto [found, fresh] = memories.emplace(now->storage.get(), reg.memory);
             if (!fresh && found->second != reg.memory) differs(input, "it shares memory with another input now");
         }
+        for (const int i : slice_.inputs) {
+            const Tensor now = program_.inputs[static_cast<std::size_t>(i)].present();
+            slice_.sharing.emplace_back(now->storage.get(), now->offset);
+        }
     }
 
     void load_inputs() {
@@ -117,7 +128,7 @@ private:
             const Tensor now = input.present();
             const auto memory = static_cast<std::size_t>(program_.of(input.reg).memory);
             StorageRef storage = now->storage;
-            if (slice_.written[memory]) {
+            if (slice_.written[memory] && !slice_.direct[memory]) {
                 StorageRef& shadow = state_.shadows[memory];
                 if (!shadow) {
                     shadow = Storage::make(storage->bytes);
@@ -133,30 +144,36 @@ private:
 
     // What the commit reads is not dropped after its last use.
     void want() {
-        wanted_.assign(program_.registers.size(), 0);
+        for (const int i : slice_.edged) check_edges(program_.nodes[static_cast<std::size_t>(i)]);
+        if (slice_.deaths == program_.deaths) return;
+        std::vector<char>& wanted = slice_.wanted;
+        wanted.assign(program_.registers.size(), 0);
         for (const int i : slice_.living)
             if (program_.living[static_cast<std::size_t>(i)].tensor)
-                wanted_[static_cast<std::size_t>(program_.living[static_cast<std::size_t>(i)].reg)] = 1;
+                wanted[static_cast<std::size_t>(program_.living[static_cast<std::size_t>(i)].reg)] = 1;
         for (const int i : slice_.nodes) {
             const KeptNode& kept = program_.nodes[static_cast<std::size_t>(i)];
             if (!state_.fills(kept)) continue;
-            for (std::size_t slot = 0; slot < kept.slots.size(); ++slot) {
-                if (kept.slots[slot].reg < 0) continue;
-                wanted_[static_cast<std::size_t>(kept.slots[slot].reg)] = 1;
-                if (kept.slots[slot].edge && kept.node->slots()[slot].state == SlotState::Freed)
-                    fail(ErrorKind::NotImplemented,
-                         "forward: %s saved a value with a history of its own that is neither its input nor its "
-                         "output, and it was freed; keep it by backward(retain_graph=True)",
-                         kept.node->kind->node_name);
-            }
+            for (const KeptSlot& slot : kept.slots)
+                if (slot.reg >= 0) wanted[static_cast<std::size_t>(slot.reg)] = 1;
         }
         if (slice_.target < 0)
             for (const Step& step : program_.steps)
                 if (step.kind == StepKind::Rebind && step.inputs[0] >= 0) want_gradient(step);
+        slice_.deaths = program_.deaths;
+    }
+    void check_edges(const KeptNode& kept) const {
+        if (!state_.fills(kept)) return;
+        for (std::size_t slot = 0; slot < kept.slots.size(); ++slot)
+            if (kept.slots[slot].edge && kept.node->slots()[slot].state == SlotState::Freed)
+                fail(ErrorKind::NotImplemented,
+                     "forward: %s saved a value with a history of its own that is neither its input nor its output, "
+                     "and it was freed; keep it by backward(retain_graph=True)",
+                     kept.node->kind->node_name);
     }
 
     void want_gradient(const Step& step) {
-        wanted_[static_cast<std::size_t>(step.inputs[0])] = 1;
+        slice_.wanted[static_cast<std::size_t>(step.inputs[0])] = 1;
         const Leaf& leaf = program_.leaves[static_cast<std::size_t>(step.index)];
         if (leaf.last < 0 || !leaf_of(program_, leaf)) return;
         for (const Living& living : program_.living)
@@ -206,7 +223,7 @@ private:
         for (const auto* list : {&step.inputs, &step.outputs})
             for (const int reg : *list)
                 if (reg >= 0 && slice_.last_use[static_cast<std::size_t>(reg)] == index &&
-                    !wanted_[static_cast<std::size_t>(reg)])
+                    !slice_.wanted[static_cast<std::size_t>(reg)])
                     state_.regs[static_cast<std::size_t>(reg)] = Tensor();
     }
 
@@ -225,9 +242,8 @@ private:
     }
 
     Program& program_;
-    const Slice& slice_;
+    Slice& slice_;
     ReplayState state_;
-    std::vector<char> wanted_;
     std::vector<Tensor> operands_, results_;
 };
 
@@ -239,7 +255,7 @@ void replay(Program& program, int target) {
     if (mode(kInterpreted))
         fail(ErrorKind::NotImplemented,
              "replay: not supported while another block is kept, or under another interpreter; do it outside");
-    const Slice& slice = slice_of(program, target);
+    Slice& slice = slice_of(program, target);
     if (target < 0 && !program.once.empty()) {
         Step at{.op = nullptr, .form = Form::Read};
         at.code = program.once[0].code;

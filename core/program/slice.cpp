@@ -118,8 +118,13 @@ private:
             const Memory& memory = program_.memories[i];
             if (memory.made_by >= 0 && !slice_.runs[static_cast<std::size_t>(memory.made_by)]) slice_.whole[i] = 0;
         }
-        for (std::size_t i = 0; i < program_.nodes.size(); ++i)
-            if (has_node_[i]) slice_.nodes.push_back(static_cast<int>(i));
+        find_direct();
+        for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+            if (!has_node_[i]) continue;
+            slice_.nodes.push_back(static_cast<int>(i));
+            if (std::ranges::any_of(program_.nodes[i].slots, &KeptSlot::edge))
+                slice_.edged.push_back(static_cast<int>(i));
+        }
         std::ranges::sort(slice_.nodes, {}, [&](int i) { return program_.nodes[static_cast<std::size_t>(i)].born; });
         for (std::size_t i = 0; i < program_.living.size(); ++i)
             if (slice_.remakes(program_, program_.living[i].reg, kEnd)) slice_.living.push_back(static_cast<int>(i));
@@ -131,6 +136,21 @@ private:
                     read = read || slot.reg == reg;
             if (read) slice_.inputs.push_back(static_cast<int>(i));
         }
+    }
+
+    // Steps of optimizers at the end, on large memory: two copies of every parameter would cost more than the step.
+    void find_direct() {
+        constexpr std::int64_t kWorthIt = 4096;  // bytes
+        slice_.direct.assign(program_.memories.size(), 1);
+        int last = -1;  // that may fail
+        for (const int i : slice_.steps)
+            if (!program_.steps[static_cast<std::size_t>(i)].op->is(kOptimizerStep)) last = i;
+        for (std::size_t i = 0; i < program_.memories.size(); ++i)
+            if (program_.memories[i].bytes < kWorthIt) slice_.direct[i] = 0;
+        for (const int i : slice_.steps)
+            for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(i)].writes)
+                if (i < last || !program_.of(written.reg).layout->contiguous)
+                    slice_.direct[static_cast<std::size_t>(program_.of(written.reg).memory)] = 0;
     }
 
     const Program& program_;
@@ -157,7 +177,7 @@ bool Slice::remakes(const Program& program, int reg, int before) const {
     return true;
 }
 
-const Slice& slice_of(Program& program, int target) {
+Slice& slice_of(Program& program, int target) {
     for (const auto& slice : program.slices)
         if (slice->target == target) return *slice;
     auto made = std::make_unique<Slice>(Slice{.target = target});

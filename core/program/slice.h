@@ -18,9 +18,16 @@ struct Slice {
     std::vector<char> whole{};    // for each memory: all that writes it runs
     std::vector<char> written{};  // for each memory: something writes it
     std::vector<int> last_use{};  // of each register, a step
+    std::vector<char> direct{};   // for each memory: written in place, since nothing that runs then can fail
+    std::vector<int> edged{};     // nodes that saved a value with a history of its own
+    // What a replay found, for the next one.
+    std::vector<std::pair<const Storage*, std::int64_t>> sharing{};  // of each input: that is in order
+    std::vector<char> wanted{};                                      // registers, as of so many deaths:
+    std::uint64_t deaths = ~std::uint64_t{0};
+    std::vector<Tensor> spare{};  // room for registers; empty handles
     bool remakes(const Program& program, int reg, int before) const;
 };
 
-const Slice& slice_of(Program& program, int target);
+Slice& slice_of(Program& program, int target);
 
 }  // namespace clew
