@@ -70,7 +70,7 @@ void run_lowest(OpCall& call) {
 
 // What a call in place copies before it writes is copied where interpreters see it.
 void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before, CallDetails& details) {
-    sources = separate_sources(call.inputs);
+    sources = separate_sources(call.inputs, true);
     if (!sources.empty()) call.inputs = sources;
     InPlaceRecord record(call);
     record.choose_saves();

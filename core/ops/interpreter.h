@@ -57,8 +57,8 @@ private:
 };
 
 // The inputs of a call in place, where one that shares memory with the destination, but not element for element, is
-// replaced by a copy; empty if there is none.
-std::vector<Tensor> separate_sources(Tensors inputs);
+// replaced by a copy; empty if there is none. With a history, where the call is recorded from the copies.
+std::vector<Tensor> separate_sources(Tensors inputs, bool with_history = false);
 // A copy that no gradient passes through.
 Tensor copied(const Tensor& input);
 

@@ -85,15 +85,16 @@ private:
             share_version(tensor, program_.inputs[static_cast<std::size_t>(program_.memories[memory].input)].present());
             return;
         }
-        if (!slice_.whole[memory]) {
+        // Otherwise value by value; what nodes saved stays in the new memory.
+        const bool alike = made->storage->bytes == tensor->storage->bytes && made->offset == tensor->offset;
+        if (!slice_.whole[memory] || (!places_[memory] && !alike)) {
             kernels::copy(tensor.view(), made.view());
             bump_version(tensor, "forward");
             return;
         }
         if (places_[memory]) return;
         places_[memory] = tensor->storage;
-        std::memcpy(tensor->storage->data, made->storage->data,
-                    static_cast<std::size_t>(std::min(tensor->storage->bytes, made->storage->bytes)));
+        std::memcpy(tensor->storage->data, made->storage->data, static_cast<std::size_t>(made->storage->bytes));
         bump_version(tensor, "forward");
     }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/autograd/engine.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
@@ -255,6 +256,9 @@ void replay(Program& program, int target) {
     if (mode(kInterpreted))
         fail(ErrorKind::NotImplemented,
              "replay: not supported while another block is kept, or under another interpreter; do it outside");
+    if (mode(kWatchWrites) || backward_serial())
+        fail(ErrorKind::NotImplemented, "replay: not supported %s; do it outside",
+             backward_serial() ? "in a backward, as in a hook" : "under allow_mutation_on_saved_tensors()");
     Slice& slice = slice_of(program, target);
     if (target < 0 && !program.once.empty()) {
         Step at{.op = nullptr, .form = Form::Read};

@@ -149,7 +149,7 @@ private:
             if (program_.memories[i].bytes < kWorthIt) slice_.direct[i] = 0;
         for (const int i : slice_.steps)
             for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(i)].writes)
-                if (i < last || !program_.of(written.reg).layout->contiguous)
+                if (i <= last || !program_.of(written.reg).layout->contiguous)
                     slice_.direct[static_cast<std::size_t>(program_.of(written.reg).memory)] = 0;
     }
 

@@ -49,9 +49,9 @@ def what_backward_frees() -> None:
 @THREAD.question(
     "Can I treat the graph as static: put new data into a.data in a loop and call y.forward() and y.backward() on "
     "the graph that is built?",
-    "Yes, if it is kept: in `with torch.keep_graph():`. Otherwise a graph keeps the data of the forward that ran: after "
-    "a.data = t it gives the gradient at the old data, and y.forward() says what to do. Running the operations again "
-    "costs a tenth of a microsecond for each node.",
+    "Yes, if it is kept: in `with torch.keep_graph():`. Otherwise a graph keeps the data of the forward that ran: "
+    "after a.data = t it gives the gradient at the old data, and y.forward() says what to do. Running the operations "
+    "again costs a tenth of a microsecond for each node.",
 )
 def a_static_graph() -> None:
     a = torch.tensor([2.0, 3.0], requires_grad=True)

@@ -490,3 +490,14 @@ def test_random_draws_say_so():
     clew.ones(2)
     interpreter.pop()
     assert drawn == [("_rand", True), ("_full", False), ("_dropout_noise", True), ("mul", False), ("_full", False)]
+
+
+def test_a_source_that_overlaps_keeps_its_history():
+    x = clew.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    gradients = []
+    for seen in (False, True):
+        with Log() if seen else contextlib.nullcontext():
+            y = x * 2
+            y[1:] = y[:2]
+            gradients.append(clew.autograd.grad(y.sum(), [x])[0].tolist())
+    assert gradients == [[4, 2, 0], [4, 2, 0]]
