@@ -18,7 +18,8 @@ struct ReplayState {
         regs.resize(program.registers.size());
     }
     ~ReplayState() {
-        for (Tensor& reg : regs) reg = Tensor();
+        for (std::size_t i = 0; i < regs.size(); ++i)
+            if (!slice.reused[i]) regs[i] = Tensor();
         slice.spare = std::move(regs);
     }
     ReplayState(const ReplayState&) = delete;

@@ -65,9 +65,13 @@ void Recorder::look_back() {
         if (input.grad_of) continue;
         if (input.tensor.requires_grad() != input.requires_grad)
             refuse("changes the requires_grad of a tensor from before the block; do it before");
-        const auto before = hooks_.find(input.tensor.get());
-        if (hooks_of(input.tensor) != (before == hooks_.end() ? 0 : before->second))
-            refuse("adds or removes a hook of a tensor from before the block; do it before");
+    }
+    for (TensorObject* one = living_tensors; one; one = one->next) {
+        if (!one->has(TensorObject::kOlder)) continue;
+        const auto before = hooks_.find(one);
+        if (hooks_of(Tensor(one)) == (before == hooks_.end() ? 0 : before->second)) continue;
+        refuse("adds or removes a hook of a tensor from before the block; do it before");
+        break;
     }
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
         const Step& step = program_.steps[i];

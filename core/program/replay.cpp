@@ -17,6 +17,8 @@
 namespace clew {
 namespace {
 
+constexpr int kFew = 12;
+
 bool same_geometry(const Tensor& tensor, const KeptRegister& reg) {
     return tensor.dtype() == reg.dtype &&
            (tensor->layout == reg.layout ||
@@ -35,9 +37,9 @@ bool same_bits(const Tensor& now, const Tensor& then) {
     return std::memcmp(packed[0].data(), packed[1].data(), bytes) == 0;
 }
 
-class Run {
+class Replay {
 public:
-    Run(Program& program, Slice& slice) : program_(program), slice_(slice), state_(program, slice) {}
+    Replay(Program& program, Slice& slice) : program_(program), slice_(slice), state_(program, slice) {}
 
     void go() {
         check_inputs();
@@ -48,7 +50,7 @@ public:
         }
         want();
         GeneratorGuard generators(program_, slice_);
-        for (const int step : slice_.steps) run(step);
+        for (const Run& one : slice_.runs_of) run(one);
         generators.keep();
         commit(state_);
     }
@@ -183,49 +185,66 @@ private:
                      "run: a .grad with a history (create_graph=True) was dropped since; keep the tensor alive");
     }
 
-    void run(int index) {
-        const Step& step = program_.steps[static_cast<std::size_t>(index)];
-        if (step.kind == StepKind::Read) check_read(step);
-        if (step.kind != StepKind::Run) return drop(step, index);
-        std::vector<Tensor>& regs = state_.regs;
-        operands_.clear();
-        for (const int reg : step.inputs) operands_.push_back(reg < 0 ? Tensor() : regs[static_cast<std::size_t>(reg)]);
-        results_.clear();
-        if (step.form == Form::InPlace)
-            results_.push_back(operands_[0]);
-        else
-            results_.resize(step.outputs.size());
-        const CallDetails details{.name = step.name, .generator = step.generator};
-        OpCall call{*step.op, operands_, step.attributes.data(), results_, step.form, &details};
-        try {
-            [[maybe_unused]] const DispatchFrame frame;
-            step.op->forward(call);
-        } catch (const Error& error) {
-            throw ReplayFailed(error.what(), &step);
-        } catch (const PythonError&) {
-            throw ReplayFailed(format("%s: raised an error", step.name ? step.name : step.op->name), &step);
+    void run(const Run& run) {
+        if (run.kind == StepKind::Read) check_read(program_.steps[static_cast<std::size_t>(run.step)]);
+        const int* const inputs = slice_.places.data() + run.first;
+        const int* const outputs = inputs + run.inputs;
+        if (run.kind == StepKind::Run) {
+            if (run.inputs + run.outputs <= kFew) {
+                alignas(Tensor) std::byte room[kFew * sizeof(Tensor)]{};
+                execute(run, inputs, outputs, reinterpret_cast<Tensor*>(room));
+            } else {
+                std::vector<std::byte> room((run.inputs + run.outputs) * sizeof(Tensor));
+                execute(run, inputs, outputs, reinterpret_cast<Tensor*>(room.data()));
+            }
         }
-        for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-            const int reg = step.outputs[i];
-            if (reg < 0) continue;
-            Tensor& made = call.outputs[i];
-            if (!made || !same_geometry(made, program_.of(reg)))
-                throw ReplayFailed(
-                    format("%s: gives a result of another shape than in the recorded run", step.op->name), &step);
-            regs[static_cast<std::size_t>(reg)] = std::move(made);
+        const int* const dropped = outputs + run.outputs;
+        for (int i = 0; i < run.dropped; ++i) {
+            const auto reg = static_cast<std::size_t>(dropped[i]);
+            if (!slice_.wanted[reg] && !slice_.reused[reg]) state_.regs[reg] = Tensor();
         }
-        for (Tensor& left : call.outputs) left = Tensor();
-        operands_.clear();
-        results_.clear();
-        drop(step, index);
     }
 
-    void drop(const Step& step, int index) {
-        for (const auto* list : {&step.inputs, &step.outputs})
-            for (const int reg : *list)
-                if (reg >= 0 && slice_.last_use[static_cast<std::size_t>(reg)] == index &&
-                    !slice_.wanted[static_cast<std::size_t>(reg)])
-                    state_.regs[static_cast<std::size_t>(reg)] = Tensor();
+    // `room` is for the handles of the call, zeroed. Those of inputs are not counted: registers hold the tensors.
+    void execute(const Run& run, const int* inputs, const int* outputs, Tensor* room) {
+        std::vector<Tensor>& regs = state_.regs;
+        for (int i = 0; i < run.inputs; ++i)
+            if (inputs[i] >= 0)
+                std::memcpy(static_cast<void*>(room + i), &regs[static_cast<std::size_t>(inputs[i])], sizeof(Tensor));
+        const std::span<Tensor> results =
+            run.form == Form::InPlace ? std::span(&in_place_, 1) : std::span(room + run.inputs, run.outputs);
+        struct Clean {
+            std::span<Tensor> results;
+            ~Clean() {
+                for (Tensor& one : results) one = Tensor();
+            }
+        } const clean{results};
+        if (run.form == Form::InPlace) in_place_ = regs[static_cast<std::size_t>(inputs[0])];
+        if (run.reuses) reuse(regs[static_cast<std::size_t>(outputs[0])], results[0]);
+        OpCall call{*run.op, Tensors(room, run.inputs), run.attributes, results, run.form, &run.details};
+        try {
+            [[maybe_unused]] const DispatchFrame frame;
+            run.op->forward(call);
+        } catch (const Error& error) {
+            throw ReplayFailed(error.what(), &program_.steps[static_cast<std::size_t>(run.step)]);
+        } catch (const PythonError&) {
+            throw ReplayFailed(format("%s: raised an error", run.details.name ? run.details.name : run.op->name),
+                               &program_.steps[static_cast<std::size_t>(run.step)]);
+        }
+        for (std::size_t i = 0; i < run.outputs; ++i) {
+            if (outputs[i] < 0) continue;
+            Tensor& made = call.outputs[i];
+            if (!made || !same_geometry(made, program_.of(outputs[i])))
+                throw ReplayFailed(format("%s: gives a result of another shape than in the recorded run", run.op->name),
+                                   &program_.steps[static_cast<std::size_t>(run.step)]);
+            regs[static_cast<std::size_t>(outputs[i])] = std::move(made);
+        }
+    }
+    static void reuse(Tensor& before, Tensor& result) {
+        if (before && before->references == 1 && before->storage->references == 1)
+            result = std::move(before);
+        else
+            before = Tensor();
     }
 
     void check_read(const Step& step) const {
@@ -245,7 +264,7 @@ private:
     Program& program_;
     Slice& slice_;
     ReplayState state_;
-    std::vector<Tensor> operands_, results_;
+    Tensor in_place_;
 };
 
 }  // namespace
@@ -267,7 +286,7 @@ void replay(Program& program, int target) {
         throw ReplayFailed(program.once[0].text, &at);
     }
     for (const int i : slice.living) check_unchanged(program, i, i == target);
-    Run(program, slice).go();
+    Replay(program, slice).go();
 }
 
 void check_unchanged(const Program& program, int index, bool its_value_too) {

@@ -1,6 +1,7 @@
 #include "core/program/slice.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/autograd/hooks.h"
 #include "core/program/kept.h"
@@ -119,6 +120,7 @@ private:
             if (memory.made_by >= 0 && !slice_.runs[static_cast<std::size_t>(memory.made_by)]) slice_.whole[i] = 0;
         }
         find_direct();
+        compile();
         for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
             if (!has_node_[i]) continue;
             slice_.nodes.push_back(static_cast<int>(i));
@@ -151,6 +153,45 @@ private:
             for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(i)].writes)
                 if (i <= last || !program_.of(written.reg).layout->contiguous)
                     slice_.direct[static_cast<std::size_t>(program_.of(written.reg).memory)] = 0;
+    }
+
+    // Results of a few bytes stay where they are from replay to replay: taking memory would cost more than the step.
+    bool reuses(const Step& step) const {
+        constexpr std::int64_t kSmall = 512;  // bytes
+        if (step.form != Form::Functional || step.outputs.size() != 1 || step.outputs[0] < 0) return false;
+        const Memory& memory = program_.memory_of(step.outputs[0]);
+        return step.op->elementwise && step.op->is(kInPlace) && memory.made_by >= 0 && memory.bytes <= kSmall &&
+               program_.of(step.outputs[0]).made_by == memory.made_by && memory.writers.empty();
+    }
+
+    void compile() {
+        slice_.reused.assign(program_.registers.size(), 0);
+        std::vector<char> dropped(program_.registers.size());
+        for (const int index : slice_.steps) {
+            const Step& step = program_.steps[static_cast<std::size_t>(index)];
+            Run run{.op = step.op,
+                    .form = step.form,
+                    .kind = step.kind,
+                    .inputs = static_cast<std::uint16_t>(step.inputs.size()),
+                    .outputs = static_cast<std::uint16_t>(step.outputs.size()),
+                    .dropped = 0,
+                    .first = static_cast<int>(slice_.places.size()),
+                    .attributes = step.attributes.data(),
+                    .details = {.name = step.name, .generator = step.generator},
+                    .step = index,
+                    .reuses = reuses(step)};
+            if (run.reuses) slice_.reused[static_cast<std::size_t>(step.outputs[0])] = 1;
+            for (const auto* list : {&step.inputs, &step.outputs})
+                slice_.places.insert(slice_.places.end(), list->begin(), list->end());
+            for (const auto* list : {&step.inputs, &step.outputs})
+                for (const int reg : *list) {
+                    if (reg < 0 || slice_.last_use[static_cast<std::size_t>(reg)] != index) continue;
+                    if (std::exchange(dropped[static_cast<std::size_t>(reg)], 1)) continue;
+                    slice_.places.push_back(reg);
+                    ++run.dropped;
+                }
+            slice_.runs_of.push_back(run);
+        }
     }
 
     const Program& program_;
