@@ -121,8 +121,6 @@ void drain_dead_nodes() {
 void (*kept_node_died)(Node* self) = nullptr;
 
 void destruct_node(Node* self) {
-    if (self->has(Node::kKept)) [[unlikely]]
-        kept_node_died(self);
     bool held = false;
     for (int i = 0; i < self->slot_count; ++i) {
         SavedSlot& slot = self->slots()[i];

@@ -26,7 +26,7 @@ public:
         for (const int i : slice_.living) renew(program_.living[static_cast<std::size_t>(i)]);
         for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
         renumber();
-        if (slice_.target < 0) set_gradients();
+        set_gradients();
         for (const int i : slice_.living) settle(program_.living[static_cast<std::size_t>(i)]);
     }
 
@@ -44,14 +44,13 @@ private:
             if (const StorageRef& shadow = state_.shadows[memory])
                 std::memcpy(now->storage->data, shadow->data, static_cast<std::size_t>(shadow->bytes));
         }
-        for (const int index : slice_.steps) {
-            const Step& step = program_.steps[static_cast<std::size_t>(index)];
-            for (const KeptWrite& written : step.writes) count_write(step, written);
+        for (const auto& [step, write] : slice_.counted) {
+            const Step& of = program_.steps[static_cast<std::size_t>(step)];
+            count_write(of, of.writes[static_cast<std::size_t>(write)]);
         }
     }
     void count_write(const Step& step, const KeptWrite& written) {
         const Memory& memory = program_.memory_of(written.reg);
-        if (memory.input < 0 || written.bump == 0) return;
         const Input& through =
             program_.inputs[static_cast<std::size_t>(written.through >= 0 ? written.through : memory.input)];
         const KeptRegister& first = program_.of(through.reg);
@@ -120,7 +119,7 @@ private:
     }
 
     void fill(KeptNode& kept) {
-        if (kept.node == nullptr) return;
+        if (kept.alive() == nullptr) return;
         if (!state_.fills(kept)) return release(*kept.node);
         for (std::size_t i = 0; i < kept.slots.size(); ++i) {
             const KeptSlot& known = kept.slots[i];
@@ -145,16 +144,14 @@ private:
     // refused by the engine, since its own values are of another run.
     void renumber() {
         for (const int i : slice_.nodes)
-            if (Node* const node = program_.nodes[static_cast<std::size_t>(i)].node) node->sequence = tick();
+            if (Node* const node = program_.nodes[static_cast<std::size_t>(i)].alive()) node->sequence = tick();
     }
 
     // As the last assignment to each leaf leaves it.
     void set_gradients() {
-        for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-            const Step& step = program_.steps[i];
-            if (step.kind != StepKind::Rebind) continue;
+        for (const int index : slice_.gradients) {
+            const Step& step = program_.steps[static_cast<std::size_t>(index)];
             const Leaf& leaf = program_.leaves[static_cast<std::size_t>(step.index)];
-            if (leaf.last != static_cast<int>(i)) continue;
             if (const Tensor tensor = leaf_of(program_, leaf))
                 assign_grad(tensor, step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0]));
         }
@@ -186,12 +183,8 @@ private:
 
 }  // namespace
 
-GeneratorGuard::GeneratorGuard(const Program& program, const Slice& slice) {
-    for (const int index : slice.steps) {
-        Generator* const one = program.steps[static_cast<std::size_t>(index)].generator;
-        if (one && std::ranges::find(before_, one, &std::pair<Generator*, Generator>::first) == before_.end())
-            before_.emplace_back(one, *one);
-    }
+GeneratorGuard::GeneratorGuard(const Slice& slice) {
+    for (Generator* const one : slice.generators) before_.emplace_back(one, *one);
 }
 GeneratorGuard::~GeneratorGuard() {
     for (auto& [generator, state] : before_) *generator = state;

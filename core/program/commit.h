@@ -25,13 +25,13 @@ struct ReplayState {
     ReplayState(const ReplayState&) = delete;
     ReplayState& operator=(const ReplayState&) = delete;
     // A whole run leaves nodes as the block left them.
-    bool fills(const KeptNode& kept) const { return kept.node && (slice.target >= 0 || !kept.freed_at_end); }
+    bool fills(const KeptNode& kept) const { return kept.alive() && (slice.target >= 0 || !kept.freed_at_end); }
 };
 
 // Puts generators back unless keep() is called.
 class GeneratorGuard {
 public:
-    GeneratorGuard(const Program& program, const Slice& slice);
+    explicit GeneratorGuard(const Slice& slice);
     ~GeneratorGuard();
     GeneratorGuard(const GeneratorGuard&) = delete;
     GeneratorGuard& operator=(const GeneratorGuard&) = delete;

@@ -51,7 +51,7 @@ void Recorder::keep_living() {
 void Recorder::note_ends() {
     for (Leaf& leaf : program_.leaves) leaf.tensor = Tensor();  // one that only the program holds dies here
     for (KeptNode& kept : program_.nodes)
-        if (kept.node) {
+        if (kept.alive()) {
             kept.freed_at_end = kept.node->has(Node::kFreed);
             kept.hooked = kept.node->extras != nullptr;
         }

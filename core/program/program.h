@@ -88,6 +88,8 @@ struct KeptNode {
     bool freed_at_end = false;
     bool hooked = false;  // at the end of the block
     std::vector<KeptSlot> slots{};
+    // One that is dying may run Python, which may run the program.
+    Node* alive() const { return node && node->references ? node : nullptr; }
 };
 
 // A tensor of the block that lived at its end.

@@ -49,7 +49,7 @@ public:
             load_inputs();
         }
         want();
-        GeneratorGuard generators(program_, slice_);
+        GeneratorGuard generators(slice_);
         for (const Run& one : slice_.runs_of) run(one);
         generators.keep();
         commit(state_);
@@ -125,7 +125,8 @@ private:
 
     void load_inputs() {
         std::vector<Tensor>& regs = state_.regs;
-        for (const auto& [reg, value] : program_.constants) regs[static_cast<std::size_t>(reg)] = value;
+        if (!program_.constants.empty() && !regs[static_cast<std::size_t>(program_.constants[0].first)])
+            for (const auto& [reg, value] : program_.constants) regs[static_cast<std::size_t>(reg)] = value;
         for (const int i : slice_.inputs) {
             const Input& input = program_.inputs[static_cast<std::size_t>(i)];
             const Tensor now = input.present();

@@ -164,6 +164,17 @@ private:
                program_.of(step.outputs[0]).made_by == memory.made_by && memory.writers.empty();
     }
 
+    void note_effects(const Step& step, int index) {
+        if (step.generator && std::ranges::find(slice_.generators, step.generator) == slice_.generators.end())
+            slice_.generators.push_back(step.generator);
+        for (std::size_t i = 0; i < step.writes.size(); ++i)
+            if (program_.memory_of(step.writes[i].reg).input >= 0 && step.writes[i].bump)
+                slice_.counted.emplace_back(index, static_cast<int>(i));
+        if (slice_.target < 0 && step.kind == StepKind::Rebind &&
+            program_.leaves[static_cast<std::size_t>(step.index)].last == index)
+            slice_.gradients.push_back(index);
+    }
+
     void compile() {
         slice_.reused.assign(program_.registers.size(), 0);
         std::vector<char> dropped(program_.registers.size());
@@ -191,7 +202,9 @@ private:
                     ++run.dropped;
                 }
             slice_.runs_of.push_back(run);
+            note_effects(step, index);
         }
+        for (const auto& [reg, value] : program_.constants) slice_.reused[static_cast<std::size_t>(reg)] = 1;
     }
 
     const Program& program_;

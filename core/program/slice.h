@@ -35,7 +35,10 @@ struct Slice {
     std::vector<int> edged{};     // nodes that saved a value with a history of its own
     std::vector<Run> runs_of{};   // the steps
     std::vector<int> places{};
-    std::vector<char> reused{};  // registers
+    std::vector<char> reused{};                  // registers that keep their tensor from replay to replay
+    std::vector<Generator*> generators{};        // that steps draw from
+    std::vector<std::pair<int, int>> counted{};  // writes to memory from before the block: step, which of its writes
+    std::vector<int> gradients{};                // steps that set a .grad last; of the whole program only
     // What a replay found, for the next one.
     std::vector<std::pair<const Storage*, std::int64_t>> sharing{};  // of each input: that is in order
     std::vector<char> wanted{};                                      // registers, as of so many deaths:
