@@ -28,7 +28,7 @@ public:
                      PyList_GET_SIZE(values[i]));
             if (is_tensor(argument)) {
                 tensors_.push_back(values[i] == Py_None && argument.optional ? nullptr : values[i]);
-                counts_.push_back(argument.name == "step");
+                if (argument.name == "step") counts_ |= 1u << (tensors_.size() - 1);
             } else if (PyList_Check(values[i]))
                 read_numbers(values[i], field++);
             else
@@ -45,7 +45,7 @@ public:
                      dtype_name(first->dtype));
             for (std::size_t list = 1; list < tensors_.size(); ++list) {
                 const TensorObject* other = tensors_[list] ? tensor(list, i) : first;
-                if (counts_[list] && other->layout->numel == 1) continue;
+                if ((counts_ >> list & 1) && other->layout->numel == 1) continue;
                 if (other->dtype != first->dtype || !same_shape(*other->layout, *first->layout))
                     fail(ErrorKind::Runtime,
                          "%s: expected %s of shape %s and dtype %s like its parameter, got %s and %s", op_.name,
@@ -112,7 +112,7 @@ private:
     const OpDef& op_;
     Py_ssize_t length_ = 0;
     std::vector<PyObject*> tensors_;  // lists, or null where there is none
-    std::vector<bool> counts_;        // one number for each parameter: how many steps it has seen
+    std::uint32_t counts_ = 0;        // bit i: list i has a number for each parameter: how many steps it has seen
     std::vector<char> attributes_;
     std::vector<Numbers> numbers_;
 };
