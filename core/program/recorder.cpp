@@ -218,7 +218,7 @@ void Recorder::rebind(OpCall& call) {
     step.instruction = site.instruction;
     step.in_backward = mode(kInBackward);
     step.inputs = {resolve(call.inputs[1])};
-    cells_[leaf.get()] = 1;
+    cells_.insert(leaf.get());
     if (leaf->has(TensorObject::kOlder)) resolve(leaf);
     step.index = static_cast<int>(program_.leaves.size());
     program_.leaves.push_back({.tensor = leaf});
@@ -268,7 +268,7 @@ void Recorder::notice(const Notice& notice) {
             const Tensor grad = leaf->extras ? leaf->extras->grad : Tensor();
             grad_read_ = grad.get();
             if (!leaf->has(TensorObject::kOlder) || cells_.contains(leaf.get())) return;
-            cells_[leaf.get()] = 0;
+            cells_.insert(leaf.get());
             const int reg = resolve(leaf);
             int input = 0;
             while (program_.inputs[static_cast<std::size_t>(input)].reg != reg) ++input;

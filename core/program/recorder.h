@@ -1,6 +1,7 @@
 // Writes down what runs in a block: the interpreter that makes a Program.
 #pragma once
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/ops/interpreter.h"
 #include "core/program/program.h"
@@ -62,7 +63,7 @@ private:
     std::vector<StorageRef> held_;
     std::unordered_map<const TensorObject*, int> inputs_;           // tensors from before the block; their register
     std::unordered_map<const TensorObject*, std::uint64_t> hooks_;  // of tensors that had some before
-    std::unordered_map<const TensorObject*, int> cells_;            // leaves whose .grad was read or set: 1 set, 0 read
+    std::unordered_set<const TensorObject*> cells_;                 // leaves whose .grad was read or set
     const TensorObject* grad_read_ = nullptr;
     int functions_ = 0;  // under way, one in another
     Handle last_code_;
