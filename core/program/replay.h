@@ -14,7 +14,4 @@ namespace clew {
 // Of the value of a living tensor, or (-1) of the whole program.
 void replay(Program& program, int target);
 
-// Fails unless the tensor is as the program left it.
-void check_unchanged(const Program& program, int living, bool its_value_too);
-
 }  // namespace clew
