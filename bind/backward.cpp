@@ -9,6 +9,7 @@
 #include "core/autograd/mode.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
+#include "core/ops/functions.h"
 #include "core/ops/interpreter.h"
 
 namespace clew::bind {
@@ -43,6 +44,7 @@ Tensor stand_in(PyObject* edge) {
     Tensor result = Tensor::steal(made);
     made->layout = LayoutRef(record.layout);
     made->dtype = node->output_dtypes()[index];
+    if (made->layout->numel == 1) made->storage = zeros(Dims{1}, made->dtype)->storage;  // its gradient is made like it
     if (node->has(Node::kAccumulate)) {
         made->set(TensorObject::kRequiresGrad, true);
         extras_of(*made).accumulator = NodeRef(node);

@@ -135,7 +135,7 @@ nb::list BackwardLog::lines() const {
         told["count"] = line->count;
         told["since_start"] = as_tuple(line->first);
         told["steps"] = steps;
-        told["graph"] = line->copy.is_taken() ? nb::steal(line->copy.tell()) : nb::none();
+        told["graph"] = line->copy.is_taken() ? nb::object(line->copy.tell()) : nb::none();
         result.append(told);
     }
     return result;

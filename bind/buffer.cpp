@@ -10,43 +10,26 @@ namespace clew::bind {
 DType dtype_of_format(const Py_buffer& buffer) {
     const char* format = buffer.format ? buffer.format : "B";
     constexpr std::pair<const char*, const char*> kNotYet[] = {
-        {"e", "float16"}, {"b", "int8"},   {"h", "int16"},    {"H", "uint16"},     {"I", "uint32"},
-        {"L", "uint64"},  {"Q", "uint64"}, {"g", "float128"}, {"Zf", "complex64"}, {"Zd", "complex128"},
+        {"H", "uint16"}, {"I", "uint32"}, {"L", "uint64"}, {"Q", "uint64"}, {"g", "float128"}, {"Zg", "complex256"},
     };
     for (const auto& [known, name] : kNotYet)
         if (std::strcmp(format, known) == 0)
             fail(ErrorKind::NotImplemented,
-                 "from_numpy: arrays of dtype %s are not supported yet; cast to float32, float64, int64, int32, uint8 "
-                 "or bool",
+                 "from_numpy: arrays of dtype %s are not supported yet; cast to a signed integer or a floating dtype",
                  name);
     if (*format == '>' || *format == '!')
         fail(ErrorKind::Value,
              "from_numpy: given numpy array has byte order different from the native byte order; convert it with "
              "array.astype(array.dtype.newbyteorder('='))");
     if (*format == '@' || *format == '=' || *format == '<') ++format;
-    if (format[0] && !format[1]) {
-        switch (*format) {
-            case '?':
-                return DType::Bool;
-            case 'B':
-                return DType::UInt8;
-            case 'i':
-                return DType::Int32;
-            case 'l':
-            case 'q':
-                if (buffer.itemsize == 8) return DType::Int64;
-                break;
-            case 'f':
-                return DType::Float32;
-            case 'd':
-                return DType::Float64;
-            default:
-                break;
-        }
-    }
+    if (std::strcmp(format, "q") == 0 && buffer.itemsize == 8) return DType::Int64;
+    for (int i = 0; i < kDTypes; ++i)
+        if (*kDTypeInfo[i].format && std::strcmp(format, kDTypeInfo[i].format) == 0 &&
+            buffer.itemsize == kDTypeInfo[i].size)
+            return static_cast<DType>(i);
     fail(ErrorKind::Type,
-         "can't convert np.ndarray of format '%s'. The only supported types are: float64, float32, int64, int32, "
-         "uint8, and bool.",
+         "can't convert np.ndarray of format '%s'. The only supported types are: float64, float32, float16, "
+         "complex64, complex128, int64, int32, int16, int8, uint8, and bool.",
          format);
 }
 

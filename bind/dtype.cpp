@@ -1,6 +1,6 @@
 #include "bind/dtype.h"
 
-#include <cstring>
+#include <utility>
 
 #include <structmember.h>
 
@@ -12,31 +12,32 @@ namespace clew::bind {
 namespace {
 
 struct DTypeObject {
-    PyObject_HEAD const char* name;
-    int index;  // into DType, or -1: known by name, without native kernels
-    int bytes;
-    bool floating, complex;
+    PyObject_HEAD DType value;
 };
 
 PyTypeObject dtype_type = blank_type();
 PyObject* natives[kDTypes];
-DType the_default = DType::Float32;
 
-DTypeObject* self_of(PyObject* object) { return reinterpret_cast<DTypeObject*>(object); }
+DType self_of(PyObject* object) { return reinterpret_cast<DTypeObject*>(object)->value; }
+const char* name_of(PyObject* object) { return dtype_name(self_of(object)); }
 
-PyObject* dtype_repr(PyObject* object) { return PyUnicode_FromFormat("torch.%s", self_of(object)->name); }
+PyObject* dtype_repr(PyObject* object) { return PyUnicode_FromFormat("torch.%s", name_of(object)); }
 PyObject* dtype_reduce(PyObject* object, PyObject*) {
     PyObject* module = PyImport_AddModule("clew._core");  // borrowed
     PyObject* getter = module ? PyObject_GetAttrString(module, "_dtype_by_name") : nullptr;
-    return getter ? Py_BuildValue("N(s)", getter, self_of(object)->name) : nullptr;
+    return getter ? Py_BuildValue("N(s)", getter, name_of(object)) : nullptr;
 }
-PyObject* get_floating(PyObject* object, void*) { return PyBool_FromLong(self_of(object)->floating); }
-PyObject* get_complex(PyObject* object, void*) { return PyBool_FromLong(self_of(object)->complex); }
+PyObject* get_floating(PyObject* object, void*) { return PyBool_FromLong(is_floating(self_of(object))); }
+PyObject* get_complex(PyObject* object, void*) { return PyBool_FromLong(is_complex(self_of(object))); }
 PyObject* get_signed(PyObject* object, void*) {
-    return PyBool_FromLong(std::strcmp(self_of(object)->name, "uint8") != 0 &&
-                           std::strcmp(self_of(object)->name, "bool") != 0);
+    return PyBool_FromLong(self_of(object) != DType::UInt8 && self_of(object) != DType::Bool);
 }
-PyObject* get_size(PyObject* object, void*) { return PyLong_FromLong(self_of(object)->bytes); }
+PyObject* get_size(PyObject* object, void*) { return PyLong_FromLong(static_cast<long>(item_size(self_of(object)))); }
+PyObject* to_real(PyObject* object, PyObject*) {
+    const DType dtype = self_of(object);
+    return dtype_object(is_complex(dtype) ? real_dtype(dtype) : dtype);
+}
+PyObject* to_complex(PyObject* object, PyObject*) { return dtype_object(complex_dtype(self_of(object))); }
 
 PyGetSetDef attributes[] = {
     {"is_floating_point", get_floating, nullptr, "floating, complex excluded", nullptr},
@@ -47,22 +48,16 @@ PyGetSetDef attributes[] = {
 };
 PyMethodDef methods[] = {
     {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+    {"to_real", to_real, METH_NOARGS, "to_real($self, /)\n--\n\nThe dtype of the parts of a complex number."},
+    {"to_complex", to_complex, METH_NOARGS,
+     "to_complex($self, /)\n--\n\nThe dtype of complex numbers whose parts have this dtype."},
     {nullptr, nullptr, 0, nullptr},
 };
 
-struct Known {
-    const char* name;
-    int index, bytes;
-    bool floating, complex;
-    const char* alias;
-};
-constexpr Known kKnown[] = {
-    {"bool", 0, 1, false, false, nullptr},       {"uint8", 1, 1, false, false, nullptr},
-    {"int32", 2, 4, false, false, "int"},        {"int64", 3, 8, false, false, "long"},
-    {"float32", 4, 4, true, false, "float"},     {"float64", 5, 8, true, false, "double"},
-    {"int8", -1, 1, false, false, nullptr},      {"int16", -1, 2, false, false, "short"},
-    {"float16", -1, 2, true, false, "half"},     {"bfloat16", -1, 2, true, false, nullptr},
-    {"complex64", -1, 8, false, true, "cfloat"}, {"complex128", -1, 16, false, true, "cdouble"},
+// PyTorch's second names.
+constexpr std::pair<DType, const char*> kAliases[] = {
+    {DType::Int16, "short"},   {DType::Int32, "int"},      {DType::Int64, "long"},       {DType::Float16, "half"},
+    {DType::Float32, "float"}, {DType::Float64, "double"}, {DType::Complex64, "cfloat"}, {DType::Complex128, "cdouble"},
 };
 
 PyObject* by_name(PyObject* module, PyObject* name) {
@@ -80,25 +75,19 @@ PyMethodDef by_name_def = {"_dtype_by_name", by_name, METH_O, nullptr};
 PyObject* dtype_object(DType dtype) { return Py_NewRef(natives[static_cast<int>(dtype)]); }
 
 std::optional<DType> dtype_from(PyObject* object) {
-    if (Py_TYPE(object) == &dtype_type) {
-        const DTypeObject* self = self_of(object);
-        if (self->index < 0)
-            fail(ErrorKind::NotImplemented,
-                 "dtype: %s has no native kernels yet; use float32, float64, int64, int32, uint8 or bool", self->name);
-        return static_cast<DType>(self->index);
-    }
+    if (Py_TYPE(object) == &dtype_type) return self_of(object);
     if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::Float64;
     if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::Int64;
     if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
+    if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::Complex128;
     return std::nullopt;
 }
 
-DType default_dtype() { return the_default; }
 void set_default_dtype(DType dtype) {
     if (!is_floating(dtype))
         fail(ErrorKind::Type, "set_default_dtype: only floating-point types are supported as the default type, got %s",
              dtype_name(dtype));
-    the_default = dtype;
+    chosen_default_dtype = dtype;
 }
 
 void init_dtypes(PyObject* module) {
@@ -111,20 +100,15 @@ void init_dtypes(PyObject* module) {
     dtype_type.tp_doc = "The type of a tensor's elements.";
     checked(PyType_Ready(&dtype_type));
     PyObject* all = checked(PyDict_New());
-    for (const Known& known : kKnown) {
+    for (int i = 0; i < kDTypes; ++i) {
         auto* made = PyObject_New(DTypeObject, &dtype_type);
         checked(reinterpret_cast<PyObject*>(made));
-        made->name = known.name;
-        made->index = known.index;
-        made->bytes = known.bytes;
-        made->floating = known.floating;
-        made->complex = known.complex;
-        auto* object = reinterpret_cast<PyObject*>(made);
-        if (known.index >= 0) natives[known.index] = Py_NewRef(object);
-        checked(PyDict_SetItemString(all, known.name, object));
-        if (known.alias) checked(PyDict_SetItemString(all, known.alias, object));
-        Py_DECREF(object);
+        made->value = static_cast<DType>(i);
+        natives[i] = reinterpret_cast<PyObject*>(made);
+        checked(PyDict_SetItemString(all, kDTypeInfo[i].name, natives[i]));
     }
+    for (const auto& [dtype, alias] : kAliases)
+        checked(PyDict_SetItemString(all, alias, natives[static_cast<int>(dtype)]));
     checked(PyModule_AddObjectRef(module, "dtypes", all));
     checked(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(&dtype_type)));
     PyObject* getter = checked(PyCFunction_New(&by_name_def, module));

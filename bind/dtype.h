@@ -12,7 +12,6 @@ void init_dtypes(PyObject* module);
 PyObject* dtype_object(DType dtype);  // a new reference
 // Empty if the object is no dtype; throws NotImplementedError for one without native kernels.
 std::optional<DType> dtype_from(PyObject* object);
-DType default_dtype();
 void set_default_dtype(DType dtype);
 
 }  // namespace clew::bind

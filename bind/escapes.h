@@ -7,7 +7,7 @@
 
 namespace clew::bind {
 
-// Note [Numbers that came from tensors]
+// Note [Provenance of Python numbers]
 // A Python number has no history, so `tensor(loss.item())` is a new leaf, and by itself nobody could say what was lost.
 // The last few floats that were read from tensors with history are therefore kept, with the line that read them: a
 // number that arrives is one of them if it is the very same object, which is proof because we keep the object alive.

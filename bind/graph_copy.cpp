@@ -7,12 +7,12 @@
 #include "bind/objects.h"
 #include "bind/site.h"
 
+namespace nb = nanobind;
+
 namespace clew::bind {
 namespace {
 
 constexpr std::size_t kFewPlaces = 64;  // most graphs of a step that is worth counting in microseconds are small
-
-PyObject* object_of(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
 
 // Breadth first, as clew.graph.walk.nearest.
 NodeSet nearest(const std::vector<Node*>& roots, std::size_t count) {
@@ -25,7 +25,7 @@ NodeSet nearest(const std::vector<Node*>& roots, std::size_t count) {
     return found;
 }
 
-// In topological order, as clew.graph.walk. From the last root to the first: the list is turned round in the end.
+// In topological order, as clew.graph.walk. From the last root to the first: the list is reversed in the end.
 std::vector<Node*> in_order(const std::vector<Node*>& roots, NodeSet& seen, const NodeSet* within = nullptr) {
     std::vector<Node*> finished;
     finished.reserve(32);
@@ -59,7 +59,7 @@ void LeafNumbers::add(PyObject* leaf, std::int64_t number) {
 std::int64_t LeafNumbers::of(TensorObject* leaf) const {
     const auto found = numbers_.find(leaf);
     if (found == numbers_.end()) return kUnknown;
-    const bool stands = PyWeakref_GetObject(object_of(found->second.reference)) == as_object(leaf);
+    const bool stands = PyWeakref_GetObject(static_cast<PyObject*>(found->second.reference.get())) == as_object(leaf);
     return stands ? found->second.number : kUnknown;
 }
 
@@ -140,49 +140,44 @@ void GraphCopy::add(Node& node, const NodeSet& order, const LeafNumbers& numbers
 }
 
 // (name, op, site, outputs, saved, edges, release, bytes, leaf)
-PyObject* GraphCopy::row_tuple(std::size_t i) const {
+nb::tuple GraphCopy::row_tuple(std::size_t i) const {
     const Row& row = rows_[i];
     const Row none{};
     const Row& before = i ? rows_[i - 1] : none;
-    const Handle outputs = Handle::steal(checked(PyList_New(0))), saved = Handle::steal(checked(PyList_New(0))),
-                 edges = Handle::steal(checked(PyList_New(0)));
+    nb::list outputs, saved, edges;
     for (std::size_t j = before.outputs_end; j < row.outputs_end; ++j) {
         const Layout* layout = outputs_[j].layout.get();
-        append(object_of(outputs),
-               layout ? Py_BuildValue("NN", plain_tuple(layout->shape()), dtype_object(outputs_[j].dtype))
-                      : Py_BuildValue("OO", Py_None, Py_None));
+        outputs.append(nb::make_tuple(layout ? nb::steal(plain_tuple(layout->shape())) : nb::none(),
+                                      layout ? nb::steal(dtype_object(outputs_[j].dtype)) : nb::none()));
     }
     for (std::size_t j = before.slots_end; j < row.slots_end; ++j)
-        append(object_of(saved), slot_record(slots_[j].name, *slots_[j].layout, slots_[j].dtype, slots_[j].facts));
+        saved.append(nb::steal(slot_record(slots_[j].name, *slots_[j].layout, slots_[j].dtype, slots_[j].facts)));
     for (std::size_t j = before.edges_end; j < row.edges_end; ++j)
-        append(object_of(edges), Py_BuildValue("iI", static_cast<int>(edges_[j].row), edges_[j].output));
-    return Py_BuildValue(
-        "ssNOOONnN", row.kind->node_name, row.kind->name, site_object({row.code.get(), row.instruction}),
-        object_of(outputs), object_of(saved), object_of(edges),
-        row.released ? release_object(row.released.get()) : Py_NewRef(Py_None), static_cast<Py_ssize_t>(row.bytes),
-        row.leaf == kNone ? Py_NewRef(Py_None) : leaf_tuple(leaves_[static_cast<std::size_t>(row.leaf)]));
+        edges.append(nb::make_tuple(edges_[j].row, edges_[j].output));
+    return nb::make_tuple(row.kind->node_name, row.kind->name,
+                          nb::steal(site_object({row.code.get(), row.instruction})), outputs, saved, edges,
+                          row.released ? nb::steal(release_object(row.released.get())) : nb::none(), row.bytes,
+                          row.leaf == kNone ? nb::none() : leaf_tuple(leaves_[static_cast<std::size_t>(row.leaf)]));
 }
 
 // (number, storage, identity, shape, dtype)
-PyObject* GraphCopy::leaf_tuple(const Leaf& leaf) const {
+nb::object GraphCopy::leaf_tuple(const Leaf& leaf) const {
     const Layout* layout = leaf.shape.layout.get();
-    return checked(Py_BuildValue(
-        "LNKNN", static_cast<long long>(leaf.number), PyLong_FromVoidPtr(const_cast<Storage*>(leaf.storage)),
-        static_cast<unsigned long long>(leaf.identity), layout ? plain_tuple(layout->shape()) : PyTuple_New(0),
-        layout ? dtype_object(leaf.shape.dtype) : PyUnicode_FromString("")));
+    return nb::make_tuple(leaf.number, reinterpret_cast<std::uintptr_t>(leaf.storage), leaf.identity,
+                          layout ? nb::steal(plain_tuple(layout->shape())) : nb::tuple(),
+                          layout ? nb::steal(dtype_object(leaf.shape.dtype)) : nb::str(""));
 }
 
-PyObject* GraphCopy::tell() const {
-    PyObject* told = checked(PyDict_New());
-    Handle owner = Handle::steal(told);
-    PyObject *nodes = checked(PyList_New(0)), *roots = nullptr;
-    set_item(told, "nodes", nodes);
-    for (std::size_t i = 0; i < rows_.size(); ++i) append(nodes, row_tuple(i));
-    set_item(told, "roots", roots = checked(PyList_New(0)));
-    for (const NodeKind* kind : roots_) append(roots, PyUnicode_FromString(kind->node_name));
-    set_item(told, "totals", totals_dict(totals_));
-    set_item(told, "groups", groups_list(groups_));
-    return static_cast<PyObject*>(owner.detach());
+nb::dict GraphCopy::tell() const {
+    nb::dict told;
+    nb::list nodes, roots;
+    for (std::size_t i = 0; i < rows_.size(); ++i) nodes.append(row_tuple(i));
+    for (const NodeKind* kind : roots_) roots.append(kind->node_name);
+    told["nodes"] = nodes;
+    told["roots"] = roots;
+    told["totals"] = totals_dict(totals_);
+    told["groups"] = groups_list(groups_);
+    return told;
 }
 
 }  // namespace clew::bind

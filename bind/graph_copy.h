@@ -40,7 +40,7 @@ public:
     bool has_unknown_leaves() const { return has_unknown_leaves_; }
     // {"nodes": rows in topological order, "roots": names of classes, "totals", "groups"}; see
     // src/clew/graph/explanations/copied.py.
-    PyObject* tell() const;
+    nanobind::dict tell() const;
 
 private:
     static constexpr std::int32_t kNone = -1, kHidden = -2;
@@ -75,8 +75,8 @@ private:
     };
 
     void add(Node& node, const NodeSet& order, const LeafNumbers& numbers);
-    PyObject* row_tuple(std::size_t i) const;
-    PyObject* leaf_tuple(const Leaf& leaf) const;
+    nanobind::tuple row_tuple(std::size_t i) const;
+    nanobind::object leaf_tuple(const Leaf& leaf) const;
 
     std::vector<Row> rows_{};
     std::vector<Output> outputs_{};

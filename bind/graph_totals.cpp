@@ -1,12 +1,11 @@
 #include "bind/graph_totals.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "bind/dtype.h"
 #include "bind/node_attributes.h"
-#include "bind/site.h"
+
+namespace nb = nanobind;
 
 namespace clew::bind {
 namespace {
@@ -69,9 +68,9 @@ void make_unique(std::vector<Pointer>& pointers) {
 
 // Storages that the graphs of living tensors hold, but for those of `owners` and of tensors that only graphs hold; in
 // order.
-std::vector<const Storage*> held_by_others(const Counts& counts, const Sequence& owners) {
+std::vector<const Storage*> held_by_others(const Counts& counts, const nb::tuple& owners) {
     std::unordered_set<const TensorObject*> left_out = counts.packed_tensors;
-    for (Py_ssize_t i = 0; i < owners.size(); ++i) left_out.insert(as_tensor(owners[i]));
+    for (const nb::handle owner : owners) left_out.insert(as_tensor(owner.ptr()));
     NodeSet others;
     for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
         if (tensor->layout && !left_out.contains(tensor))
@@ -85,7 +84,7 @@ std::vector<const Storage*> held_by_others(const Counts& counts, const Sequence&
     return found;
 }
 
-void sum_held(Counts& counts, const Sequence* owners) {
+void sum_held(Counts& counts, const nb::tuple* owners) {
     if (counts.storages.empty()) return;
     GraphTotals& totals = counts.totals;
     make_unique(counts.storages);
@@ -137,7 +136,7 @@ void sum_freed(Counts& counts) {
 
 }  // namespace
 
-GraphTotals graph_totals(NodeSet& seen, const Sequence* beside, const Sequence* owners) {
+GraphTotals graph_totals(NodeSet& seen, const nb::tuple* beside, const nb::tuple* owners) {
     Counts counts;
     const std::size_t in_backward = seen.size();
     counts.let_go.reserve(16);
@@ -154,170 +153,61 @@ GraphTotals graph_totals(NodeSet& seen, const Sequence* beside, const Sequence* 
     return std::move(counts.totals);
 }
 
-PyObject* totals_dict(const GraphTotals& totals) {
-    PyObject* result = checked(PyDict_New());
-    Handle owner = Handle::steal(result);
-    set_item(result, "nodes", totals.nodes);
-    set_item(result, "leaves", totals.leaves);
-    set_item(result, "node_bytes", totals.node_bytes);
-    set_item(result, "held", totals.held);
-    set_item(result, "packed", totals.packed);
-    set_item(result, "freed", totals.freed);
-    set_item(result, "held_bytes", totals.held_bytes);
-    set_item(result, "foreign_bytes", totals.foreign_bytes);
-    set_item(result, "freed_bytes", totals.freed_bytes);
-    set_item(result, "released_bytes", totals.released_bytes);
-    set_item(result, "elsewhere_bytes", totals.elsewhere_bytes);
-    set_item(result, "graph_only_bytes", totals.graph_only_bytes);
-    set_item(result, "staying_bytes", totals.staying_bytes);
-    PyObject* shared = checked(PyDict_New());
-    set_item(result, "shared", shared);
-    for (const auto& [storage, bytes] : totals.shared) {
-        const Handle key = Handle::steal(checked(PyLong_FromVoidPtr(const_cast<Storage*>(storage)))),
-                     value = Handle::steal(checked(PyLong_FromLongLong(bytes)));
-        checked(PyDict_SetItem(shared, static_cast<PyObject*>(key.get()), static_cast<PyObject*>(value.get())));
-    }
-    PyObject* dropped = checked(PyDict_New());
-    set_item(result, "dropped", dropped);
-    for (const auto& [identity, bytes] : totals.dropped) {
-        const Handle key = Handle::steal(checked(PyLong_FromUnsignedLongLong(identity))),
-                     value = Handle::steal(checked(PyLong_FromLongLong(bytes)));
-        checked(PyDict_SetItem(dropped, static_cast<PyObject*>(key.get()), static_cast<PyObject*>(value.get())));
-    }
-    PyObject* releases = checked(PyList_New(0));
-    set_item(result, "releases", releases);
-    for (const auto& release : totals.releases) append(releases, release_object(release.get()));
-    return static_cast<PyObject*>(owner.detach());
+nb::dict totals_dict(const GraphTotals& totals) {
+    nb::dict result, shared, dropped;
+    nb::list releases;
+    result["nodes"] = totals.nodes;
+    result["leaves"] = totals.leaves;
+    result["node_bytes"] = totals.node_bytes;
+    result["held"] = totals.held;
+    result["packed"] = totals.packed;
+    result["freed"] = totals.freed;
+    result["held_bytes"] = totals.held_bytes;
+    result["foreign_bytes"] = totals.foreign_bytes;
+    result["freed_bytes"] = totals.freed_bytes;
+    result["released_bytes"] = totals.released_bytes;
+    result["elsewhere_bytes"] = totals.elsewhere_bytes;
+    result["graph_only_bytes"] = totals.graph_only_bytes;
+    result["staying_bytes"] = totals.staying_bytes;
+    for (const auto& [storage, bytes] : totals.shared)
+        shared[nb::int_(reinterpret_cast<std::uintptr_t>(storage))] = bytes;
+    for (const auto& [identity, bytes] : totals.dropped) dropped[nb::int_(identity)] = bytes;
+    for (const auto& release : totals.releases) releases.append(nb::steal(release_object(release.get())));
+    result["shared"] = shared;
+    result["dropped"] = dropped;
+    result["releases"] = releases;
+    return result;
 }
 
-// ---------------------------------------------------------------------------------------------------------- groups
-namespace {
-
-struct Look {
-    std::size_t operator()(Node* node) const {
-        std::size_t hash = reinterpret_cast<std::uintptr_t>(node->kind);
-        const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15u; };
-        mix(reinterpret_cast<std::uintptr_t>(node->code));
-        mix(static_cast<std::size_t>(node->instruction));
-        if (const Layout* layout = layout_of(node))
-            for (const std::int64_t size : layout->shape()) mix(static_cast<std::size_t>(size));
-        return hash;
-    }
-    bool operator()(Node* a, Node* b) const {
-        if (a->kind != b->kind || a->code != b->code || a->instruction != b->instruction) return false;
-        const Layout *first = layout_of(a), *second = layout_of(b);
-        if (!first || !second) return first == second;
-        return same_sizes(first->shape(), second->shape()) && a->output_dtypes()[0] == b->output_dtypes()[0];
-    }
-    static Layout* layout_of(Node* node) { return node->output_count ? node->outputs()[0].layout : nullptr; }
-};
-
-// What a slot's storage is told by: its identity if it has one (then it is the same before and after it was freed).
-struct StorageKey {
-    std::uint64_t number;
-    bool is_identity;
-    bool operator==(const StorageKey&) const = default;
-};
-struct HashKey {
-    std::size_t operator()(const StorageKey& key) const { return key.number * 0x9e3779b97f4a7c15u >> 8; }
-};
-
-// Bytes of the storage, once for each: 0 if `seen` has it.
-std::int64_t new_bytes(const SavedSlot& slot, std::unordered_set<StorageKey, HashKey>& seen) {
-    if (const Storage* storage = slot.held_storage()) {
-        const bool known = !storage->foreign && storage->identity;
-        const StorageKey key{known ? storage->identity : reinterpret_cast<std::uintptr_t>(storage), known};
-        return seen.insert(key).second ? storage->bytes : 0;
-    }
-    if (slot.state != SlotState::Freed) return 0;
-    if (slot.freed_identity == 0) return slot.freed_bytes;
-    return seen.insert({slot.freed_identity, true}).second ? slot.freed_bytes : 0;
+void init_graph_totals(nb::module_& m) {
+    m.def(
+        "graph_totals",
+        [](nb::handle roots, nb::handle beside, nb::handle owners) {
+            NodeSet seen;
+            walk_all(sequence(roots), Reach::Backward, seen);
+            const nb::tuple more = sequence(beside);
+            if (owners.is_none()) return totals_dict(graph_totals(seen, &more, nullptr));
+            const nb::tuple of = sequence(owners);
+            return totals_dict(graph_totals(seen, &more, &of));
+        },
+        nb::arg("roots"), nb::arg("beside"), nb::arg("owners") = nb::none(),
+        "Sums over the graphs; `beside` are further roots whose bytes count, but not their nodes.");
+    m.def(
+        "graph_groups",
+        [](nb::handle roots) {
+            NodeSet seen;
+            walk_all(sequence(roots), Reach::Backward, seen);
+            return groups_list(graph_groups(seen));
+        },
+        nb::arg("roots"),
+        "[(name, op, site, shape, dtype, count, slots, saved bytes)], in the order in which the first was met.");
+    m.def(
+        "storage_identity",
+        [](nb::handle tensor) {
+            const Storage& storage = *tensor_argument(tensor).storage;
+            return storage.foreign ? 0 : storage.identity;
+        },
+        nb::arg("tensor"), "The identity of its storage, 0 if nobody has asked for one.");
 }
-
-}  // namespace
-
-std::vector<NodeGroup> graph_groups(const NodeSet& seen) {
-    std::unordered_map<Node*, std::size_t, Look, Look> numbers;
-    std::unordered_set<StorageKey, HashKey> storages;
-    std::vector<NodeGroup> groups;
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-        Node& node = *seen[i];
-        const auto [place, is_new] = numbers.try_emplace(&node, groups.size());
-        if (is_new)
-            groups.push_back({.kind = node.kind,
-                              .code = Handle::borrow(node.code),
-                              .instruction = node.instruction,
-                              .layout = LayoutRef(Look::layout_of(&node)),
-                              .dtype = node.output_count ? node.output_dtypes()[0] : DType{}});
-        NodeGroup& group = groups[place->second];
-        ++group.count;
-        each_slot(node, [&](SavedSlot& slot) {
-            ++group.slots;
-            group.saved_bytes += new_bytes(slot, storages);
-        });
-    }
-    return groups;
-}
-
-PyObject* groups_list(const std::vector<NodeGroup>& groups) {
-    PyObject* list = checked(PyList_New(0));
-    Handle owner = Handle::steal(list);
-    for (const NodeGroup& group : groups) {
-        const Layout* layout = group.layout.get();
-        append(list, Py_BuildValue("ssNNNLLL", group.kind->node_name, group.kind->name,
-                                   site_object({group.code.get(), group.instruction}),
-                                   layout ? plain_tuple(layout->shape()) : Py_NewRef(Py_None),
-                                   layout ? dtype_object(group.dtype) : Py_NewRef(Py_None),
-                                   static_cast<long long>(group.count), static_cast<long long>(group.slots),
-                                   static_cast<long long>(group.saved_bytes)));
-    }
-    return static_cast<PyObject*>(owner.detach());
-}
-
-namespace {
-
-// (roots, beside, owners=None) -> dict. `beside` are further roots whose bytes count, but not their nodes.
-PyObject* py_totals(PyObject*, PyObject* args) {
-    PyObject *roots_object, *beside_object, *owners_object = Py_None;
-    if (!PyArg_ParseTuple(args, "OO|O", &roots_object, &beside_object, &owners_object)) return nullptr;
-    return guarded([&]() -> PyObject* {
-        const Sequence roots(roots_object), beside(beside_object);
-        NodeSet seen;
-        walk_all(roots, Reach::Backward, seen);
-        if (owners_object == Py_None) return totals_dict(graph_totals(seen, &beside, nullptr));
-        const Sequence owners(owners_object);
-        return totals_dict(graph_totals(seen, &beside, &owners));
-    });
-}
-
-// roots -> [(name, op, site, shape, dtype, count, slots, saved bytes)], in the order in which the first was met
-PyObject* py_groups(PyObject*, PyObject* roots) {
-    return guarded([&]() -> PyObject* {
-        NodeSet seen;
-        walk_all(Sequence(roots), Reach::Backward, seen);
-        return groups_list(graph_groups(seen));
-    });
-}
-
-// tensor -> the identity of its storage, 0 if nobody has asked for one
-PyObject* storage_identity(PyObject*, PyObject* object) {
-    return guarded([&]() -> PyObject* {
-        TensorObject* tensor = as_tensor(object);
-        if (tensor == nullptr) fail(ErrorKind::Type, "expected a Tensor, got %s", Py_TYPE(object)->tp_name);
-        const Storage& storage = *tensor->storage;
-        return PyLong_FromUnsignedLongLong(storage.foreign ? 0 : storage.identity);
-    });
-}
-
-PyMethodDef functions[] = {
-    {"graph_totals", py_totals, METH_VARARGS, nullptr},
-    {"graph_groups", py_groups, METH_O, nullptr},
-    {"storage_identity", storage_identity, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
-
-}  // namespace
-
-void init_graph_totals(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
 
 }  // namespace clew::bind

@@ -1,6 +1,6 @@
 // Sums over a graph: how many nodes, what they hold and what they have let go, and the nodes that look alike.
 #pragma once
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 #include <cstdint>
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace clew::bind {
 
-// Note [One account of bytes]: each storage counts once, and what a slot still holds has not been let go.
+// Note [Accounting of saved bytes]: each storage counts once, and what a slot still holds has not been let go.
 struct GraphTotals {
     std::int64_t nodes = 0, leaves = 0, node_bytes = 0;
     std::int64_t held = 0, packed = 0, freed = 0;  // slots
@@ -25,10 +25,10 @@ struct GraphTotals {
 
 // `seen` has the nodes that backward goes through, and gets those that the graph holds besides, which `beside` may add
 // to. Without owners nothing is said of what would go with them.
-GraphTotals graph_totals(NodeSet& seen, const Sequence* beside, const Sequence* owners);
-PyObject* totals_dict(const GraphTotals& totals);
+GraphTotals graph_totals(NodeSet& seen, const nanobind::tuple* beside, const nanobind::tuple* owners);
+nanobind::dict totals_dict(const GraphTotals& totals);
 
-// Nodes that look alike: same operation, same line, same shape.
+// graph_groups.cpp. Nodes that look alike: same operation, same line, same shape.
 struct NodeGroup {
     const NodeKind* kind;
     Handle code;
@@ -38,8 +38,8 @@ struct NodeGroup {
     std::int64_t count = 0, slots = 0, saved_bytes = 0;
 };
 std::vector<NodeGroup> graph_groups(const NodeSet& seen);
-PyObject* groups_list(const std::vector<NodeGroup>& groups);
+nanobind::list groups_list(const std::vector<NodeGroup>& groups);
 
-void init_graph_totals(PyObject* module);
+void init_graph_totals(nanobind::module_& m);
 
 }  // namespace clew::bind

@@ -1,9 +1,9 @@
 // Walks over a graph that answer questions about it without making a Python object for each node.
 #pragma once
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 namespace clew::bind {
 
-void init_graph_walk(PyObject* module);
+void init_graph_walk(nanobind::module_& m);
 
 }  // namespace clew::bind

@@ -57,7 +57,7 @@ Tensor index_from(PyObject* sequence) {
             wide = Handle::steal(checked(PyObject_CallMethod(sequence, "astype", "s", "int64")));
     }
     const Tensor made = tensor_from_python(wide ? static_cast<PyObject*>(wide.get()) : sequence);
-    return is_floating(made.dtype()) ? cast(made, DType::Int64) : made;  // an empty list is floating, too
+    return is_inexact(made.dtype()) ? cast(made, DType::Int64) : made;  // an empty list is floating, too
 }
 
 bool is_mask(const Tensor& index) { return index.dtype() == DType::Bool || index.dtype() == DType::UInt8; }
@@ -80,7 +80,7 @@ struct Part {
 };
 
 Part part_of_tensor(PyObject* object, Tensor tensor) {
-    if (tensor.ndim() != 0 || is_floating(tensor.dtype()))
+    if (tensor.ndim() != 0 || is_inexact(tensor.dtype()))
         return {.kind = Part::Indices, .object = object, .tensor = std::move(tensor)};
     escape(tensor, "index");
     const std::int64_t number = read_integer(tensor);

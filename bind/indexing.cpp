@@ -29,7 +29,9 @@ Tensor value_of(PyObject* value, const Tensor& self) {
     if (!is_number(value))
         fail(ErrorKind::Type, "can't assign a %s to a %s Tensor; make it a tensor first, with clew.tensor(...)",
              Py_TYPE(value)->tp_name, dtype_name(self.dtype()));
-    return element("__setitem__", number_in(tensor_from_number(value)), self.dtype());
+    const Tensor number = element("__setitem__", number_in(tensor_from_number(value)), self.dtype());
+    number->set(TensorObject::kWrappedNumber, true);
+    return number;
 }
 
 Dims without_leading_ones(Sizes all) {

@@ -7,6 +7,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
+#include "core/ops/creation/random.h"
 #include "core/ops/interpreter.h"
 
 namespace nb = nanobind;
@@ -45,7 +46,7 @@ public:
         for_each_written(call(), [&](const Tensor& tensor) { list.append(nb::steal(wrap(tensor))); });
         return nb::tuple(list);
     }
-    bool draws() const { return call().op.draws; }
+    Generator* generator() const { return call().details ? call().details->generator : nullptr; }
     void run() {
         OpCall& call = this->call();
         if (std::exchange(has_run_, true)) fail(ErrorKind::Runtime, "Call.run: it has run already");
@@ -68,6 +69,7 @@ public:
     void handle(OpCall& call) override {
         nb::object view = nb::cast(new Call(call), nb::rv_policy::take_ownership);
         Call& seen = nb::cast<Call&>(view);
+        const SkipKernels skip(kernels_skipped && meta_operation == nullptr);
         PyObject* const result = PyObject_CallOneArg(handler_.ptr(), view.ptr());
         seen.end();
         Py_DECREF(checked(result));
@@ -118,7 +120,8 @@ void init_interpreter(nb::module_& module) {
         .def_prop_ro("inputs", &Call::inputs, "tensors, and None where there is none")
         .def_prop_ro("outputs", &Call::outputs, "the results, once it has run")
         .def_prop_ro("written", &Call::written, "tensors that were there before and that it may write")
-        .def_prop_ro("draws", &Call::draws, "whether it takes random numbers from a generator")
+        .def_prop_ro("generator", &Call::generator, nb::rv_policy::reference,
+                     "the stream that it takes random numbers from, or None")
         .def("run", &Call::run, "Hands it to what lies below.");
     nb::class_<PythonInterpreter>(module, "Interpreter", nb::type_slots(slots),
                                   "Interpreter(handler): while it is on the stack of a thread, handler(call) is called "

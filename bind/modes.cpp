@@ -86,7 +86,7 @@ nb::dict measured() {
 nb::list living() {
     nb::list result;
     for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
-        if (tensor->layout) result.append(nb::borrow(as_object(tensor)));
+        if (tensor->layout && tensor->storage) result.append(nb::borrow(as_object(tensor)));
     return result;
 }
 
@@ -152,6 +152,12 @@ void init_modes(nb::module_& m) {
     m.def(
         "get_default_dtype", [] { return nb::steal(dtype_object(default_dtype())); },
         "The dtype of new floating tensors.");
+    m.def(
+        "promote_types",
+        [](nb::handle type1, nb::handle type2) {
+            return nb::steal(dtype_object(promote(need_dtype(type1), need_dtype(type2))));
+        },
+        nb::arg("type1"), nb::arg("type2"), "The smallest dtype that holds both.");
     checked(PyModule_AddFunctions(m.ptr(), public_functions));
     m.def(
         "set_package_folder", [](const char* path) { set_package_folder(path); }, nb::arg("path"),

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/backward.h"
+#include "bind/device.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
 #include "bind/function.h"
@@ -48,14 +49,15 @@ NB_MODULE(_core, m) {
         init_python_operations(module);
         init_interop(module);
         init_optimizer_step(module);
-        init_graph_walk(module);
-        init_graph_totals(module);
+        init_graph_walk(m);
+        init_graph_totals(m);
         init_prune(module);
         init_modes(m);
         init_interpreter(m);
         init_program(m);
         init_watching(m);
         init_random(module);
+        init_devices(module);
         init_collector();
     } catch (const clew::PythonError&) {
         throw nanobind::python_error();

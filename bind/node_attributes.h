@@ -2,6 +2,7 @@
 #pragma once
 #include <Python.h>
 
+#include <string>
 #include <vector>
 
 #include "core/autograd/saved.h"
@@ -16,6 +17,9 @@ PyObject* node_display_name(Node* node);  // "MulBackward0": its class
 // The inputs that next_functions and hooks tell of, as PyTorch's do: not those that can have no derivative (indices,
 // masks).
 std::vector<int> shown_inputs(Node& node);
+inline bool is_operation(const Node& node) { return node.kind->input_name != nullptr; }
+
+// From here on saved_records.cpp.
 PyObject* release_object(const Release* record);  // a clew.graph.model.records.Release
 
 // What can change about a slot: all of it as numbers, so that it can be noted and told later.
@@ -31,5 +35,10 @@ struct SlotFacts {
 SlotFacts facts_of(const SavedSlot& slot);
 // A clew.graph.model.records.SavedSlot.
 PyObject* slot_record(const char* name, const Layout& layout, DType dtype, const SlotFacts& slot);
+
+// _saved_<name>: a saved tensor, or an attribute of the operation. Null without an error if there is none.
+PyObject* saved_value(Node& node, const char* name);
+// Every name for which saved_value has something to give, some of them more than once.
+std::vector<std::string> saved_names(Node& node);
 
 }  // namespace clew::bind

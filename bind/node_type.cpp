@@ -18,7 +18,7 @@ namespace {
 
 Node* self_of(PyObject* object) { return reinterpret_cast<Node*>(object); }
 
-// Note [What the collector sees]
+// Note [Garbage collection of nodes]
 // A node is tracked only if it, or something below it, holds Python things (Node::kPython, copied along edges when they
 // are made). tp_traverse visits each reference that the node itself owns, once, and looks through nothing that is
 // shared. Storages hold no Python objects, so slots matter only if they are packed. A full collection is preceded by a

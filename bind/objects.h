@@ -43,6 +43,7 @@ inline PyObject* wrap(NodeRef node) {
 // A Python number as a 0-dim tensor that yields in type promotion; throws if it is none.
 Tensor tensor_from_number(PyObject* number);
 bool is_number(PyObject* object);
+bool is_complex_number(PyObject* object);
 // clew.tensor(data): numbers, nested sequences, NumPy arrays, tensors.
 Tensor tensor_from_python(PyObject* data);
 

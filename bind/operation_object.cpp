@@ -21,15 +21,6 @@ PyObject* operation_get(PyObject* self, PyObject* instance, PyObject*) {
     return PyMethod_New(self, instance);
 }
 
-PyObject* operation_doc(PyObject* object, void*) {
-    const OpGroup& group = *self_of(object)->group;
-    std::string text;
-    for (const Overload& overload : group.overloads) text += schema_text(overload.def->schema) + "\n";
-    text.append("\n").append(group.overloads[0].def->text.doc);
-    if (self_of(object)->in_place) text += "\nIn place: writes the result over self.";
-    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
-}
-
 PyObject* operation_reduce(PyObject* object, PyObject*) {
     PyObject* finder = PyObject_GetAttrString(PyImport_AddModule("clew._core"), "_find_operation");
     if (finder == nullptr) return nullptr;
@@ -39,18 +30,22 @@ PyObject* operation_reduce(PyObject* object, PyObject*) {
 
 PyObject* operation_overloads(PyObject* object, void*) { return overloads_list(*self_of(object)->group); }
 
-PyObject* operation_signature(PyObject* object, void*) {
-    PyObject* module = PyImport_ImportModule("clew._signatures");
+// What Python code says of an operation, only when it is asked for: `closure` is "module.function" of ours.
+PyObject* operation_text(PyObject* object, void* closure) {
+    const std::string path = static_cast<const char*>(closure);
+    const std::size_t dot = path.rfind('.');
+    PyObject* module = PyImport_ImportModule(path.substr(0, dot).c_str());
     if (module == nullptr) return nullptr;
-    PyObject* signature = PyObject_CallMethod(module, "signature_of", "O", object);
+    PyObject* text = PyObject_CallMethod(module, path.substr(dot + 1).c_str(), "O", object);
     Py_DECREF(module);
-    return signature;
+    return text;
 }
 
 PyGetSetDef operation_attributes[] = {
-    {"__doc__", operation_doc, nullptr, nullptr, nullptr},
+    {"__doc__", operation_text, nullptr, nullptr, const_cast<char*>("clew._operation_docs.doc_of")},
     {"overloads", operation_overloads, nullptr, "what the registry says of each overload", nullptr},
-    {"__signature__", operation_signature, nullptr, "for inspect.signature", nullptr},
+    {"__signature__", operation_text, nullptr, "for inspect.signature",
+     const_cast<char*>("clew._signatures.signature_of")},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -87,8 +82,9 @@ PyObject* new_operation(OpGroup* group, bool in_place) {
 
 // x.T, an operation without parentheses. The type keeps the definition for good.
 PyObject* new_property(OpGroup& group) {
-    auto* definition =
-        new PyGetSetDef{group.name.c_str(), property_get, nullptr, group.overloads[0].def->text.doc, &group};
+    const OpText& text = group.overloads[0].def->text;
+    auto* doc = new std::string(std::string(text.doc) + "\n\n" + text.example);
+    auto* definition = new PyGetSetDef{group.name.c_str(), property_get, nullptr, doc->c_str(), &group};
     return checked(PyDescr_NewGetSet(&tensor_type, definition));
 }
 

@@ -13,19 +13,36 @@
 namespace clew::bind {
 namespace {
 
+// "self: other; other: self". Joint rules are asked input by input; those with lists of tensors save the lists.
 std::string saves_text(const OpDef& def) {
-    const auto list = [&](const Saves& saves) {
-        std::string text;
-        for (int i = 0; i < 32; ++i)
-            if (saves.inputs >> i & 1) text += (text.empty() ? "" : ", ") + std::string(def.input_name(def, i));
-        for (int i = 0; i < 32; ++i)
-            if (saves.outputs >> i & 1) text += (text.empty() ? "" : ", ") + std::string(def.output_name(def, i));
-        return text;
-    };
     std::string text;
-    for (std::size_t i = 0; i < def.saved_by_rule.size(); ++i)
-        text +=
-            (i ? "; " : "") + std::string(def.input_name(def, static_cast<int>(i))) + ": " + list(def.saved_by_rule[i]);
+    const auto add = [&](const std::string& input, const std::string& saved) {
+        text += (text.empty() ? "" : "; ") + input + ": " + saved;
+    };
+    if (def.joint_saves && def.variadic) {
+        std::string lists;
+        for (const Argument& argument : def.schema.arguments)
+            if (argument.type == ArgType::TensorList) lists += (lists.empty() ? "" : ", ") + argument.name;
+        for (const Argument& argument : def.schema.arguments)
+            if (is_tensor(argument) && argument.type != ArgType::TensorList) add(argument.name, lists);
+        return text;
+    }
+    std::vector<Saves> saved = def.saved_by_rule;
+    if (def.joint_saves) {
+        std::vector<Tensor> inputs;
+        for (const Argument& argument : def.schema.arguments)
+            if (is_tensor(argument)) inputs.emplace_back();
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            saved.push_back(def.joint_saves(inputs, std::uint64_t{1} << i, nullptr));
+    }
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+        std::string names;
+        for (int k = 0; k < 32; ++k)
+            if (saved[i].inputs >> k & 1) names += (names.empty() ? "" : ", ") + std::string(def.input_name(def, k));
+        for (int k = 0; k < 32; ++k)
+            if (saved[i].outputs >> k & 1) names += (names.empty() ? "" : ", ") + std::string(def.output_name(def, k));
+        add(def.input_name(def, static_cast<int>(i)), names);
+    }
     return text;
 }
 
@@ -52,12 +69,13 @@ PyObject* overloads_list(const OpGroup& group) {
                 Py_DECREF(text);
             }
             PyObject* one = checked(Py_BuildValue(
-                "{s:s,s:s,s:N,s:s,s:O,s:k,s:s,s:s,s:s,s:s,s:s,s:I,s:N}", "schema", schema_text(def.schema).c_str(),
-                "name", def.schema.full_name().c_str(), "arguments", arguments, "node", def.node_name, "differentiable",
-                def.differentiable ? Py_True : Py_False, "flags", static_cast<unsigned long>(def.text.flags), "domain",
-                def.text.domain, "derivative", def.derivative.text.c_str(), "doc", def.text.doc, "saves",
-                saves_text(def).c_str(), "operators", def.text.operators, "outputs", def.output_count, "output_names",
-                outputs));
+                "{s:s,s:s,s:N,s:s,s:O,s:k,s:s,s:s,s:s,s:s,s:s,s:s,s:O,s:I,s:N}", "schema",
+                schema_text(def.schema).c_str(), "name", def.schema.full_name().c_str(), "arguments", arguments, "node",
+                def.node_name, "differentiable", def.differentiable ? Py_True : Py_False, "flags",
+                static_cast<unsigned long>(def.text.flags), "domain", def.text.domain, "derivative",
+                def.derivative.text.c_str(), "doc", def.text.doc, "example", def.text.example, "saves",
+                saves_text(def).c_str(), "operators", def.text.operators, "draws", def.draws ? Py_True : Py_False,
+                "outputs", def.output_count, "output_names", outputs));
             PyList_Append(list, one);
             Py_DECREF(one);
         }

@@ -212,6 +212,7 @@ nb::object python_step(const std::string& name, nb::tuple tensors, nb::object fu
     static const OpDef op = [] {
         OpDef def = unregistered("python", run_python_step);
         def.attribute_bytes = sizeof(PythonStep*);
+        def.text.flags = kAnyDType;
         return def;
     }();
     const nb::object holder = nb::cast(new PythonStep{std::move(function), name, {}}, nb::rv_policy::take_ownership);

@@ -30,12 +30,19 @@ void give(const OpDef& op, const Tensor& result, Tensors inputs, Tensor& output)
         output = result;
         if (!op.is(kElementByElement)) return;
         const LayoutRef layout = layout_among(result.sizes(), inputs);
-        if (lie_alike(*layout, result.layout())) return;
+        if (!kernels_skipped && lie_alike(*layout, result.layout())) return;
         output = empty(layout, result.dtype());
         return kernels::copy(output.view(), result.view());
     }
     check_destination(op.name, output, result.sizes(), result.dtype());
     kernels::copy(output.view(), result.view());
+}
+
+PyObject* tensor_list(Tensors tensors) {
+    PyObject* list = checked(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), wrap(tensors[i]));
+    return list;
 }
 
 // run(*arguments) -> a tuple of the results; arguments are in the order of the schema.
@@ -45,11 +52,18 @@ void python_forward(OpCall& call) {
     if (inferring && op.infer == Py_None) need_values(op.name);
     const Handle arguments = Handle::steal(checked(PyTuple_New(static_cast<Py_ssize_t>(op.schema.arguments.size()))));
     std::size_t input = 0, field = 0;
+    Py_ssize_t place = 0;
     for (const Argument& argument : op.schema.arguments) {
-        const auto place = static_cast<Py_ssize_t>(input + field);
-        PyTuple_SET_ITEM(
-            static_cast<PyObject*>(arguments.get()), place,
-            is_tensor(argument) ? wrap(call.inputs[input++]) : checked(attribute_object(op, call.attributes, field++)));
+        PyObject* value;
+        if (argument.type == ArgType::TensorList) {  // as many as the others leave
+            const std::size_t others = op.schema.arguments.size() - op.fields.size() - 1;
+            value = tensor_list(call.inputs.subspan(input, call.inputs.size() - others));
+            input += call.inputs.size() - others;
+        } else {
+            value = is_tensor(argument) ? wrap(call.inputs[input++])
+                                        : checked(attribute_object(op, call.attributes, field++));
+        }
+        PyTuple_SET_ITEM(static_cast<PyObject*>(arguments.get()), place++, value);
     }
     const ModeGuard guard(kNoGrad | kInBackward, true);
     // Elementwise operations are inferred by running one element.
@@ -124,10 +138,10 @@ PyObject* define_operation(PyObject*, PyObject* args) {
         op->constants = constants;
         op->differentiable_outputs = differentiable_outputs;
         opdef_detail::lay_out_attributes(*op);
+        op->kept_bytes = op->attribute_bytes;
         opdef_detail::finish(*op);
+        if (op->outputs.empty()) op->output_names.clear();
         op->output_count = static_cast<std::uint32_t>(op->output_names.size());
-        if (op->variadic)
-            fail(ErrorKind::NotImplemented, "%s: lists of tensors are not supported in operations in Python", op->name);
         if (*in_place_node) {
             auto* form = new PythonOp(*op);
             opdef_detail::name_nodes(*form, (form->node = in_place_node).c_str());

@@ -8,6 +8,7 @@
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
 #include "core/base/error.h"
+#include "core/ops/interpreter.h"
 
 namespace clew::bind {
 namespace {
@@ -95,6 +96,7 @@ bool hooks_active() {
 }
 
 void call_pack(const Tensor& value, Handle& packed, Handle& unpack_hook) {
+    const Interpreter::ShowToAll hook_runs;
     const Handle module = Handle::steal(saved_hooks_module()), argument = Handle::steal(wrap(value));
     const Handle pair =
         Handle::steal(checked(PyObject_CallMethod(object_of(module), "pack", "O", object_of(argument))));
@@ -103,6 +105,7 @@ void call_pack(const Tensor& value, Handle& packed, Handle& unpack_hook) {
 }
 
 Tensor call_unpack(const Handle& unpack_hook, const Handle& packed) {
+    const SkipKernels skip(kernels_skipped && meta_operation == nullptr);
     const Handle value = Handle::steal(checked(PyObject_CallOneArg(object_of(unpack_hook), object_of(packed))));
     TensorObject* tensor = as_tensor(object_of(value));
     if (tensor == nullptr)
@@ -112,6 +115,7 @@ Tensor call_unpack(const Handle& unpack_hook, const Handle& packed) {
 }
 
 void call_before_write(const Tensor& tensor) {
+    const Interpreter::ShowToAll hook_runs;
     const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.autograd.mutation"))),
                  argument = Handle::steal(wrap(tensor));
     Py_DECREF(checked(PyObject_CallMethod(object_of(module), "before_write", "O", object_of(argument))));

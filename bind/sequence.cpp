@@ -1,7 +1,5 @@
 #include "bind/sequence.h"
 
-#include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include "bind/errors.h"
 #include "bind/escapes.h"
 #include "bind/objects.h"
+#include "bind/sequence_values.h"
 #include "core/base/error.h"
 #include "core/ops/creation/constant.h"
 #include "core/ops/dispatch.h"
@@ -22,90 +21,6 @@ namespace {
 // A sequence may be somebody's class, whose methods can change any list that is being read, or answer differently the
 // next time. So each element is asked for once, and its number goes at once into Values: sizes, dtype and elements all
 // come from there. While code of others may run, nothing of a list is held but a reference to one element.
-
-// Numbers as they were read: the dtype they will have is known at the end only.
-class Values {
-public:
-    enum Kind : std::uint8_t {
-        Whole,        // an int that fits int64, or a bool
-        Real,         // a float
-        RealTensor,   // the floating element of a tensor: a Python float would be cut to an int, this is not
-        BeyondInt64,  // an int, rounded to a double
-        BeyondReal,   // an int that no double holds
-    };
-
-    void reserve(std::int64_t count) { bits_.reserve(static_cast<std::size_t>(count)); }
-    std::int64_t size() const { return static_cast<std::int64_t>(bits_.size()); }
-    void add(std::int64_t value) { add({.whole = value}, Whole); }
-    void add(double value, Kind kind = Real) { add({.real = value}, kind); }
-
-    template <class T>
-    void store(T* out) const {
-        for (std::size_t i = 0; i < bits_.size(); ++i)
-            out[i] = converted<T>(bits_[i], kinds_.empty() ? first_kind_ : kinds_[i]);
-    }
-
-private:
-    union Bits {
-        std::int64_t whole;
-        double real;
-    };
-
-    void add(Bits bits, Kind kind) {
-        if (bits_.empty())
-            first_kind_ = kind;
-        else if (kind != first_kind_ && kinds_.empty())
-            kinds_.assign(bits_.size(), first_kind_);
-        const bool mixed = kind != first_kind_ || !kinds_.empty();
-        bits_.push_back(bits);
-        if (mixed) kinds_.push_back(kind);
-    }
-
-    template <class T>
-    static T converted(Bits bits, Kind kind) {
-        if constexpr (std::is_same_v<T, bool>) {
-            return kind == Whole ? bits.whole != 0 : bits.real != 0;
-        } else if constexpr (std::is_floating_point_v<T>) {
-            if (kind == BeyondReal) {
-                PyErr_SetString(PyExc_OverflowError, "tensor: int too large to convert to float");
-                throw PythonError();
-            }
-            return static_cast<T>(kind == Whole ? static_cast<double>(bits.whole) : bits.real);
-        } else {
-            return converted_to_int<T>(bits, kind);
-        }
-    }
-
-    template <class T>
-    static T converted_to_int(Bits bits, Kind kind) {
-        using Limits = std::numeric_limits<T>;
-        const char* name = dtype_name(dtype_of<T>::value);
-        if (kind == BeyondInt64 || kind == BeyondReal)
-            fail(ErrorKind::Value, "tensor: expected integers that fit int64, got a larger one; give a floating dtype");
-        if (kind == RealTensor)
-            fail(ErrorKind::Type,
-                 "tensor: expected integer tensors of a single element for dtype %s, got a floating one; convert it "
-                 "with int()",
-                 name);
-        if (kind == Real) {
-            // The limits themselves may be no doubles; 2 to the power of the digits is one.
-            const double above = std::ldexp(1.0, Limits::digits), whole = std::trunc(bits.real);
-            if (!(whole < above && whole >= (Limits::is_signed ? -above : 0.0)))
-                fail(ErrorKind::Runtime, "tensor: value %g cannot be converted to type %s without overflow", bits.real,
-                     name);
-            return static_cast<T>(whole);
-        }
-        if (bits.whole < Limits::min() || bits.whole > Limits::max())
-            fail(ErrorKind::Runtime, "tensor: value %lld cannot be converted to type %s without overflow",
-                 static_cast<long long>(bits.whole), name);
-        return static_cast<T>(bits.whole);
-    }
-
-    std::vector<Bits> bits_;
-    Kind first_kind_ = Whole;
-    std::vector<Kind> kinds_;  // empty while all are of the first one's
-};
-
 class Reader {
 public:
     Reader(PyObject* data, std::optional<DType> dtype) : dtype_(dtype) { read(data, 0); }
@@ -120,32 +35,13 @@ public:
         return made;
     }
     void store(const Tensor& out) const {
-        switch (out.dtype()) {
-            case DType::Bool:
-                values_.store(out.data_as<bool>());
-                break;
-            case DType::UInt8:
-                values_.store(out.data_as<std::uint8_t>());
-                break;
-            case DType::Int32:
-                values_.store(out.data_as<std::int32_t>());
-                break;
-            case DType::Int64:
-                values_.store(out.data_as<std::int64_t>());
-                break;
-            case DType::Float32:
-                values_.store(out.data_as<float>());
-                break;
-            case DType::Float64:
-                values_.store(out.data_as<double>());
-                break;
-        }
+        with_any_type(out.dtype(), [&]<class T>() { values_.store(out.data_as<T>()); });
     }
 
 private:
     DType inferred() const {
         std::optional<DType> common;
-        for (int i = 0; i < 6; ++i) {
+        for (int i = 0; i < kDTypes; ++i) {
             const auto dtype = static_cast<DType>(i);
             if (seen_ & 1u << i) common = common ? promote(*common, dtype) : dtype;
         }
@@ -250,26 +146,19 @@ private:
     }
 
     void add_all(const void* data, DType dtype, std::int64_t count, Values::Kind real) {
-        for (std::int64_t i = 0; i < count; ++i) switch (dtype) {
-                case DType::Bool:  // other bytes than 0 and 1 are true, too
+        with_any_type(dtype, [&]<class T>() {
+            const T* numbers = static_cast<const T*>(data);
+            for (std::int64_t i = 0; i < count; ++i) {
+                if constexpr (is_complex(dtype_of<T>::value))
+                    values_.add(Complex<double>(numbers[i]));
+                else if constexpr (is_floating(dtype_of<T>::value))
+                    values_.add(static_cast<double>(numbers[i]), real);
+                else if constexpr (std::is_same_v<T, bool>)  // other bytes than 0 and 1 are true, too
                     values_.add(std::int64_t{static_cast<const std::uint8_t*>(data)[i] != 0});
-                    break;
-                case DType::UInt8:
-                    values_.add(std::int64_t{static_cast<const std::uint8_t*>(data)[i]});
-                    break;
-                case DType::Int32:
-                    values_.add(std::int64_t{static_cast<const std::int32_t*>(data)[i]});
-                    break;
-                case DType::Int64:
-                    values_.add(static_cast<const std::int64_t*>(data)[i]);
-                    break;
-                case DType::Float32:
-                    values_.add(static_cast<double>(static_cast<const float*>(data)[i]), real);
-                    break;
-                case DType::Float64:
-                    values_.add(static_cast<const double*>(data)[i], real);
-                    break;
+                else
+                    values_.add(static_cast<std::int64_t>(numbers[i]));
             }
+        });
     }
 
     // A sequence begins: the first of each depth says how long all are.
@@ -305,8 +194,13 @@ private:
         const bool text = PyUnicode_Check(object) || PyBytes_Check(object);
         if (PyUnicode_Check(object) && depth > 0 && !fixed_)
             fail(ErrorKind::Value, "tensor: too many dimensions '%s'; expected numbers", name);
-        if (text || !dtype_ || PyComplex_Check(object)) refuse(object);
-        if (!is_floating(*dtype_))
+        if (is_complex_number(object)) {
+            const Py_complex value = PyComplex_AsCComplex(object);
+            saw(complex_dtype(default_dtype()));
+            return number(depth).add(Complex<double>(value.real, value.imag));
+        }
+        if (text || !dtype_) refuse(object);
+        if (!is_inexact(*dtype_))
             fail(ErrorKind::Type, "tensor: '%s' object cannot be interpreted as an integer", name);
         const double value = PyFloat_AsDouble(object);
         if (value == -1 && PyErr_Occurred()) throw PythonError();
@@ -317,7 +211,6 @@ private:
         if (PyUnicode_Check(object) || PyBytes_Check(object))
             fail(ErrorKind::Type, "tensor: invalid data type '%s'; expected numbers or nested sequences of them",
                  Py_TYPE(object)->tp_name);
-        if (PyComplex_Check(object)) fail(ErrorKind::NotImplemented, "tensor: complex dtypes are not supported yet");
         fail(ErrorKind::Runtime, "tensor: Could not infer dtype of %s; expected numbers or nested sequences of them",
              Py_TYPE(object)->tp_name);
     }

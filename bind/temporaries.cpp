@@ -102,13 +102,13 @@ bool lie_behind(PyObject* callable, PyObject* const* args) {
 
 }  // namespace
 
-const TensorObject* find_dying_operand(PyObject* a, PyObject* b) {
+const TensorObject* find_temporary_operand(PyObject* a, PyObject* b) {
     PyObject* const donated = may_die(a) ? a : b;
     if ((donated == b && !may_die(b)) || !are_operands(a, b)) return nullptr;
     return reinterpret_cast<const TensorObject*>(donated);
 }
 
-const TensorObject* find_dying_argument(PyObject* callable, PyObject* const* args) {
+const TensorObject* find_temporary_argument(PyObject* callable, PyObject* const* args) {
     if (!may_die(args[0]) || !lie_behind(callable, args)) return nullptr;
     return reinterpret_cast<const TensorObject*>(args[0]);
 }
@@ -116,8 +116,8 @@ const TensorObject* find_dying_argument(PyObject* callable, PyObject* const* arg
 #else
 
 // Newer interpreters lend references to their stack, and nothing says who called us.
-const TensorObject* find_dying_operand(PyObject*, PyObject*) { return nullptr; }
-const TensorObject* find_dying_argument(PyObject*, PyObject* const*) { return nullptr; }
+const TensorObject* find_temporary_operand(PyObject*, PyObject*) { return nullptr; }
+const TensorObject* find_temporary_argument(PyObject*, PyObject* const*) { return nullptr; }
 
 #endif
 

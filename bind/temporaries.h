@@ -14,16 +14,16 @@
 
 namespace clew::bind {
 
-const TensorObject* find_dying_operand(PyObject* a, PyObject* b);
-const TensorObject* find_dying_argument(PyObject* callable, PyObject* const* args);
+const TensorObject* find_temporary_operand(PyObject* a, PyObject* b);
+const TensorObject* find_temporary_argument(PyObject* callable, PyObject* const* args);
 
 // The one of an operator's operands that dies with it, if it is worth writing over; else null.
 inline const TensorObject* donated_operand(PyObject* a, PyObject* b) {
-    return Py_REFCNT(a) == 1 || Py_REFCNT(b) == 1 ? find_dying_operand(a, b) : nullptr;
+    return Py_REFCNT(a) == 1 || Py_REFCNT(b) == 1 ? find_temporary_operand(a, b) : nullptr;
 }
 // The same of a call: its first argument.
 inline const TensorObject* donated_argument(PyObject* callable, PyObject* const* args, Py_ssize_t count) {
-    return count > 0 && Py_REFCNT(args[0]) == 1 ? find_dying_argument(callable, args) : nullptr;
+    return count > 0 && Py_REFCNT(args[0]) == 1 ? find_temporary_argument(callable, args) : nullptr;
 }
 
 }  // namespace clew::bind

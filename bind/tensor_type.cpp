@@ -20,8 +20,6 @@ PyTypeObject tensor_type = blank_type();
 
 namespace {
 
-TensorObject* self_of(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
-
 // A tensor is tracked only while it may be part of a cycle: it has attributes, or leads to a node that holds Python
 // things.
 int tensor_traverse(PyObject* object, visitproc visit, void* arg) {
@@ -128,10 +126,19 @@ int bool_slot(PyObject* object) {
                 fail(ErrorKind::Runtime, "bool: Boolean value of Tensor with %s is ambiguous; use .any() or .all()",
                      self.numel() == 0 ? "no values" : "more than one value");
             escape(self, "bool");
-            return read_number(self) != 0 ? 1 : 0;
+            return read_complex(self) != Complex<double>(0) ? 1 : 0;
         },
         -1);
 }
+// As in PyTorch: the imaginary part may only be lost where it is 0.
+void check_is_real(const Tensor& self, const char* name) {
+    if (is_complex(self.dtype()) && read_complex(self).imag != 0)
+        fail(ErrorKind::Runtime,
+             "%s: value cannot be converted to type double without overflow: it has an imaginary "
+             "part; take .real first",
+             name);
+}
+
 PyObject* float_slot(PyObject* object) {
     return guarded([&]() -> PyObject* {
         const Tensor self(self_of(object));
@@ -139,6 +146,7 @@ PyObject* float_slot(PyObject* object) {
             fail(ErrorKind::Runtime, "float: a Tensor with %lld elements cannot be converted to Scalar",
                  static_cast<long long>(self.numel()));
         escape(self, "float");
+        check_is_real(self, "float");
         PyObject* number = PyFloat_FromDouble(read_number(self));
         note_number(self, "float", number);
         return number;
@@ -151,6 +159,7 @@ PyObject* int_slot(PyObject* object) {
             fail(ErrorKind::Runtime, "int: a Tensor with %lld elements cannot be converted to Scalar",
                  static_cast<long long>(self.numel()));
         escape(self, "int");
+        check_is_real(self, "int");
         if (is_floating(self.dtype())) return PyLong_FromDouble(read_number(self));
         return PyLong_FromLongLong(read_integer(self));
     });
@@ -158,7 +167,7 @@ PyObject* int_slot(PyObject* object) {
 PyObject* index_slot(PyObject* object) {
     return guarded([&]() -> PyObject* {
         const Tensor self(self_of(object));
-        if (self.numel() != 1 || is_floating(self.dtype()))
+        if (self.numel() != 1 || is_inexact(self.dtype()))
             fail(ErrorKind::Type, "index: only integer tensors of a single element can be converted to an index");
         escape(self, "index");
         return PyLong_FromLongLong(read_integer(self));

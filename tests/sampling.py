@@ -32,7 +32,7 @@ WRITES_INPUT, MANY_VIEWS, COMPOSITE, ELEMENTWISE, NAMESPACE = (1 << i for i in r
 # Modules that are loaded when they are first asked for, with operations and functions of their own.
 NAMESPACES = ("linalg", "special")
 
-FIELDS = ("name", "schema", "node", "differentiable", "flags", "domain", "derivative", "outputs")
+FIELDS = ("name", "schema", "node", "differentiable", "flags", "domain", "derivative", "draws", "outputs")
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 1}
 TENSORS = {"Tensor", "Operand", "Tensor[]"}
 
@@ -55,9 +55,9 @@ class DType:
 class Sampler:
     """Makes arrays. The same seed gives the same ones."""
 
-    def __init__(self, seed: int = 0, dtype: str = "float64") -> None:
+    def __init__(self, seed: int = 0, dtype: str = "float64", integer: str = "int64") -> None:
         self.generator = numpy.random.default_rng(seed)
-        self.dtype = dtype
+        self.dtype, self.integer_dtype = dtype, integer
 
     def _float(self, values: Any) -> numpy.ndarray:
         return numpy.asarray(values, dtype=self.dtype)
@@ -65,6 +65,10 @@ class Sampler:
     def real(self, *shape: int) -> numpy.ndarray:
         """Any values of moderate size."""
         return self._float(self.generator.standard_normal(shape) * 1.5)
+
+    def complex(self, *shape: int) -> numpy.ndarray:
+        values = self.generator.standard_normal((*shape, 2))
+        return (values @ [1, 1j]).astype(numpy.result_type(self.dtype, numpy.complex64))
 
     def positive(self, *shape: int) -> numpy.ndarray:
         return self._float(self.generator.uniform(0.2, 3.0, shape))
@@ -92,8 +96,8 @@ class Sampler:
         return numpy.sort(self.distinct(*shape), axis=-1)
 
     def integer(self, *shape: int) -> numpy.ndarray:
-        """From -5 to 5 without 0, int64."""
-        return numpy.asarray(self.generator.integers(1, 6, shape) * self._signs(shape, int))
+        """From -5 to 5 without 0, int64 unless another is asked for."""
+        return numpy.asarray(self.generator.integers(1, 6, shape) * self._signs(shape, int), self.integer_dtype)
 
     def index(self, below: int, *shape: int) -> numpy.ndarray:
         """int64 from 0 up to, not including, `below`."""
@@ -148,6 +152,7 @@ class Overload:
     flags: int
     domain: str
     derivative: str  # what kind of function it is: Note [Derivative classes] in core/ops/derivative_class.h
+    draws: bool  # random numbers
     outputs: int  # 0: the arguments decide
 
     def __str__(self) -> str:
@@ -224,6 +229,7 @@ def _composition(path: str, function: Any) -> Composition:
         flags=FUNCTION,
         domain=getattr(function, "domain", ""),
         derivative="",
+        draws=function.__module__ == "clew.ops.random",
         outputs=0,
         path=path,
     )
@@ -267,7 +273,9 @@ class Sample:
         return places, named
 
 
-def samples(overload: Overload, sizes: dict[str, int] = SIZES, seed: int = 0, dtype: str = "float64") -> list[Sample]:
+def samples(
+    overload: Overload, sizes: dict[str, int] = SIZES, seed: int = 0, dtype: str = "float64", integer: str = "int64"
+) -> list[Sample]:
     """The samples that the domain describes.
 
     Raises:
@@ -277,7 +285,7 @@ def samples(overload: Overload, sizes: dict[str, int] = SIZES, seed: int = 0, dt
         return []
     if not overload.domain:
         raise ValueError(f"{overload}: no domain; say in its struct, or by @domain, what arguments may be")
-    sampler = Sampler(seed, dtype)
+    sampler = Sampler(seed, dtype, integer)
     made = []
     for call in overload.domain.split(";"):
         scope = {**sampler.names(), **sizes, "call": lambda *words, **named: (words, named)}
@@ -311,13 +319,18 @@ def _complete(overload: Overload, given: dict[str, Any], values: Any, sizes: dic
 
 
 # --------------------------------------------------------------------------------------------------------------- calls
-def to_module(module: Any, value: Any, *, grad: bool = True, leaves: list[Any] | None = None) -> Any:
-    """Arrays as tensors of `module`, floating ones as leaves that require a gradient and are added to `leaves`."""
+def to_module(
+    module: Any, value: Any, *, grad: bool = True, leaves: list[Any] | None = None, floating: str | None = None
+) -> Any:
+    """Arrays as tensors of `module`, floating ones as leaves that require a gradient and are added to `leaves`; these
+    in the dtype `floating`, if it is given."""
     if isinstance(value, numpy.ndarray):
         if isinstance(value, Symmetric):
-            tensor = to_module(module, numpy.asarray(value), grad=grad, leaves=leaves)
+            tensor = to_module(module, numpy.asarray(value), grad=grad, leaves=leaves, floating=floating)
             return (tensor + tensor.mT) / 2
         tensor = module.from_numpy(numpy.array(value))
+        if floating and value.dtype.kind == "f":
+            tensor = tensor.to(getattr(module, floating))
         if grad and value.dtype.kind == "f" and not isinstance(value, Constant):
             tensor.requires_grad_()
             if leaves is not None:
@@ -326,9 +339,11 @@ def to_module(module: Any, value: Any, *, grad: bool = True, leaves: list[Any] |
     if isinstance(value, DType):
         return getattr(module, value.name)
     if isinstance(value, list | tuple):
-        return type(value)(to_module(module, one, grad=grad, leaves=leaves) for one in value)
+        return type(value)(to_module(module, one, grad=grad, leaves=leaves, floating=floating) for one in value)
     if isinstance(value, dict):
-        return {name: to_module(module, one, grad=grad, leaves=leaves) for name, one in value.items()}
+        return {
+            name: to_module(module, one, grad=grad, leaves=leaves, floating=floating) for name, one in value.items()
+        }
     return value
 
 

@@ -25,6 +25,7 @@ def test_both_do_what_is_stated(entry, oracle):
 
 def test_the_page_is_up_to_date():
     assert tool.page() == tool.PAGE.read_text(), "run tools/make_deviations.py"
+    assert tool.table() == tool.TABLE.read_text(), "run tools/make_deviations.py"
 
 
 def test_the_exceptions_may_go_on():

@@ -1,6 +1,7 @@
-"""The examples in the documentation run."""
+"""The examples in the documentation run, and what it says of the code is so."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,27 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.mark.beyond
-@pytest.mark.parametrize("page", ["seeing.md"])
+@pytest.mark.parametrize("page", ["seeing.md", "extending.md"])
 def test_examples(page):
     ran = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert ran.attempted > 0
     assert ran.failed == 0
+
+
+def code_in(page):
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.beyond
+def test_the_interpreter_in_contributing(capsys):
+    (example,) = (one for one in code_in("CONTRIBUTING.md") if "Interpreter(" in one)
+    exec(example, {})
+    promised = re.search("# (functional.*)", example)[1]
+    assert promised.split("; ") == capsys.readouterr().out.splitlines()
+
+
+def test_the_tour_of_the_engine_says_how_long_it_is():
+    folder = ROOT / "core" / "autograd"
+    lines = sum(len(path.read_text().splitlines()) for path in folder.iterdir() if path.suffix in (".h", ".cpp"))
+    said = int(re.search(r"has about\s+(\d+) lines", (folder / "README.md").read_text())[1])
+    assert abs(lines - said) <= 100

@@ -11,27 +11,25 @@ from clew import _core
 
 
 def public_callables():
-    """(name, object), each object once."""
+    """(name, object), each object once, by its shortest name."""
     seen = set()
-
-    def walk(module, name):
-        for attribute in sorted(getattr(module, "__all__", None) or [one for one in dir(module) if one[0] != "_"]):
-            try:
-                value = getattr(module, attribute)
-            except (AttributeError, ImportError):  # what is missing says so; extras may be
-                continue
-            if id(value) in seen:
-                continue
-            seen.add(id(value))
-            if isinstance(value, types.ModuleType):
-                if value.__name__.startswith("clew"):
-                    yield from walk(value, f"{name}.{attribute}")
-            elif callable(value) and (getattr(value, "__module__", None) or "clew").startswith("clew"):
-                yield f"{name}.{attribute}", value
-
+    modules = [("clew", clew)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield from walk(clew, "clew")
+        for name, module in modules:  # which grows
+            for attribute in sorted(getattr(module, "__all__", None) or [one for one in dir(module) if one[0] != "_"]):
+                try:
+                    value = getattr(module, attribute)
+                except (AttributeError, ImportError):  # what is missing says so; extras may be
+                    continue
+                if id(value) in seen:
+                    continue
+                seen.add(id(value))
+                if isinstance(value, types.ModuleType):
+                    if value.__name__.startswith("clew."):
+                        modules.append((f"{name}.{attribute}", value))
+                elif callable(value) and (getattr(value, "__module__", None) or "clew").startswith("clew"):
+                    yield f"{name}.{attribute}", value
     for attribute in dir(clew.Tensor):
         value = getattr(clew.Tensor, attribute)
         if callable(value) and not attribute.startswith("_") and id(value) not in seen:

@@ -3,7 +3,17 @@
 import numpy
 import pytest
 
-NAMES = ["FloatTensor", "DoubleTensor", "LongTensor", "IntTensor", "ByteTensor", "BoolTensor"]
+NAMES = [
+    "FloatTensor",
+    "DoubleTensor",
+    "HalfTensor",
+    "BFloat16Tensor",
+    "LongTensor",
+    "IntTensor",
+    "ShortTensor",
+    "CharTensor",
+]
+NAMES += ["ByteTensor", "BoolTensor"]
 
 CALLS = {
     "a list": lambda m, make: make([1, 0, 2]),
@@ -102,9 +112,3 @@ def test_the_cpu_is_the_default_device(torch):
     torch.set_default_device("cpu")
     assert torch.get_default_device() == torch.device("cpu")
     torch.set_default_device(None)
-
-
-@pytest.mark.beyond
-def test_half_precision_is_not_there_yet(torch):
-    with pytest.raises(NotImplementedError, match="float16"):
-        torch.HalfTensor([1.0])

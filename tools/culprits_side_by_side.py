@@ -26,7 +26,7 @@ CASES = {
     ("second_backward", "hidden_state_carried_over"): "A hidden state carried over",
     ("second_backward", "gan_discriminator_step_without_detach"): "A GAN's discriminator step without detach",
     ("in_place", "residual_added_after_relu"): "A residual added in place after relu",
-    ("in_place", "optimizer_step_between_two_backwards"): "An optimizer step between two backward passes",
+    ("in_place", "optimizer_step_between_two_backward_passes"): "An optimizer step between two backward passes",
     ("in_place", "written_through_data"): "A write through .data",
     ("lost_history", "loss_made_again_from_item"): "A loss made again from .item()",
     ("lost_history", "prediction_by_argmax"): "argmax on the way to the loss",

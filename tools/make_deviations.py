@@ -1,11 +1,13 @@
-"""Writes docs/deviations.md from docs/deviations.toml, whose header says what an entry holds.
+"""Writes docs/deviations.md from docs/deviations.toml, whose header says what an entry holds, and what docstrings name.
 
-python tools/make_deviations.py           writes the page
+python tools/make_deviations.py           writes the page and src/clew/deviations.json
 python tools/make_deviations.py --check   fails if it is not up to date
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import tomllib
 import warnings
@@ -15,6 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "deviations.toml"
 PAGE = ROOT / "docs" / "deviations.md"
+TABLE = ROOT / "src" / "clew" / "deviations.json"
 
 TEXTS = ("name", "section", "what", "ours", "pytorch", "reason", "probe", "our_outcome", "pytorch_outcome")
 ASPECTS = {
@@ -95,14 +98,26 @@ def page() -> str:
     return "\n".join(lines)
 
 
+def table() -> str:
+    """For each operation that headings of the page name, these headings."""
+    found: dict[str, list[str]] = {}
+    for entry in entries():
+        for name in re.findall(r"`([a-z]\w*(?:\.\w+)*?)_?`", entry["what"]):
+            found.setdefault(name, []).append(entry["what"])
+    lines = [f"{json.dumps(name)}: {json.dumps(headings)}" for name, headings in sorted(found.items())]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def main() -> int:
-    text = page()
+    texts = {PAGE: page(), TABLE: table()}
     if "--check" in sys.argv[1:]:
-        if not PAGE.exists() or PAGE.read_text() != text:
-            print(f"{PAGE.relative_to(ROOT)} is not up to date: run tools/make_deviations.py")
-            return 1
+        for path, text in texts.items():
+            if not path.exists() or path.read_text() != text:
+                print(f"{path.relative_to(ROOT)} is not up to date: run tools/make_deviations.py")
+                return 1
         return 0
-    PAGE.write_text(text)
+    for path, text in texts.items():
+        path.write_text(text)
     return 0
 
 

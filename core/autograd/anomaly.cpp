@@ -1,5 +1,6 @@
 #include "core/autograd/anomaly.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <unordered_set>
@@ -23,12 +24,18 @@ bool any_pair_of(const Tensor& result, const Tensor& incoming, const Visit& visi
 }
 template <class Visit>
 bool any_pair(const Tensor& result, const Tensor& incoming, const Visit& visit) {
+    const DType dtype = result.dtype();
+    if (is_complex(dtype)) return any_pair(engine_ops.view_as_real(result), engine_ops.view_as_real(incoming), visit);
+    if (is_storage_type(dtype)) {
+        const DType wide = compute_dtype(dtype);
+        return any_pair(engine_ops.cast(result, wide), engine_ops.cast(incoming, wide), visit);
+    }
     return result.dtype() == DType::Float32 ? any_pair_of<float>(result, incoming, visit)
                                             : any_pair_of<double>(result, incoming, visit);
 }
 
 bool correspond(const Tensor& result, const Tensor& incoming) {
-    return incoming && incoming.dtype() == result.dtype() && is_floating(result.dtype()) &&
+    return incoming && incoming.dtype() == result.dtype() && is_inexact(result.dtype()) &&
            same_sizes(result.sizes(), incoming.sizes());
 }
 
@@ -43,7 +50,7 @@ bool zero_came_in(const Tensor& result, std::span<const Tensor> incoming) {
         if (correspond(result, gradient))
             return !any_pair(result, gradient, [](auto out, auto in) { return !std::isfinite(out) && in != 0; });
     for (const Tensor& gradient : incoming)
-        if (gradient && (!is_floating(gradient.dtype()) || !all_zero(gradient))) return false;
+        if (gradient && (!is_inexact(gradient.dtype()) || !all_zero(gradient))) return false;
     return true;
 }
 
@@ -76,9 +83,10 @@ Node* AnomalyWatch::nearest_where_above(Node& node) const {
 }
 
 void AnomalyWatch::look_at(Node& node, std::span<const Tensor> results, std::span<const Tensor> incoming) {
+    if (std::ranges::any_of(results, [](const Tensor& result) { return result && is_meta(result); })) return;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Tensor& result = results[i];
-        if (!result || !is_floating(result.dtype()) || engine_ops.all_finite(result)) continue;
+        if (!result || !is_inexact(result.dtype()) || engine_ops.all_finite(result)) continue;
         const bool zero = zero_came_in(result, incoming);
         Node* where = zero ? nearest_where_above(node) : nullptr;
         std::string text =

@@ -1,5 +1,7 @@
 #include "core/autograd/engine.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/autograd/leaf.h"
@@ -28,6 +30,19 @@ void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const cha
     if (gradient.dtype() != dtype) gradient = engine_ops.cast(gradient, dtype);
 }
 
+namespace {
+void call_rule_beside_meta(BackwardCall& call) {
+    const bool meta = std::ranges::any_of(call.incoming, [](const Tensor& g) { return g && is_meta(g); });
+    std::optional<OnMeta> scope;
+    if (meta || !kernels_skipped) scope.emplace(meta ? call.node->kind->node_name : nullptr);
+    call.node->kind->backward(call);
+}
+}  // namespace
+
+void call_rule(BackwardCall& call) {
+    process_mode == 0 ? call.node->kind->backward(call) : call_rule_beside_meta(call);
+}
+
 BackwardResult run_backward(const BackwardRequest& request) {
     if (mode(kInterpreted)) engine_ops.backward_begins(request.roots);
     const bool timed = mode(kTiming) && runs_under_way == nullptr;
@@ -47,7 +62,7 @@ std::vector<Tensor> run_rule(Node& node, std::span<Tensor> gradients) {
     for (std::uint32_t i = 0; i < node.edge_count; ++i)
         if (node.edge_nodes()[i]) wants |= std::uint64_t{1} << std::min<std::uint32_t>(i, 63);
     BackwardCall call{&node, gradients, results, wants};
-    node.kind->backward(call);
+    call_rule(call);
     return results;
 }
 

@@ -33,6 +33,9 @@ struct BackwardResult {
     Ref<Release> release;          // null when the graph was kept
 };
 
+// Calls the rule of call.node, on the device of the gradients that came: Note [Meta tensors].
+void call_rule(BackwardCall& call);
+
 BackwardResult run_backward(const BackwardRequest& request);
 
 // Checks the roots and what is given for them: one gradient for each (or an empty handle), made of the root's dtype.

@@ -48,7 +48,8 @@ void refresh_view(const Tensor& view) {
     const bool retains = view->has(TensorObject::kRetainsGrad);
     const Tensor fresh = [&] {
         ModeGuard guard(kNoGrad | kTiming, false);
-        return engine_ops.as_strided(base, view.layout(), view->offset - base->offset);
+        const ViewGeometry place = geometry_in(view, base);
+        return view_in(base, *place.layout, place.offset, view.dtype());
     }();
     unlink_output(view.get());
     unlink_output(fresh.get());
@@ -114,9 +115,10 @@ void assign_grad(const Tensor& tensor, Tensor grad) {
 }
 
 void set_requires_grad(const Tensor& tensor, bool on) {
-    if (on && !is_floating(tensor.dtype()))
+    if (on && !is_inexact(tensor.dtype()))
         fail(ErrorKind::Runtime,
-             "requires_grad: only Tensors of floating point dtype can require gradients, got %s; cast it first",
+             "requires_grad: only Tensors of floating point and complex dtype can require gradients, got %s; cast it "
+             "first",
              dtype_name(tensor.dtype()));
     if (on && tensor->has(TensorObject::kInference) && !mode(kInferenceMode))
         fail(ErrorKind::Runtime,
@@ -205,6 +207,14 @@ void add_gradient(Tensor& into, Tensor gradient) {
     }
 }
 
+void check_device(const Tensor& gradient, const Tensor& of, const char* who) {
+    if (!of->storage) return;  // a stand-in for an edge
+    if (gradient && is_meta(gradient) != is_meta(of))
+        fail(ErrorKind::NotImplemented, "%s: Cannot copy out of meta tensor; no data! %s", who,
+             is_meta(of) ? "The gradient has memory, what it belongs to is on the device 'meta'"
+                         : "The gradient is on the device 'meta', what it belongs to has memory");
+}
+
 void accumulate(Node& accumulator, Tensor gradient) {
     if (!gradient || accumulator.outputs()[0].tensor == nullptr) return;
     const Tensor leaf(accumulator.outputs()[0].tensor);
@@ -214,6 +224,7 @@ void accumulate(Node& accumulator, Tensor gradient) {
              "AccumulateGrad: expected a gradient of shape %s, which its leaf has since `.data` was replaced, got %s; "
              "ask for it by autograd.grad, or run the forward again",
              shape_text(leaf.sizes()).c_str(), shape_text(gradient.sizes()).c_str());
+    check_device(gradient, leaf, "AccumulateGrad");
     const Tensor before = grad_of(leaf);
     if (!before) {
         Tensor kept = first_gradient(std::move(gradient), leaf);

@@ -60,6 +60,8 @@ void set_history(const Tensor& tensor, const NodeRef& node, int output);
 
 extern const NodeKind accumulate_kind;
 void accumulate(Node& accumulator, Tensor gradient);
+// Error(NotImplemented) if one of the two has memory and the other has not.
+void check_device(const Tensor& gradient, const Tensor& of, const char* who);
 // Nobody else sees the object or its memory, so it may be kept or written to.
 bool is_unshared(const Tensor& tensor);
 // into += gradient, in the buffer where nobody else can see it.
@@ -76,6 +78,8 @@ struct EngineOps {
     void (*copy_into)(const Tensor& into, const Tensor& value);     // no history
     bool (*all_finite)(const Tensor&);
     Tensor (*as_strided)(const Tensor&, const Layout& layout, std::int64_t offset);
+    Tensor (*view_as_real)(const Tensor&);
+    Tensor (*view_as_complex)(const Tensor&);
     Tensor (*as_strided_scatter)(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset);
     Tensor (*zeros)(Sizes, DType);
     Tensor (*contiguous)(const Tensor&);

@@ -35,7 +35,7 @@ struct HistoryBreak {
     by_plain_backward();  // the gradient in .grad of a backward without create_graph: no site
 };
 
-// Note [One account of bytes]
+// Note [Accounting of saved bytes]
 // Bytes are those of storages as requested of the allocator, and a storage counts once however many slots hold it: it
 // is saved when the first slot takes it, and let go when the last one does, by a backward or because its node died. So
 // what was saved is what was let go by either and what is held still. Of what was let go a part goes back to the

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "core/base/frame.h"
+
 namespace clew {
 
 enum Mode : std::uint32_t {
@@ -16,13 +18,15 @@ enum Mode : std::uint32_t {
     kWatchWrites = 512,      // allow_mutation_on_saved_tensors(): what was saved is copied before it is written
     kInBackward = 256,       // inside the engine: results that lose their history here are nobody's mystery
     kInterpreted = 1024,     // an Interpreter is on this thread's stack
+    kMakeMeta = 2048,        // device("meta") as a context: what is made of no tensors has no memory
 };
 // With one of these, dispatch() leaves the hot path.
-inline constexpr std::uint32_t kDetour = kInterpreted | kTiming | kInferenceMode;
+inline constexpr std::uint32_t kDetour = kInterpreted | kTiming | kInferenceMode | kMakeMeta | kMetaLives;
 
 extern thread_local constinit std::uint32_t mode_word __attribute__((tls_model("initial-exec")));
 
 inline bool mode(std::uint32_t bits) { return (mode_word & bits) != 0; }
+inline bool on_detour() { return ((mode_word | process_mode) & kDetour) != 0; }
 inline bool grad_enabled() { return (mode_word & kNoGrad) == 0; }
 
 // Sets bits for a scope.

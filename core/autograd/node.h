@@ -48,9 +48,9 @@ struct NodeKind {
     // The Python class of its nodes, made with the first of them (Runtime::node_type_of).
     mutable void* node_type = nullptr;
     void (*backward)(BackwardCall&) = nullptr;
-    std::uint32_t attribute_bytes = 0;  // a plain struct, copied as bytes
-    bool chooses = false;               // its gradients are zero where it took no element
-    bool elementwise = false;           // an element of a gradient depends on what lies at its place: Note [Strips]
+    std::uint32_t kept_bytes = 0;  // of attributes, a plain struct, copied as bytes: none where no rule reads them
+    bool chooses = false;          // its gradients are zero where it took no element
+    bool elementwise = false;      // an element of a gradient depends on what lies at its place: Note [Strips]
     const char* (*input_name)(const NodeKind&, int) = nullptr;
     const char* (*output_name)(const NodeKind&, int) = nullptr;
 };
@@ -103,8 +103,7 @@ struct Node : Object {
     SavedSlot* slots() { return reinterpret_cast<SavedSlot*>(edge_nodes() + edge_count); }
     void* attributes() { return reinterpret_cast<char*>(slots()) + kSlotBytes * slot_count; }
     std::uint16_t* edge_indices() {
-        return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) +
-                                                round_up_to_8(kind->attribute_bytes));
+        return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) + round_up_to_8(kind->kept_bytes));
     }
     DType* output_dtypes() { return reinterpret_cast<DType*>(edge_indices() + edge_count); }
 
@@ -121,7 +120,7 @@ struct NodeShape {
     std::uint16_t outputs;
     std::size_t body_bytes(const NodeKind& kind) const {
         return sizeof(OutputRecord) * outputs + sizeof(Node*) * edges + kSlotBytes * slots +
-               round_up_to_8(kind.attribute_bytes) + round_up_to_8(sizeof(std::uint16_t) * edges + outputs);
+               round_up_to_8(kind.kept_bytes) + round_up_to_8(sizeof(std::uint16_t) * edges + outputs);
     }
 };
 

@@ -21,6 +21,11 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
                      "grad can be implicitly created only for scalar outputs; output %zu has shape %s: reduce it, or "
                      "pass its gradient",
                      i, shape_text(root.sizes()).c_str());
+            if (is_complex(root.dtype()))
+                fail(ErrorKind::Runtime,
+                     "grad can be implicitly created only for real scalar outputs but got torch.%s; take abs() or "
+                     "real, or pass its gradient",
+                     dtype_name(root.dtype()));
             continue;
         }
         if (!same_sizes(gradient.sizes(), root.sizes()))
@@ -28,7 +33,7 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
                  "Mismatch in shape: grad_output[%zu] has a shape of torch.Size(%s) and output[%zu] has a shape of "
                  "torch.Size(%s).",
                  i, shape_text(gradient.sizes()).c_str(), i, shape_text(root.sizes()).c_str());
-        if (!is_floating(gradient.dtype()))
+        if (!is_inexact(gradient.dtype()))
             fail(ErrorKind::Runtime, "backward: expected a floating gradient for output %zu, got dtype %s; cast it", i,
                  dtype_name(gradient.dtype()));
     }
@@ -63,6 +68,13 @@ void fit_to_roots(std::span<const Tensor> roots, std::vector<Tensor>& gradients)
     if (gradients.size() != roots.size())
         fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
     check_roots(roots, gradients);
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+        if (!gradients[i] || !roots[i]->storage || is_meta(gradients[i]) == is_meta(roots[i])) continue;
+        if (is_meta(gradients[i]) || gradients[i].ndim() != 0)
+            fail(ErrorKind::Runtime, "invalid gradient at index %zu - expected device %s but got %s", i,
+                 is_meta(roots[i]) ? "meta" : "cpu", is_meta(gradients[i]) ? "meta" : "cpu");
+        gradients[i] = engine_ops.ones_like(roots[i]);  // a number; on meta all are alike
+    }
     for (std::size_t i = 0; i < roots.size(); ++i)
         if (gradients[i] && gradients[i].dtype() != roots[i].dtype())
             gradients[i] = engine_ops.cast(gradients[i], roots[i].dtype());

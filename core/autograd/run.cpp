@@ -198,17 +198,19 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
         if (!request_.accumulate_inputs || !node.has(Node::kAccumulate))
             for (std::int32_t i = capture; i >= 0; i = captures_[static_cast<std::size_t>(i)].next) {
                 const Capture& wanted = captures_[static_cast<std::size_t>(i)];
+                check_device(incoming[wanted.output], request_.inputs[wanted.input], "grad");
                 result_.captured[wanted.input] = incoming[wanted.output];
             }
     }
-    if (any && needed) {
+    // A Function is asked all the same, and gets zeros or None, as in PyTorch.
+    if ((any || node.has(Node::kFunction)) && needed) {
         run_pre_hooks(node, incoming);
         std::vector<Tensor> shown;  // the rule may consume its gradients; hooks after it see them still
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
         const bool watched = mode(kAnomaly);
         if (hooks_after || watched || seen) shown.assign(incoming.begin(), incoming.end());
         BackwardCall call{&node, incoming, results, wants(node)};
-        if (!node.has(Node::kCut)) node.kind->backward(call);
+        if (!node.has(Node::kCut)) call_rule(call);
         if (hooks_after) run_post_hooks(node, results, shown);
         if (watched) watch_.look_at(node, results, shown);
         if (!request_.keep_graph && !node.has(Node::kSpared)) release_saved(node, result_.release);

@@ -110,7 +110,7 @@ private:
     AnomalyWatch watch_;  // does nothing but under detect_anomaly
 };
 
-// Tells a timeline whose rule runs (Note [Whose bytes]).
+// Tells a timeline whose rule runs (Note [Attribution of memory]).
 class RuleGuard {
 public:
     explicit RuleGuard(const Node& node) : before_(running_node) {

@@ -76,7 +76,11 @@ struct Written {
 };
 extern thread_local const Written* written;
 const char* slot_name(Node& node, const SavedSlot& slot);
-std::uint32_t current_version(const SavedSlot& slot);
+inline std::uint32_t current_version(const SavedSlot& slot) {
+    if (slot.has_rest && slot.rest->counter) return slot.rest->counter->value;
+    const Storage* storage = slot.held_storage();
+    return storage ? storage->version : slot.version;
+}
 
 // Drops what the node saved, on behalf of the call that `record` describes.
 void release_saved(Node& node, const Ref<Release>& record);
@@ -85,6 +89,9 @@ void drop_slot(SavedSlot& slot);  // the node dies
 void refill(SavedSlot& slot, const Tensor& value, std::uint32_t version);
 void undo_release(Node& node);  // all its slots are filled again
 [[noreturn]] void throw_freed(Node& node);
+namespace saved_detail {
+void check_writes(Node& node, const SavedSlot& slot);  // throws ModifiedInPlace if one made it stale
+}
 
 struct GraphFreed : Error {
     GraphFreed(std::string text, NodeRef node) : Error(ErrorKind::Runtime, std::move(text)), node(std::move(node)) {}

@@ -121,7 +121,36 @@ void bump_version(const Tensor& self, const char* op, bool by_optimizer) {
                                 .item_size = size});
 }
 
+// Note [Views of another dtype]
+// view_as_real, real and imag look at complex memory in real numbers, view_as_complex the other way. Where a view is
+// found in its base by geometry, both are seen in real numbers then.
+ViewGeometry geometry_in(const Tensor& view, const Tensor& base) {
+    const auto scale = [](const Tensor& x) { return is_complex(x.dtype()) ? 2 : 1; };
+    if (view.dtype() == base.dtype()) return {view.layout_ref(), view->offset - base->offset};
+    const std::int64_t offset = scale(view) * view->offset - scale(base) * base->offset;
+    if (!is_complex(view.dtype())) return {view.layout_ref(), offset};
+    Dims sizes(view.sizes()), strides;
+    for (const std::int64_t stride : view.strides()) strides.push_back(2 * stride);
+    sizes.push_back(2), strides.push_back(1);
+    return {Layout::make(sizes, strides), offset};
+}
+
+Tensor view_in(const Tensor& base, const Layout& layout, std::int64_t offset, DType dtype) {
+    if (base.dtype() == dtype) return engine_ops.as_strided(base, layout, offset);
+    const Tensor parts = is_complex(base.dtype()) ? engine_ops.view_as_real(base) : base;
+    const Tensor view = engine_ops.as_strided(parts, layout, offset);
+    return is_complex(dtype) ? engine_ops.view_as_complex(view) : view;
+}
+
 namespace {
+
+Tensor view_scatter(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset) {
+    if (base.dtype() == value.dtype()) return engine_ops.as_strided_scatter(base, value, layout, offset);
+    const Tensor parts = is_complex(base.dtype()) ? engine_ops.view_as_real(base) : base;
+    const Tensor written = is_complex(value.dtype()) ? engine_ops.view_as_real(value) : value;
+    const Tensor whole = engine_ops.as_strided_scatter(parts, written, layout, offset);
+    return is_complex(base.dtype()) ? engine_ops.view_as_complex(whole) : whole;
+}
 
 // The gradient of a base, laid out as the base's memory is, so that a view's geometry fits it.
 struct LaidOut {
@@ -145,7 +174,7 @@ Tensor written_view(Node& slices, const LaidOut& gradient) {
     const Tensor whole = alias(gradient.memory, LayoutRef(slices.outputs()[0].layout), gradient.shift);
     whole->grad_fn = NodeRef(&slices);
     const SavedSlot& where = slices.slots()[0];
-    return engine_ops.as_strided(whole, *where.layout, where.offset);
+    return view_in(whole, *where.layout, where.offset, where.dtype);
 }
 
 // Runs the wrapped node.
@@ -167,16 +196,18 @@ void copy_slices_backward(BackwardCall& call) {
     const LaidOut gradient = lay_out(call.incoming[0], base);
     // Slot 0 of CopySlices keeps no data: only where the view lies in its base.
     const SavedSlot& where = call.node->slots()[0];
-    Tensor part[1] = {engine_ops.as_strided(gradient.memory, *where.layout, where.offset + gradient.shift)};
+    const bool in_parts = where.dtype != gradient.memory.dtype() && is_complex(gradient.memory.dtype());
+    const std::int64_t offset = where.offset + (in_parts ? 2 : 1) * gradient.shift;
+    Tensor part[1] = {view_in(gradient.memory, *where.layout, offset, where.dtype)};
     std::vector<Tensor> results(inner.edge_count);
     BackwardCall inside{&inner, part, results, call.needed};
     const Tensor view = written_view(*call.node, gradient);
     run_wrapped(inside, view ? gradient_edge(view) : Edge{});
     if (call.needs(0)) {
-        Tensor rest = results[0] ? results[0] : engine_ops.zeros(where.layout->shape(), gradient.memory.dtype());
-        if (!same_sizes(rest.sizes(), where.layout->shape())) rest = engine_ops.sum_to(rest, where.layout->shape());
-        const Tensor whole =
-            engine_ops.as_strided_scatter(gradient.memory, rest, *where.layout, where.offset + gradient.shift);
+        const Dims sizes(inner.outputs()[0].layout->shape());
+        Tensor rest = results[0] ? results[0] : engine_ops.zeros(sizes, where.dtype);
+        if (!same_sizes(rest.sizes(), sizes)) rest = engine_ops.sum_to(rest, sizes);
+        const Tensor whole = view_scatter(gradient.memory, rest, *where.layout, offset);
         call.results[0] = base.contiguous ? whole : engine_ops.as_strided(whole, base, gradient.shift);
     }
     for (std::uint32_t i = 1; i < inner.edge_count; ++i) call.results[i] = std::move(results[i]);
@@ -201,9 +232,10 @@ void rebase_history(const Tensor& self, const NodeRef& node) {
     for (std::uint32_t i = 1; i < node->edge_count; ++i)
         set_edge(*slices, static_cast<int>(i), node->edge(static_cast<int>(i)));
     SavedSlot& where = slices->slots()[0];
-    where.layout = self->layout.get();
-    retain(where.layout);
-    where.offset = self->offset - base->offset;
+    ViewGeometry geometry = geometry_in(self, base);
+    where.layout = geometry.layout.detach();
+    where.offset = geometry.offset;
+    where.dtype = self.dtype();
     extras_of(*slices).inner = node;
     set_output_shape(*node, 0, self->layout, self->dtype);
     if (node->has(Node::kPython)) mark_python(*slices);

@@ -33,6 +33,14 @@ void check_view_kind(const TensorObject& view, const char* op);
 void check_in_place(const Tensor& self, const char* op, bool records, bool writes_memory = true);
 // Counts a write and notes it on the storage. Call it for every in-place write, after the data have changed.
 void bump_version(const Tensor& self, const char* op, bool by_optimizer = false);
+// Where a view lies in its base, and the view of a tensor laid out as the base that lies there: Note [Views of another
+// dtype].
+struct ViewGeometry {
+    LayoutRef layout;
+    std::int64_t offset;
+};
+ViewGeometry geometry_in(const Tensor& view, const Tensor& base);
+Tensor view_in(const Tensor& base, const Layout& layout, std::int64_t offset, DType dtype);
 // Makes `node` the new history of `self` after an in-place operation.
 void rebase_history(const Tensor& self, const NodeRef& node);
 

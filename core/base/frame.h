@@ -3,6 +3,7 @@
 // checking build (cmake -DCLEW_CHECK_DISPATCH=ON) every kernel asserts that one is open. So nothing can go past the
 // interpreters unseen. In other builds all of this is nothing.
 #pragma once
+#include <cstdint>
 
 namespace clew {
 
@@ -26,19 +27,57 @@ struct [[maybe_unused]] DispatchFrame {};
 
 #endif
 
-// While this is set, kernels do nothing on this thread: sizes are wanted, not values (core/ops/infer.h).
+// While this is set, kernels do nothing on this thread, and storages have no memory: sizes are wanted, not values
+// (core/ops/infer.h, core/ops/meta.h).
 extern thread_local constinit bool kernels_skipped __attribute__((tls_model("initial-exec")));
+
+// And this: storages have their memory all the same, for somebody who counts it (clew.graph.predict_peak).
+extern thread_local constinit bool storages_backed;
+
+// Up to so many elements a loop is called by itself, without a kernel around it that would see that it is skipped.
+inline constexpr std::int64_t kFlatElements = 32768;
+extern thread_local constinit std::int64_t flat_elements __attribute__((tls_model("initial-exec")));  // or -1
+
+// How many reasons there are for a new storage to take a closer look: threads that skip kernels, timelines.
+extern int storage_detour;
+
+// The mode word's bits (core/autograd/mode.h) that hold on all threads.
+extern std::uint32_t process_mode;
+inline constexpr std::uint32_t kMetaLives = std::uint32_t{1} << 31;  // there is a storage without memory
 
 // Sets it for a scope, or clears it.
 class SkipKernels {
 public:
-    explicit SkipKernels(bool skip) : before_(kernels_skipped) { kernels_skipped = skip; }
-    ~SkipKernels() { kernels_skipped = before_; }
+    explicit SkipKernels(bool skip) : before_(kernels_skipped) { set(skip); }
+    ~SkipKernels() { set(before_); }
     SkipKernels(const SkipKernels&) = delete;
     SkipKernels& operator=(const SkipKernels&) = delete;
 
 private:
+    static void set(bool skip) {
+        storage_detour += static_cast<int>(skip) - static_cast<int>(kernels_skipped);
+        kernels_skipped = skip;
+        flat_elements = skip ? -1 : kFlatElements;
+    }
     const bool before_;
+};
+
+// The operation that runs on tensors without values, for errors; null while a call is inferred.
+extern thread_local constinit const char* meta_operation;
+
+// For a scope, an operation runs on such tensors, or (null) on others.
+class OnMeta {
+public:
+    explicit OnMeta(const char* operation) : skip_(operation != nullptr), before_(meta_operation) {
+        meta_operation = operation;
+    }
+    ~OnMeta() { meta_operation = before_; }
+    OnMeta(const OnMeta&) = delete;
+    OnMeta& operator=(const OnMeta&) = delete;
+
+private:
+    const SkipKernels skip_;
+    const char* const before_;
 };
 
 // Error(NotImplemented) while kernels are skipped: what follows depends on values.

@@ -26,7 +26,7 @@ namespace {
 
 using threads::Call;
 
-// Note [Who takes which chunk]
+// Note [Scheduling of chunks]
 // A job's chunks are dealt out in as many stretches as there are threads. Each thread works through one of them, always
 // the same, and then helps with the others: so the parts of an array that a thread wrote in one operation are those
 // that it reads in the next, from its own cache, and yet nobody waits for a thread that came late or was held up.

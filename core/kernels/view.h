@@ -19,9 +19,11 @@ struct View {
 // One inner loop: pointers (output first), strides in bytes, count.
 using Loop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count);
 // A number beside arrays: loops over floating dtypes read `real`, those over integers `integer`, which is exact.
+// Loops over complex dtypes read `imag`, too.
 struct Number {
     double real;
     std::int64_t integer;
+    double imag = 0;
 };
 // The same with up to three numbers (slope, bounds, alpha ...).
 using ParamLoop = void (*)(char* const* data, const std::int64_t* strides, std::int64_t count, const Number* params);

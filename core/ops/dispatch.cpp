@@ -9,6 +9,7 @@
 #include "core/ops/functions.h"
 #include "core/ops/interpreter.h"
 #include "core/ops/recording.h"
+#include "core/ops/storage_types.h"
 
 namespace clew {
 namespace {
@@ -19,8 +20,8 @@ bool shares_elements_unlike(const Tensor& input, const Tensor& self) {
 }
 
 void run_in_place(OpCall& call) {
-    if (kernels_skipped) return;  // nothing is written, and the geometry is known
     const Tensor& self = call.inputs[0];
+    if (kernels_skipped && !is_meta(self)) return;  // nothing is written, and the geometry is known
     const char* name = call.name() ? call.name() : call.op.in_place_name.c_str();
     InPlaceRecord record(call);
     // What is replaced by whole numbers (copy_) has no history to be told of.
@@ -35,7 +36,7 @@ void run_in_place(OpCall& call) {
     if (!sources.empty()) inner.inputs = sources;
     {
         [[maybe_unused]] const DispatchFrame frame;
-        call.op.forward(inner);
+        run_forward(inner);
     }
     bump_version(self, name, call.op.is(kOptimizerStep));
     record.finish();
@@ -102,6 +103,11 @@ void run_out(OpCall& call) {
     for (std::size_t i = 0; i < fresh.size(); ++i) {
         const Tensor& to = call.outputs[i];
         check_out_dtype(call.op, fresh[i].dtype(), to.dtype());
+        if (is_meta(fresh[i]) != is_meta(to))
+            fail(ErrorKind::Runtime,
+                 "%s: Attempting to copy from device %s to device %s, but cross-device copies are not allowed! Give an "
+                 "out= on the device of the inputs",
+                 name, is_meta(to) ? "cpu" : "meta", is_meta(to) ? "meta" : "cpu");
         if (!same_sizes(to.sizes(), fresh[i].sizes()) && to.numel() != 0)
             fail(ErrorKind::Runtime,
                  "%s: expected out of shape %s, got %s; give one of the right shape, or an empty one", name,
@@ -123,7 +129,7 @@ void run_functional(OpCall& call) {
     if (call.op.is(kComposite)) return call.op.forward(call);
     {
         [[maybe_unused]] const DispatchFrame frame;
-        call.op.forward(call);
+        run_forward(call);
     }
     record_call(call);
 }

@@ -10,6 +10,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/frame.h"
 #include "core/ops/opdef.h"
+#include "core/ops/storage_types.h"
 
 namespace clew {
 
@@ -17,11 +18,11 @@ void interpret(OpCall& call);       // on the detour
 void run_directly(OpCall& call);    // on the hot path
 void run_functional(OpCall& call);  // the same, of a Functional call
 
-inline void dispatch(OpCall& call) { mode(kDetour) ? interpret(call) : run_directly(call); }
+inline void dispatch(OpCall& call) { on_detour() ? interpret(call) : run_directly(call); }
 
 inline void apply(const OpDef& op, Tensors inputs, const void* attributes, std::span<Tensor> outputs) {
     OpCall call{op, inputs, attributes, outputs};
-    mode(kDetour) ? interpret(call) : run_functional(call);
+    on_detour() ? interpret(call) : run_functional(call);
 }
 // Written over input 0.
 inline void apply_in_place(const OpDef& op, Tensors inputs, const void* attributes) {
@@ -43,7 +44,7 @@ void rebind_grad(const Tensor& tensor, const Tensor& gradient);
 // A read of values into Python, of `how` (static text): item, bool, tolist, numpy.
 void escape_to_interpreters(const Tensor& tensor, const char* how);
 inline void escape(const Tensor& tensor, const char* how) {
-    if (mode(kInterpreted)) [[unlikely]]
+    if (mode(kInterpreted) || is_meta(tensor)) [[unlikely]]
         escape_to_interpreters(tensor, how);
 }
 
@@ -83,7 +84,7 @@ template <class Op>
 void run_fused(BackwardCall& call) {
     static const OpDef rule =
         fused_rule(definition<Op>(), [](OpCall& by) { run_from_operands(by, &Op::fused_backward); });
-    if (mode(kInterpreted)) [[unlikely]]
+    if (mode(kInterpreted) || any_stored(call.incoming)) [[unlikely]]
         return show_fused(definition<Op>(), rule, call);
     [[maybe_unused]] const DispatchFrame frame;
     Op::fused_backward(call);
@@ -99,7 +100,7 @@ auto peek(const Tensor& x, const char* why, const Look& look) {
     return look();
 }
 
-// Note [Writing over a dying gradient]
+// Note [Reusing the memory of a gradient]
 // In a backward without create_graph, a gradient that nobody but the rule holds dies when the rule has read it. A rule
 // that says so (`Tensor&& g`, and uses it once) gets its result in the same memory: no other block is taken, and what
 // is written is in the cache already. The same goes for what a rule made itself on the way: mul(mul(g, x), 2). Only the

@@ -1,4 +1,4 @@
-// Results in memory that nobody will look at again: Note [Writing over a dying gradient].
+// Results in memory that nobody will look at again: Note [Reusing the memory of a gradient].
 #include <algorithm>
 #include <iterator>
 #include <vector>

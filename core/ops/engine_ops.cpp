@@ -1,4 +1,4 @@
-// Lends the engine the operations that it needs (see autograd/leaf.h).
+// Registers the operations that the engine needs (see autograd/leaf.h).
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/base/frame.h"
@@ -6,6 +6,7 @@
 #include "core/kernels/elementwise/elementwise.h"
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
+#include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/interpreter.h"
 #include "core/tensor/packing.h"
@@ -15,7 +16,7 @@ namespace {
 
 // Both lie alike without gaps: one call of the loop.
 bool add_flat(kernels::Loop loop, const Tensor& into, const Tensor& value) {
-    if (!is_dense(into.layout()) || !lie_alike(into, value) || into.numel() > kernels::kChunk) return false;
+    if (!is_dense(into.layout()) || !lie_alike(into, value) || into.numel() > flat_elements) return false;
     const auto size = static_cast<std::int64_t>(item_size(into.dtype()));
     char* const data[] = {into.data(), into.data(), value.data()};
     const std::int64_t strides[] = {size, size, size};
@@ -24,6 +25,10 @@ bool add_flat(kernels::Loop loop, const Tensor& into, const Tensor& value) {
 }
 
 void add_now(const Tensor& into, const Tensor& value) {
+    if (is_storage_type(into.dtype())) {
+        Tensor sum = into;
+        return binary("add", kernels::arithmetic().add, into, value, sum);
+    }
     const kernels::Loop loop = kernels::arithmetic().add[static_cast<int>(into.dtype())];
     if (into.dtype() == value.dtype() && add_flat(loop, into, value)) return;
     const Tensor fitted = expand(cast(value, into.dtype()), into.sizes());
@@ -31,7 +36,7 @@ void add_now(const Tensor& into, const Tensor& value) {
 }
 
 void add_in_place(const Tensor& into, const Tensor& value) {
-    if (!mode(kInterpreted)) {
+    if (!mode(kInterpreted) && process_mode == 0) {
         [[maybe_unused]] const DispatchFrame frame;
         return add_now(into, value);
     }
@@ -42,9 +47,10 @@ void add_in_place(const Tensor& into, const Tensor& value) {
 }
 
 Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
+    const SkipKernels skip(kernels_skipped || is_meta(gradient));
     if (!is_dense(leaf.layout())) return gradient.contiguous() ? clone(gradient) : contiguous(gradient);
     if (!grad_enabled()) return copy_laid_as(gradient, leaf);
-    const Tensor copy = empty(leaf.layout_ref(), gradient.dtype());
+    const Tensor copy = uninitialized_like(leaf, gradient.dtype());
     copy_in_place(copy, gradient);
     return copy;
 }
@@ -68,6 +74,8 @@ struct RegisterEngineOps {
             .all_finite = all_finite,
             .as_strided = [](const Tensor& x, const Layout& layout,
                              std::int64_t offset) { return as_strided(x, layout.shape(), layout.strides(), offset); },
+            .view_as_real = view_as_real,
+            .view_as_complex = view_as_complex,
             .as_strided_scatter =
                 [](const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset) {
                     return as_strided_scatter(base, value, layout.shape(), layout.strides(), offset);
@@ -85,7 +93,7 @@ struct RegisterEngineOps {
         };
     }
 };
-const RegisterEngineOps lend;
+const RegisterEngineOps registered;
 
 }  // namespace
 }  // namespace clew

@@ -65,7 +65,7 @@ void record_function(const NodeRef& node, const FunctionRecord& call, bool recor
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (!outputs[i]) continue;
-        const bool constant = contains(constants, outputs[i]) || !is_floating(outputs[i].dtype());
+        const bool constant = contains(constants, outputs[i]) || !is_inexact(outputs[i].dtype());
         const bool is_dirty = contains(dirty, outputs[i]);
         if (constant && records)
             set_output_shape(*node, static_cast<int>(i), outputs[i].layout_ref(), outputs[i].dtype());

@@ -2,6 +2,7 @@
 // Each is defined beside the operation's struct in its family file.
 #pragma once
 #include <optional>
+#include <tuple>
 
 #include "core/ops/schema.h"
 #include "core/tensor/tensor.h"
@@ -11,7 +12,6 @@ namespace clew {
 using Tensors = std::span<const Tensor>;
 
 // promote.cpp
-DType promote(DType a, DType b);
 
 // arithmetic.cpp
 Tensor add(const Tensor& a, const Tensor& b);
@@ -22,7 +22,7 @@ Tensor mul(const Tensor& a, double b);
 Tensor add(const Tensor& a, double b);
 Tensor div(const Tensor& a, double b);
 Tensor neg(const Tensor& x);
-// The same, over what dies with the call (Note [Writing over a dying gradient]).
+// The same, over what dies with the call (Note [Reusing the memory of a gradient]).
 Tensor mul(Tensor&& donated, const Tensor& b);
 Tensor mul(Tensor&& donated, double b);
 Tensor div(Tensor&& donated, const Tensor& b);
@@ -30,6 +30,11 @@ Tensor div(Tensor&& donated, double b);
 Tensor neg(Tensor&& donated);
 void mul_in_place(const Tensor& self, const Tensor& other);
 Tensor conj(const Tensor& x);  // free on reals
+Tensor real(const Tensor& x);  // the same
+Tensor imag(const Tensor& x);
+Tensor view_as_real(const Tensor& x);
+Tensor view_as_complex(const Tensor& x);
+Tensor part_of(const Tensor& z, int which);  // the real parts (0) or the imaginary ones, as plain memory
 
 // power.cpp
 Tensor pow(const Tensor& base, double exponent);
@@ -45,6 +50,7 @@ Tensor log(const Tensor& x);
 Tensor log1p(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
+Tensor sgn(const Tensor& x);
 Tensor lgamma(const Tensor& x);
 Tensor xlogy(const Tensor& x, const Tensor& y);
 Tensor digamma(const Tensor& x);
@@ -57,8 +63,9 @@ Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 
 // compare.cpp, logical.cpp: bool, without history
-Tensor compare(const char* which, const Tensor& a, const Tensor& b);  // "eq" "ne" "lt" "le" "gt" "ge"
-Tensor compare(const char* which, const Tensor& a, double b);
+enum Comparison : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
+Tensor compare(Comparison which, const Tensor& a, const Tensor& b);
+Tensor compare(Comparison which, const Tensor& a, double b);
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
@@ -81,10 +88,12 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor dropout(const Tensor& x, double p);  // as in training
 
 // creation.cpp
+Tensor to_meta(const Tensor& x);  // the same without values: Note [Meta tensors]
 Tensor zeros(Sizes sizes, DType dtype);
 Tensor ones(Sizes sizes, DType dtype);
 Tensor full(Sizes sizes, double value, DType dtype);
 Tensor full_like(const Tensor& x, double value);  // lies in memory as x does
+Tensor uninitialized_like(const Tensor& x, DType dtype);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 
@@ -172,5 +181,10 @@ Tensor mv(const Tensor& a, const Tensor& x);
 Tensor dot(const Tensor& a, const Tensor& b);
 Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor t(const Tensor& x);
+
+// Base of operations whose result does not change with input 0: drawn, filled, in steps.
+struct ZeroGradient {
+    static constexpr auto rules = std::tuple{&zeros_like};
+};
 
 }  // namespace clew

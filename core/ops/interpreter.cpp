@@ -4,13 +4,15 @@
 #include "core/base/error.h"
 #include "core/base/frame.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/meta.h"
 #include "core/ops/recording.h"
 
 namespace clew {
 namespace {
 
 thread_local constinit Interpreter* top = nullptr;
-thread_local constinit int calls_handled = 0;  // right now, one inside the other
+thread_local constinit Interpreter* uppermost = nullptr;  // `top` is below it while calls are handled
+thread_local constinit int calls_handled = 0;             // right now, one inside the other
 
 void set_top(Interpreter* interpreter) {
     top = interpreter;
@@ -21,8 +23,8 @@ void set_top(Interpreter* interpreter) {
 class StackGuard {
 public:
     explicit StackGuard(Interpreter* below) : before_(top) {
+        if (calls_handled++ == 0) uppermost = before_;
         set_top(below);
-        ++calls_handled;
     }
     ~StackGuard() {
         set_top(before_);
@@ -61,6 +63,7 @@ void run_timed(OpCall& call) {
 
 // Below the last interpreter.
 void run_lowest(OpCall& call) {
+    const DeviceScope scope(call);
     if (call.form != Form::Functional || is_made_of_calls(call)) return run_directly(call);
     mode(kTiming) ? run_timed(call) : run_directly(call);
     if (mode(kInferenceMode))
@@ -80,8 +83,6 @@ void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before, Cal
 }
 
 }  // namespace
-
-Interpreter* Interpreter::top() { return clew::top; }
 
 void Interpreter::push() {
     need_no_call("push");
@@ -106,10 +107,18 @@ void Interpreter::pop() {
     if (above) above->below_ = below_;
 }
 
+Interpreter::ShowToAll::ShowToAll() : before_(clew::top) {
+    if (calls_handled) set_top(uppermost);
+}
+Interpreter::ShowToAll::~ShowToAll() { set_top(before_); }
+
 void interpret(OpCall& call) {
     Interpreter* const handling = top;
     if (handling == nullptr) return run_lowest(call);
-    if (is_made_of_calls(call) && !handling->takes_whole(call)) return run_directly(call);
+    if (is_made_of_calls(call) && !handling->takes_whole(call)) {
+        const DeviceScope scope(call);
+        return run_directly(call);
+    }
     CallDetails details = call.details ? *call.details : CallDetails{};
     OpCall shown = call;
     shown.details = &details;

@@ -5,6 +5,8 @@
 // or call dispatch() with it, which hands it to the one below; below the last one it is timed (kTiming), marked as
 // outside autograd (kInferenceMode), run and recorded. While an interpreter handles a call, the stack of its thread is
 // what lies below it, so what it computes itself is not shown to it again; while a kernel runs, the stack is empty.
+// Hooks for saved tensors are Python of the user's like any other, so all interpreters see what they compute: handle()
+// is entered again before the call that runs the hook is over, whose outputs are there by then.
 // A composite operation, a call with out= and a Function are shown as the calls that they are made of, all of them
 // through the door again, except to an interpreter that takes them whole.
 #pragma once
@@ -41,12 +43,23 @@ public:
     virtual void notice(const Notice&) {}
     static void tell(const Notice& notice);  // all of this thread
 
-    static Interpreter* top();
     // On this thread, above all others; pop() takes it from wherever it is. Not while one of them handles a call.
     void push();
     void pop();
 
     Interpreter* below() const { return below_; }
+
+    // For a scope in which a call that is under way runs Python of the user's: what that computes is shown to all.
+    class ShowToAll {
+    public:
+        ShowToAll();
+        ~ShowToAll();
+        ShowToAll(const ShowToAll&) = delete;
+        ShowToAll& operator=(const ShowToAll&) = delete;
+
+    private:
+        Interpreter* before_;
+    };
 
 protected:
     // Runs a call that was taken whole; this interpreter is shown the calls in it.

@@ -117,7 +117,7 @@ std::vector<Tensor> linear_tangents(const Pushed& call) {
         std::vector<Tensor> parts(call.outputs.size());
         apply(call.op, inputs, attributes.empty() ? nullptr : attributes.data(), parts);
         for (std::size_t i = 0; i < parts.size(); ++i)
-            if (parts[i] && is_floating(parts[i].dtype()) &&
+            if (parts[i] && is_inexact(parts[i].dtype()) &&
                 (call.op.differentiable_outputs >> std::min<std::size_t>(i, 63) & 1))
                 sums[i] = added(std::move(sums[i]), std::move(parts[i]));
     }
@@ -132,7 +132,7 @@ std::vector<Tensor> transposed_tangents(const Pushed& call) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
         const Tensor& output = call.outputs[i];
-        if (!output || !is_floating(output.dtype()) ||
+        if (!output || !is_inexact(output.dtype()) ||
             !(call.op.differentiable_outputs >> std::min<std::size_t>(i, 63) & 1))
             continue;
         incoming[i] = ones(output.sizes(), output.dtype());
@@ -181,6 +181,9 @@ std::vector<Tensor> jvp(const OpDef& op, Tensors inputs, const void* attributes,
              op.name);
     if (!op.differentiable || op.backward == nullptr) return std::vector<Tensor>(outputs.size());
     if (!by_rule && op.derivative.kind == DerivativeClass::Linear && covered(call)) return linear_tangents(call);
+    // Transposed over the reals: the rule of abs or conj on a tangent would not be its tangent.
+    const auto complex = [](const Tensor& x) { return x && is_complex(x.dtype()); };
+    by_rule = by_rule || std::ranges::any_of(inputs, complex) || std::ranges::any_of(outputs, complex);
     if (!by_rule && op.derivative.kind == DerivativeClass::Elementwise) {
         std::vector<Tensor> found(outputs.size());
         found[0] = elementwise_tangent(call);

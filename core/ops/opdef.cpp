@@ -63,38 +63,44 @@ void assign(double& field, const Value& value) {
     field = value.tag == Value::Float ? value.real : static_cast<double>(value.integer);
 }
 void assign(Scalar& field, const Value& value) {
-    field.kind = value.tag == Value::Float ? Scalar::Float : value.tag == Value::Bool ? Scalar::Bool : Scalar::Int;
-    field.integer = value.tag == Value::Float ? whole(value.real) : value.integer;
-    field.real = value.tag == Value::Float ? value.real : static_cast<double>(value.integer);
+    switch (value.tag) {
+        case Value::Complex:
+            field = Scalar::of(value.real, value.imag);
+            break;
+        case Value::Float:
+            field = Scalar::of(value.real);
+            break;
+        default:
+            field = Scalar::of(value.integer);
+            if (value.tag == Value::Bool) field.kind = Scalar::Bool;
+    }
 }
 void assign(Dims& field, const Value& value) {
     field = value.dims;
     if (value.tag == Value::Int) field = Dims{value.integer};
 }
+void assign(Axes& field, const Value& value) {
+    field = value.tag == Value::Int ? Axes{value.integer} : Axes(value.dims);
+}
 void assign(Text& field, const Value& value) { field = value.text; }
 void assign(DType& field, const Value& value) { field = static_cast<DType>(value.integer); }
 
-void read(const bool& field, Value& value) {
-    value = {.tag = Value::Bool, .integer = field, .real = 0, .dims = {}, .text = {}};
-}
-void read(const std::int64_t& field, Value& value) {
-    value = {.tag = Value::Int, .integer = field, .real = 0, .dims = {}, .text = {}};
-}
-void read(const double& field, Value& value) {
-    value = {.tag = Value::Float, .integer = 0, .real = field, .dims = {}, .text = {}};
-}
+void read(const bool& field, Value& value) { value = {.tag = Value::Bool, .integer = field}; }
+void read(const std::int64_t& field, Value& value) { value = {.tag = Value::Int, .integer = field}; }
+void read(const double& field, Value& value) { value = {.tag = Value::Float, .real = field}; }
 void read(const Scalar& field, Value& value) {
-    const auto tag = field.kind == Scalar::Float ? Value::Float : field.kind == Scalar::Bool ? Value::Bool : Value::Int;
-    value = {.tag = tag, .integer = field.integer, .real = field.real, .dims = {}, .text = {}};
+    if (field.kind == Scalar::Complex)
+        value = {.tag = Value::Complex, .real = field.real, .imag = field.imag};
+    else if (field.kind == Scalar::Float)
+        value = {.tag = Value::Float, .integer = field.integer, .real = field.real};
+    else
+        value = {.tag = field.kind == Scalar::Bool ? Value::Bool : Value::Int, .integer = field.integer};
 }
-void read(const Dims& field, Value& value) {
-    value = {.tag = Value::IntList, .integer = 0, .real = 0, .dims = field, .text = {}};
-}
-void read(const Text& field, Value& value) {
-    value = {.tag = Value::Text, .integer = 0, .real = 0, .dims = {}, .text = field};
-}
+void read(const Dims& field, Value& value) { value = {.tag = Value::IntList, .dims = field}; }
+void read(const Axes& field, Value& value) { read(Dims(field), value); }
+void read(const Text& field, Value& value) { value = {.tag = Value::Text, .text = field}; }
 void read(const DType& field, Value& value) {
-    value = {.tag = Value::DType, .integer = static_cast<std::int64_t>(field), .real = 0, .dims = {}, .text = {}};
+    value = {.tag = Value::DType, .integer = static_cast<std::int64_t>(field)};
 }
 
 namespace {
@@ -160,6 +166,9 @@ void lay_out_attributes(OpDef& def) {
 }
 
 void finish(OpDef& def) {
+    constexpr std::uint32_t kNoElements = kView | kManyViews | kComposite | kAxesInPlace | kGeometryOnly;
+    const bool fills = def.is(kWritesInput) && !def.is(kOptimizerStep);
+    if ((def.text.flags & kNoElements) || def.is(kElementwise) || fills) def.text.flags |= kAnyDType;
     def.schema = parse_schema(def.text.schema);
     def.name = def.schema.name.c_str();
     name_nodes(def, def.text.node);

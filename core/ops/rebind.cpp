@@ -3,6 +3,7 @@
 #include "core/autograd/view.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/interpreter.h"
+#include "core/ops/meta.h"
 
 namespace clew {
 namespace {
@@ -44,8 +45,13 @@ void rebind_by(const OpDef& op, const Tensor& tensor, const Tensor& source, cons
 
 void rebind(const Tensor& tensor, const Tensor& source) {
     static const OpDef op = unregistered("data", set_data);
+    if (!same_device(tensor, source))
+        fail(
+            ErrorKind::Runtime,
+            "data: Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+            "type: one is on the device 'meta', the other has memory; make a new tensor instead");
     if (tensor.dtype() != source.dtype() &&
-        (tensor->grad_fn || (tensor.requires_grad() && !is_floating(source.dtype()))))
+        (tensor->grad_fn || (tensor.requires_grad() && !is_inexact(source.dtype()))))
         fail(ErrorKind::Runtime,
              "data: incompatible tensor type: expected %s, got %s; a tensor in a graph keeps its dtype",
              dtype_name(tensor.dtype()), dtype_name(source.dtype()));
@@ -63,6 +69,8 @@ void rebind_grad(const Tensor& tensor, const Tensor& gradient) {
 }
 
 void escape_to_interpreters(const Tensor& tensor, const char* how) {
+    if (is_meta(tensor)) fail_without_values(how);
+    if (!mode(kInterpreted)) return;
     static const OpDef op = unregistered("read", nullptr);
     const CallDetails details{.name = how};
     OpCall call{op, Tensors(&tensor, 1), nullptr, {}, Form::Read, &details};

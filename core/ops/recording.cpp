@@ -42,7 +42,7 @@ NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* att
     const auto slots = static_cast<std::uint16_t>(__builtin_popcount(saves.inputs) + __builtin_popcount(saves.outputs));
     NodeRef node =
         new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
-    if (op.attribute_bytes) std::memcpy(node->attributes(), attributes, op.attribute_bytes);
+    if (op.kept_bytes) std::memcpy(node->attributes(), attributes, op.kept_bytes);
     const EdgeWriter edges{*node};
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i]) edges.set(i, edge_to_record(inputs[i]));
@@ -75,7 +75,7 @@ void record(const OpDef& op, Tensors inputs, const void* attributes, std::span<T
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const Tensor& output = outputs[i];
         if (!output) continue;
-        if (is_floating(output.dtype()) && (op.differentiable_outputs >> std::min<std::size_t>(i, 63) & 1))
+        if (is_inexact(output.dtype()) && (op.differentiable_outputs >> std::min<std::size_t>(i, 63) & 1))
             set_history(output, node, static_cast<int>(i));
         else
             set_without_derivative(*node, static_cast<int>(i), output, op.name);
@@ -140,7 +140,7 @@ void keep_history(const OpCall& call, std::uint64_t needs) {
     if (!grad_enabled()) return note_lost(mode(kInferenceMode) ? "inference_mode" : "no_grad", outputs, inputs, true);
     if (!op.differentiable) return note_lost(op.name, outputs, inputs, true);
     bool floating = false;
-    for (const Tensor& output : outputs) floating = floating || (output && is_floating(output.dtype()));
+    for (const Tensor& output : outputs) floating = floating || (output && is_inexact(output.dtype()));
     if (!floating) return note_lost(op.name, outputs, inputs, true);
     record(op, inputs, call.attributes, outputs, needs);
 }
@@ -148,7 +148,7 @@ void keep_history(const OpCall& call, std::uint64_t needs) {
 InPlaceRecord::InPlaceRecord(const OpCall& call)
     : call_(call),
       needs_(inputs_that_need(call.inputs)),
-      records_(grad_enabled() && needs_ != 0 && call.op.backward && is_floating(call.inputs[0].dtype())) {}
+      records_(grad_enabled() && needs_ != 0 && call.op.backward && is_inexact(call.inputs[0].dtype())) {}
 
 void InPlaceRecord::choose_saves() {
     if (records_)

@@ -73,7 +73,9 @@ enum OpFlag : std::uint32_t {
     kSizedByValues = 524288,     // the result's sizes depend on values of inputs
     kGeometryOnly = 1048576,     // reads shapes and strides only, so that no history is lost
     kOptimizerStep = 4194304,    // what errors advise about a write depends on it
+    kCopies = 8388608,           // from tensors with memory to those without, too
     kChooses = 2097152,          // takes some elements and not others: gradients of the others are zero
+    kAnyDType = 16777216,        // forward takes storage types as they are: Note [Forwards in compute dtypes]
     kBoth = kMethod | kFunction,
 };
 
@@ -88,7 +90,11 @@ struct OpText {
     const char* outputs = "result";  // names, for _saved_<name>
     const char* derivative = "";     // what kind of function it is: Note [Derivative classes]
     const char* domain = "";         // arguments that tests may call it with: Note [Domains]
+    // What it computes, with the formula, in a sentence or two. All else that __doc__ says follows from the registry.
     const char* doc = "";
+    // A call and what Python prints then, as doctest reads it. tests/test_examples_in_docstrings.py runs it in PyTorch,
+    // too.
+    const char* example = "";
 };
 
 struct NoAttrs {
@@ -121,7 +127,8 @@ struct OpDef : NodeKind {
     std::uint64_t constants = 0;  // bit i: the i-th argument of tensors has no derivative
     // Bit i: output i has a derivative. Rules, one for each input, know of the first; the others are means to it.
     std::uint64_t differentiable_outputs = ~std::uint64_t{0};
-    std::vector<Field> fields;  // in the order of the schema's arguments that are no tensors
+    std::uint32_t attribute_bytes = 0;  // of a call; kept_bytes are those of a node
+    std::vector<Field> fields;          // in the order of the schema's arguments that are no tensors
     std::vector<std::string> output_names;
     std::string in_place_name;             // "mul_": what errors and the write log say
     const OpDef* in_place_form = nullptr;  // the same with another name for its nodes

@@ -19,15 +19,21 @@ namespace clew {
 // Toward zero; the nearest that 64 bits hold, 0 for NaN.
 std::int64_t whole(double value);
 
-// A Python number as an attribute. Both forms are always there.
+// A Python number as an attribute. Of real ones both forms are always there.
 struct Scalar {
-    enum Kind : std::uint8_t { Bool, Int, Float } kind = Int;
-    std::int64_t integer = 0;
+    enum Kind : std::uint8_t { Bool, Int, Float, Complex } kind = Int;
+    union {
+        std::int64_t integer = 0;
+        double imag;  // of complex ones alone
+    };
     double real = 0;
-    static Scalar of(double value) { return {Float, whole(value), value}; }
-    static Scalar of(std::int64_t value) { return {Int, value, static_cast<double>(value)}; }
+    static Scalar of(double value) { return {Float, {whole(value)}, value}; }
+    static Scalar of(std::int64_t value) { return {Int, {value}, static_cast<double>(value)}; }
+    static Scalar of(double real, double imag) { return {Complex, {.imag = imag}, real}; }
     bool operator==(const Scalar& other) const {
-        return kind == other.kind && (kind == Float ? real == other.real : integer == other.integer);
+        if (kind != other.kind) return false;
+        if (kind == Complex) return real == other.real && imag == other.imag;
+        return kind == Float ? real == other.real : integer == other.integer;
     }
 };
 
@@ -58,11 +64,12 @@ enum class ArgType : std::uint8_t {
 
 // One argument as it came from Python.
 struct Value {
-    enum Tag : std::uint8_t { None, Bool, Int, Float, IntList, Text, DType } tag = None;
+    enum Tag : std::uint8_t { None, Bool, Int, Float, Complex, IntList, Text, DType } tag = None;
     std::int64_t integer = 0;  // Bool, Int, DType
     double real = 0;
-    Dims dims;
-    clew::Text text;
+    double imag = 0;
+    Dims dims{};
+    clew::Text text{};
 };
 
 struct Argument {

@@ -28,7 +28,11 @@ bool is_constant(const OpDef& op) { return std::strcmp(op.name, "constant") == 0
 // Reads that hand out the memory itself, or all that is in it.
 bool leaves_for_numpy(const char* how) { return shares_memory(how) || std::strcmp(how, "tolist") == 0; }
 
-OpDef program_op(const char* name, void (*forward)(OpCall&)) { return unregistered(name, forward); }
+OpDef program_op(const char* name, void (*forward)(OpCall&)) {
+    OpDef op = unregistered(name, forward);
+    op.text.flags = kAnyDType;
+    return op;
+}
 
 }  // namespace
 
@@ -96,6 +100,10 @@ void Recorder::refuse(std::string text) {
     program_.refusals.push_back({std::move(text), Handle::steal(site.code), site.instruction});
 }
 
+void Recorder::refuse_meta(const OpCall& call) {
+    refuse(format("%s: a tensor on the device meta has no values that could be computed again", call.op.name));
+}
+
 void Recorder::once(std::string text) {
     const Site site = runtime.current_site();
     program_.once.push_back({std::move(text), Handle::steal(site.code), site.instruction});
@@ -115,6 +123,8 @@ Step Recorder::new_step(const OpCall& call) {
         step.attributes.assign(bytes, bytes + call.op.attribute_bytes);
     }
     for (const Tensor& input : call.inputs) step.inputs.push_back(resolve(input));
+    for (const Tensor& input : call.inputs)
+        if (input && is_meta(input)) refuse_meta(call);
     return step;
 }
 
@@ -158,6 +168,8 @@ void Recorder::run(OpCall& call) {
         for (const Tensor& output : call.outputs)
             if (output) refuse(format("%s: writes into a result that is there already", call.op.name));
     dispatch(call);
+    for (const Tensor& output : call.outputs)
+        if (output && is_meta(output)) refuse_meta(call);
     const bool turned = call.op.is(kAxesInPlace);
     if (turned) step.kind = StepKind::Nothing;
     const int index = static_cast<int>(program_.steps.size());

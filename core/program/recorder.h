@@ -35,6 +35,7 @@ private:
     void load_constant(OpCall& call);
     void count(const Tensor& tensor);
     void refuse(std::string text);
+    void refuse_meta(const OpCall& call);
     void once(std::string text);
     void note_backward(Tensors roots);
 

@@ -140,7 +140,7 @@ private:
         OpCall call{*run.op, Tensors(room, run.inputs), run.attributes, results, run.form, &run.details};
         try {
             [[maybe_unused]] const DispatchFrame frame;
-            run.op->forward(call);
+            run.form == Form::Accumulate ? run.op->forward(call) : run_forward(call);
         } catch (const Error& error) {
             throw ReplayFailed(error.what(), &program_.steps[static_cast<std::size_t>(run.step)]);
         } catch (const PythonError&) {

@@ -160,6 +160,9 @@ private:
         constexpr std::int64_t kSmall = 512;  // bytes
         if (step.form != Form::Functional || step.outputs.size() != 1 || step.outputs[0] < 0) return false;
         const Memory& memory = program_.memory_of(step.outputs[0]);
+        for (const auto* list : {&step.inputs, &step.outputs})
+            for (const int reg : *list)
+                if (reg >= 0 && is_storage_type(program_.of(reg).dtype)) return false;
         return step.op->elementwise && step.op->is(kInPlace) && memory.made_by >= 0 && memory.bytes <= kSmall &&
                program_.of(step.outputs[0]).made_by == memory.made_by && memory.writers.empty();
     }

@@ -16,12 +16,16 @@ namespace clew {
 inline constexpr int kMaxDims = kernels::kMaxDims;
 using Sizes = std::span<const std::int64_t>;
 
-// A short list of numbers by value: sizes, strides, axes.
+struct Axes;
+[[noreturn]] void fail_axis(std::int64_t axis, int bound, const char* op);
+
+// A short list of numbers by value: sizes, strides.
 struct Dims {
     std::int64_t values[kMaxDims];
     int count = 0;
 
     Dims() = default;
+    Dims(const Axes& axes);
     Dims(std::initializer_list<std::int64_t> list) {
         for (auto value : list) push_back(value);
     }
@@ -45,9 +49,35 @@ struct Dims {
     operator Sizes() const { return {values, static_cast<std::size_t>(count)}; }
     bool operator==(const Dims& other) const;
 
-private:
     [[noreturn]] static void too_many();
 };
+
+// A list of axes as a call names them: negative ones count from the end. In the attributes of operations: a node that
+// keeps them has a byte for each, and Dims eight. IndexError for what needs more, and no tensor has.
+struct Axes {
+    std::int8_t values[kMaxDims];
+    std::uint8_t count = 0;
+
+    Axes() = default;
+    Axes(std::initializer_list<std::int64_t> list) : Axes(Dims(list)) {}
+    Axes(const Dims& list) {
+        for (const std::int64_t axis : list) push_back(axis);
+    }
+    void push_back(std::int64_t axis) {
+        if (axis != static_cast<std::int8_t>(axis)) fail_axis(axis, kMaxDims, "dim");
+        if (count == kMaxDims) Dims::too_many();
+        values[count++] = static_cast<std::int8_t>(axis);
+    }
+    int operator[](int i) const { return values[i]; }
+    const std::int8_t* begin() const { return values; }
+    const std::int8_t* end() const { return values + count; }
+    int size() const { return count; }
+    bool empty() const { return count == 0; }
+    bool operator==(const Axes& other) const { return Dims(*this) == Dims(other); }
+};
+inline Dims::Dims(const Axes& axes) {
+    for (const int axis : axes) values[count++] = axis;
+}
 
 // How elements and places of memory correspond: Note [The layout of results] in packing.h. Dense layouts that are not
 // packed have axes of size 1 with strides of their own.
@@ -98,7 +128,6 @@ Extent extent(const Layout& layout);
 std::string shape_text(Sizes sizes);                     // "[2, 3]"
 Dims broadcast_sizes(Sizes a, Sizes b, const char* op);  // fails when they do not fit
 bool can_expand(Sizes from, Sizes to);
-[[noreturn]] void fail_axis(std::int64_t axis, int bound, const char* op);
 // Negative axes count from the end; IndexError outside.
 inline int wrap_axis(std::int64_t axis, int ndim, const char* op) {
     const int bound = ndim > 0 ? ndim : 1;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/allocator.h"
+#include "core/base/frame.h"
 #include "core/tensor/timeline.h"
 
 namespace clew {
@@ -12,13 +13,9 @@ std::uint64_t last_identity = 0;
 
 namespace {
 constexpr std::int64_t kInPlaceLimit = static_cast<std::int64_t>(kPoolLimit - sizeof(Storage));
-}
+std::int64_t unbacked_storages = 0;
 
-void release(VersionCounter* counter) {
-    if (--counter->references == 0) delete counter;
-}
-
-StorageRef Storage::make(std::int64_t bytes) {
+[[gnu::always_inline]] inline Storage* take(std::int64_t bytes) {
     Storage* storage;
     if (bytes <= kInPlaceLimit) {
         storage = new (pool_take(sizeof(Storage) + static_cast<std::size_t>(bytes))) Storage;
@@ -31,9 +28,30 @@ StorageRef Storage::make(std::int64_t bytes) {
     }
     storage->bytes = bytes;
     count_data(bytes);
-    if (a_timeline_runs) [[unlikely]]
-        tell_timelines_taken(storage, bytes);
+    return storage;
+}
+
+[[gnu::noinline, gnu::cold]] StorageRef take_on_detour(std::int64_t bytes, bool backed) {
+    if (kernels_skipped && !backed && !storages_backed) {
+        StorageRef storage = Storage::wrap(reinterpret_cast<void*>(kNowhere), bytes, nullptr, nullptr);
+        storage->unbacked = true;
+        if (unbacked_storages++ == 0) process_mode |= kMetaLives;
+        return storage;
+    }
+    Storage* const storage = take(bytes);
+    if (a_timeline_runs) tell_timelines_taken(storage, bytes);
     return StorageRef::steal(storage);
+}
+}  // namespace
+
+void release(VersionCounter* counter) {
+    if (--counter->references == 0) delete counter;
+}
+
+StorageRef Storage::make(std::int64_t bytes, bool backed) {
+    if (storage_detour) [[unlikely]]
+        return take_on_detour(bytes, backed);
+    return StorageRef::steal(take(bytes));
 }
 
 StorageRef Storage::wrap(void* data, std::int64_t bytes, void (*free)(void*), void* context) {
@@ -51,6 +69,7 @@ void destroy(Storage* storage) {
     if (storage->foreign) {
         auto* free = storage->free_foreign;
         void* context = storage->foreign_context;
+        if (storage->unbacked && --unbacked_storages == 0) process_mode &= ~kMetaLives;
         pool_give(storage, sizeof(Storage));
         if (free) free(context);
         return;

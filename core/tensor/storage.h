@@ -52,6 +52,7 @@ struct Storage {
     std::uint32_t saved = 0;        // slots that hold it
     bool foreign = false;           // memory that is not ours: NumPy, DLPack
     bool in_place = false;          // the data follows this head
+    bool unbacked = false;          // no memory: Note [Meta tensors] in core/ops/meta.h
     TensorObject* owner = nullptr;  // weak: the first tensor made on it, while it lives
     WriteLog* log = nullptr;
     void (*free_foreign)(void*) = nullptr;
@@ -60,11 +61,15 @@ struct Storage {
         std::uint64_t identity;  // of memory that is ours: 0 until somebody asks (identity_of)
     };
 
-    static Ref<Storage> make(std::int64_t bytes);
+    // Without memory while kernels are skipped, unless it must hold a number (`backed`).
+    static Ref<Storage> make(std::int64_t bytes, bool backed = false);
     static Ref<Storage> wrap(void* data, std::int64_t bytes, void (*free)(void*), void* context);
 };
 static_assert(sizeof(Storage) <= 80);
 using StorageRef = Ref<Storage>;
+
+// Where a storage without memory begins: an address that no access succeeds at, and none within 2^60 bytes from it.
+inline constexpr std::uintptr_t kNowhere = std::uintptr_t{1} << 62;
 
 // A number that no other storage has or will have, unlike its address; 0 for foreign memory.
 extern std::uint64_t last_identity;

@@ -58,18 +58,27 @@ void free_tensor_object(TensorObject* self) {
     pool_give(reinterpret_cast<char*>(self) - kGcHead, kGcHead + sizeof(TensorObject));
 }
 
-Tensor empty(const LayoutRef& layout, DType dtype) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; what the allocator rounds up to still fits 64 bits
-    if (layout->numel > kMost / static_cast<std::int64_t>(sizeof(double))) [[unlikely]]
-        fail(ErrorKind::Runtime, "empty: Storage size calculation overflowed with sizes=%s; make the tensor smaller",
-             shape_text(layout->shape()).c_str());
-    StorageRef storage = Storage::make(layout->numel * static_cast<std::int64_t>(item_size(dtype)));
+namespace {
+[[gnu::always_inline]] inline Tensor first_on(StorageRef storage, const LayoutRef& layout, DType dtype) {
     TensorObject* self = new_tensor_object();
     storage->owner = self;
     self->storage = std::move(storage);
     self->layout = layout;
     self->dtype = dtype;
     return Tensor::steal(self);
+}
+// It holds a number, whether kernels are skipped or not.
+[[gnu::always_inline]] inline Tensor backed_scalar(DType dtype) {
+    return first_on(Storage::make(static_cast<std::int64_t>(item_size(dtype)), true), Layout::scalar(), dtype);
+}
+}  // namespace
+
+Tensor empty(const LayoutRef& layout, DType dtype) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; what the allocator rounds up to still fits 64 bits
+    if (layout->numel > kMost / static_cast<std::int64_t>(sizeof(double))) [[unlikely]]
+        fail(ErrorKind::Runtime, "empty: Storage size calculation overflowed with sizes=%s; make the tensor smaller",
+             shape_text(layout->shape()).c_str());
+    return first_on(Storage::make(layout->numel * static_cast<std::int64_t>(item_size(dtype))), layout, dtype);
 }
 
 Tensor empty(Sizes sizes, DType dtype) {
@@ -111,35 +120,26 @@ Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset) {
     return Tensor::steal(self);
 }
 
-namespace {
-template <class F>
-auto with_type(DType dtype, F&& f) {
-    switch (dtype) {
-        case DType::Bool:
-            return f(bool{});
-        case DType::UInt8:
-            return f(std::uint8_t{});
-        case DType::Int32:
-            return f(std::int32_t{});
-        case DType::Int64:
-            return f(std::int64_t{});
-        case DType::Float32:
-            return f(float{});
-        default:
-            return f(double{});
-    }
-}
-}  // namespace
-
 Tensor scalar(double value, DType dtype) {
-    Tensor result = empty(Layout::scalar(), dtype);
-    with_type(dtype, [&](auto zero) { *result.data_as<decltype(zero)>() = static_cast<decltype(zero)>(value); });
+    Tensor result = backed_scalar(dtype);
+    with_any_type(dtype, [&]<class T>() { *result.data_as<T>() = static_cast<T>(value); });
+    return result;
+}
+
+Tensor scalar(Complex<double> value, DType dtype) {
+    Tensor result = backed_scalar(dtype);
+    with_any_type(dtype, [&]<class T>() {
+        if constexpr (is_complex(dtype_of<T>::value))
+            *result.data_as<T>() = T(value);
+        else
+            *result.data_as<T>() = static_cast<T>(value.real);
+    });
     return result;
 }
 
 Tensor scalar_int(std::int64_t value, DType dtype) {
-    Tensor result = empty(Layout::scalar(), dtype);
-    with_type(dtype, [&](auto zero) { *result.data_as<decltype(zero)>() = static_cast<decltype(zero)>(value); });
+    Tensor result = backed_scalar(dtype);
+    with_any_type(dtype, [&]<class T>() { *result.data_as<T>() = static_cast<T>(value); });
     return result;
 }
 
@@ -152,11 +152,20 @@ void need_number(const Tensor& t) {
 
 double read_number(const Tensor& t) {
     need_number(t);
-    return with_type(t.dtype(), [&](auto zero) { return static_cast<double>(*t.data_as<decltype(zero)>()); });
+    return with_any_type(t.dtype(), [&]<class T>() { return to_real<double>(*t.data_as<T>()); });
+}
+Complex<double> read_complex(const Tensor& t) {
+    need_number(t);
+    return with_any_type(t.dtype(), [&]<class T>() -> Complex<double> {
+        if constexpr (is_complex(dtype_of<T>::value))
+            return Complex<double>(*t.data_as<T>());
+        else
+            return {static_cast<double>(*t.data_as<T>())};
+    });
 }
 std::int64_t read_integer(const Tensor& t) {
     need_number(t);
-    return with_type(t.dtype(), [&](auto zero) { return static_cast<std::int64_t>(*t.data_as<decltype(zero)>()); });
+    return with_any_type(t.dtype(), [&]<class T>() { return to_real<std::int64_t>(*t.data_as<T>()); });
 }
 
 }  // namespace clew

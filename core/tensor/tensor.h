@@ -116,7 +116,9 @@ private:
     Ref<TensorObject> object_;
 };
 
-// Fresh memory, not filled.
+inline bool is_meta(const Tensor& tensor) { return tensor->storage->unbacked; }
+
+// Fresh memory, not filled; none while kernels are skipped.
 Tensor empty(Sizes sizes, DType dtype);
 Tensor empty(const LayoutRef& contiguous, DType dtype);
 inline Tensor empty(std::initializer_list<std::int64_t> sizes, DType dtype) {
@@ -131,8 +133,10 @@ Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset);
 
 // Numbers as tensors without axes.
 Tensor scalar(double value, DType dtype);
+Tensor scalar(Complex<double> value, DType dtype);
 Tensor scalar_int(std::int64_t value, DType dtype);
-double read_number(const Tensor& one_element);         // as double
+double read_number(const Tensor& one_element);  // as double; of a complex one the real part
+Complex<double> read_complex(const Tensor& one_element);
 std::int64_t read_integer(const Tensor& one_element);  // exact for integers
 // Of all elements, one by one: more than the storage has where a view repeats them.
 inline std::int64_t bytes_of(const Tensor& t) {

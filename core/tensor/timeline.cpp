@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/base/allocator.h"
+#include "core/base/frame.h"
 #include "core/tensor/storage.h"
 
 namespace clew {
@@ -22,6 +23,7 @@ std::int64_t now() {
 Timeline::Timeline() : live_at_start(memory_stats.live), start_ns_(now()) {
     timelines.push_back(this);
     a_timeline_runs = true;
+    ++storage_detour;
 }
 
 Timeline::~Timeline() {
@@ -31,7 +33,7 @@ Timeline::~Timeline() {
 }
 
 void Timeline::stop() {
-    std::erase(timelines, this);
+    if (std::erase(timelines, this)) --storage_detour;
     a_timeline_runs = !timelines.empty();
 }
 

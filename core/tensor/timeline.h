@@ -1,6 +1,6 @@
 // Every byte of tensor data over time, while somebody looks: when it was taken and given back, and for which line.
 //
-// Note [Whose bytes]
+// Note [Attribution of memory]
 // Bytes that a forward takes belong to the user's line that runs. Bytes that a backward takes belong to the line that
 // made the node whose rule runs: the engine says which, through `running_node`. So the memory of a training step can be
 // laid at the forward's lines. Sequence numbers (the clock that numbers nodes) say, besides, in which module that was.

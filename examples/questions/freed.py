@@ -10,7 +10,7 @@ THREAD = Thread("Which is freed, which is not?")
 
 
 @THREAD.question(
-    "A hundred backwards, each after y = sum(x(a)) in the loop, pass. If the graph is freed after y.backward(), and "
+    "A hundred backward passes, each after y = sum(x(a)) in the loop, pass. If y.backward() frees the graph, and "
     "x and a are in it, why can the second round find x and a?",
     "Each round makes a new graph. Freed means: the graph no longer refers to what it saved. The tensors a, "
     "x.weight and x.bias belong to your variables, so they live on and the next round saves them again.",
@@ -109,11 +109,11 @@ def everything_in_the_loop() -> None:
         x_out = x(a)
         y = torch.sum(x_out)
         y.backward()
-    print("100 backwards passed")
+    print("100 backward passes are done")
 
 
 @THREAD.question(
-    "Two backwards in one round of the loop?",
+    "Two backward passes in one round of the loop?",
     "The second goes through the graph that the first has freed. The error says which call did.",
 )
 def twice_in_one_round() -> None:

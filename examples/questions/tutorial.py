@@ -54,7 +54,7 @@ def the_chain_rule() -> None:
 
 
 @THREAD.question(
-    "What do two backwards with retain_graph=True give?",
+    "What do two backward passes with retain_graph=True give?",
     "Gradients accumulate in .grad until you zero it: the second run doubles it.",
 )
 def gradients_accumulate() -> None:

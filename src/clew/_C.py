@@ -8,9 +8,9 @@ __all__: list[str] = []
 def _get_tracing_state() -> None:
     """None: nothing is traced by `torch.jit`.
 
-    >>> import clew
-    >>> clew._C._get_tracing_state() is None
-    True
+    Example:
+        >>> torch._C._get_tracing_state() is None
+        True
     """
 
 

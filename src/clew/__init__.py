@@ -1,14 +1,14 @@
 """Automatic differentiation with PyTorch's names and semantics, and a graph that can be asked and kept.
 
->>> import clew as torch
->>> x = torch.tensor([1.0, 2.0], requires_grad=True)
->>> y = (x * x).sum()
->>> y.backward()
->>> x.grad
-tensor([2., 4.])
+Example:
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 4.])
 
-Beyond PyTorch: `explain` tells what a graph saved and freed, `memory.stats` what that comes to, and errors of the
-graph name the lines of the program that they are about.
+    Beyond PyTorch: `explain` tells what a graph saved and freed, `memory.stats` what that comes to, and errors of the
+    graph name the lines of the program that they are about.
 """
 
 from __future__ import annotations
@@ -103,6 +103,7 @@ _MODULES = {
     "graph",
     "jit",
     "keep",
+    "library",
     "linalg",
     "multiprocessing",
     "nn",
@@ -140,6 +141,16 @@ _FUNCTIONS = {
     "save": "serialization",
     "set_printoptions": "_tensor_str",
     "why_alive": "graph",
+    "bilinear": "nn.functional",
+    "channel_shuffle": "nn.functional",
+    "cosine_similarity": "nn.functional",
+    "hardshrink": "nn.functional",
+    "native_channel_shuffle": "nn.functional",
+    "pairwise_distance": "nn.functional",
+    "pixel_shuffle": "nn.functional",
+    "pixel_unshuffle": "nn.functional",
+    "rms_norm": "nn.functional",
+    "selu_": "nn.functional",
 }
 
 

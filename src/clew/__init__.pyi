@@ -64,6 +64,7 @@ from . import fx as fx
 from . import graph as graph
 from . import jit as jit
 from . import keep as keep
+from . import library as library
 from . import linalg as linalg
 from . import multiprocessing as multiprocessing
 from . import nn as nn
@@ -81,19 +82,29 @@ from clew.autograd.errors import KeepError as KeepError
 from clew.autograd.errors import ReplayError as ReplayError
 from clew._as_torch import as_torch as as_torch
 from clew.amp.autocast_mode import autocast as autocast
+from clew.nn.functional.layer import bilinear as bilinear
+from clew.nn.functional.pixels import channel_shuffle as channel_shuffle
 from clew.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from clew.compiler import compile as compile
+from clew.nn.functional.layer import cosine_similarity as cosine_similarity
 from clew.graph.explanations.explain import explain as explain
 from clew.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from clew.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from clew.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from clew.nn.functional.activation_piecewise import hardshrink as hardshrink
 from clew.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from clew.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from clew.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from clew.keep.block import keep_graph as keep_graph
 from clew.serialization._loading import load as load
+from clew.nn.functional.pixels import native_channel_shuffle as native_channel_shuffle
+from clew.nn.functional.distance import pairwise_distance as pairwise_distance
+from clew.nn.functional.pixels import pixel_shuffle as pixel_shuffle
+from clew.nn.functional.pixels import pixel_unshuffle as pixel_unshuffle
 from clew.keep.python_steps import pure as pure
+from clew.nn.functional.normalization import rms_norm as rms_norm
 from clew.serialization._saving import save as save
+from clew.nn.functional.activation_in_place import selu_ as selu_
 from clew.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from clew.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from clew.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
@@ -122,6 +133,7 @@ from ._functions import addmv_ as addmv_
 from ._functions import all as all
 from ._functions import amax as amax
 from ._functions import amin as amin
+from ._functions import angle as angle
 from ._functions import any as any
 from ._functions import arccos as arccos
 from ._functions import arccos_ as arccos_
@@ -188,6 +200,7 @@ from ._functions import clamp_min_ as clamp_min_
 from ._functions import clip as clip
 from ._functions import clip_ as clip_
 from ._functions import clone as clone
+from ._functions import complex as complex
 from ._functions import concat as concat
 from ._functions import concatenate as concatenate
 from ._functions import conv1d as conv1d
@@ -490,6 +503,8 @@ from ._functions import unflatten as unflatten
 from ._functions import unsqueeze as unsqueeze
 from ._functions import var as var
 from ._functions import var_mean as var_mean
+from ._functions import view_as_complex as view_as_complex
+from ._functions import view_as_real as view_as_real
 from ._functions import where as where
 from ._functions import xlogy as xlogy
 from ._functions import xlogy_ as xlogy_
@@ -591,6 +606,7 @@ from .ops.linear_algebra import orgqr as orgqr
 from .ops.numeric import pdist as pdist
 from .ops.linear_algebra import pinverse as pinverse
 from .ops.random import poisson as poisson
+from .ops.numeric import polar as polar
 from .ops.numeric import positive as positive
 from .ops.linear_algebra import qr as qr
 from .ops.quantiles import quantile as quantile
@@ -645,22 +661,22 @@ pi: builtins.float
 bool: dtype
 uint8: dtype
 int32: dtype
-int: dtype
 int64: dtype
-long: dtype
 float32: dtype
-float: dtype
 float64: dtype
-double: dtype
+complex64: dtype
+complex128: dtype
 int8: dtype
 int16: dtype
-short: dtype
 float16: dtype
-half: dtype
 bfloat16: dtype
-complex64: dtype
+short: dtype
+int: dtype
+long: dtype
+half: dtype
+float: dtype
+double: dtype
 cfloat: dtype
-complex128: dtype
 cdouble: dtype
 class FloatTensor(Tensor): ...
 class DoubleTensor(Tensor): ...
@@ -676,5 +692,11 @@ class FloatStorage(TypedStorage): ...
 class DoubleStorage(TypedStorage): ...
 class LongStorage(TypedStorage): ...
 class IntStorage(TypedStorage): ...
+class HalfStorage(TypedStorage): ...
+class BFloat16Storage(TypedStorage): ...
+class ShortStorage(TypedStorage): ...
+class CharStorage(TypedStorage): ...
+class ComplexFloatStorage(TypedStorage): ...
+class ComplexDoubleStorage(TypedStorage): ...
 class ByteStorage(TypedStorage): ...
 class BoolStorage(TypedStorage): ...

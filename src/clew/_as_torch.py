@@ -141,10 +141,11 @@ def as_torch() -> None:
     has. Child processes inherit it through the environment variable `PYTHONPATH`, into which this puts a folder.
     `clew run --as-torch SCRIPT` does the same for a script.
 
-    >>> import subprocess, sys
-    >>> program = "import clew; clew.as_torch(); import torch; print(torch.ones(3).sum(), torch.nn is clew.nn)"
-    >>> subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    'tensor(3.) True\n'
+    Example:
+        >>> import subprocess, sys
+        >>> program = "import clew; clew.as_torch(); import torch; print(torch.ones(3).sum(), torch.nn is torch.nn)"
+        >>> subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+        'tensor(3.) True\n'
     """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return

@@ -1,8 +1,11 @@
-"""Where a tensor lives and how it lies there. There is one device, the CPU; other names can be said, not used."""
+"""Where a tensor lives and how it lies there: on the CPU, or on "meta", where it has a shape and no values."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
+
+from . import _core
 
 # Device types that scripts may name, as in `device("cuda" if cuda.is_available() else "cpu")`.
 _TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "hip", "xla", "mtia", "hpu")
@@ -11,11 +14,17 @@ _TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "hip", "xla", "mtia", "hpu")
 class device:
     """A device by its type and, if it has one, its number.
 
-    >>> import clew
-    >>> clew.device("cpu")
-    device(type='cpu')
-    >>> clew.device("cuda:1").index
-    1
+    Example:
+        >>> torch.device("cpu")
+        device(type='cpu')
+        >>> torch.device("cuda:1").index
+        1
+
+    As a context it is where tensors are made that are not told another device:
+
+        >>> with torch.device("meta"):
+        ...     torch.ones(1000000, 1000000)
+        tensor(..., device='meta', size=(1000000, 1000000))
     """
 
     __slots__ = ("index", "type")
@@ -63,48 +72,90 @@ class device:
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        return check_device(self, "device")
+        on_meta = check_device(self, "device") is META
+        _entered.before.append(_core._set_makes_meta(on_meta))
+        return self
 
     def __exit__(self, *exc_info: object) -> None:
-        pass
+        _core._set_makes_meta(_entered.before.pop())
 
 
+class _Entered(threading.local):
+    """What was the default before each device that this thread has entered."""
+
+    def __init__(self) -> None:
+        self.before: list[bool] = []
+
+
+_entered = _Entered()
 CPU = device("cpu")
+META = device("meta")
+_core._set_devices(CPU, META)
+
+
+class placed:
+    """For a block, new tensors are made on this device; None changes nothing."""
+
+    __slots__ = ("_before", "_device")
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        if self._device is not None:
+            self._before = _core._set_makes_meta(check_device(self._device, "device") is META)
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._device is not None:
+            _core._set_makes_meta(self._before)
 
 
 def check_device(value: Any, operation: str) -> device:
-    """The device that an argument `device=` means.
+    """The device that an argument `device=` means; None is the CPU.
 
     Raises:
-        NotImplementedError: a device other than the CPU.
+        NotImplementedError: a device other than the CPU and meta.
         RuntimeError: no device at all.
     """
     if value is None or value is CPU:
         return CPU
     found = device(value)
-    if found.type != "cpu":
+    if found.type not in ("cpu", "meta"):
         raise NotImplementedError(
-            f"{operation}: expected device 'cpu', got '{found}'; the CPU is the only device so far"
+            f"{operation}: expected device 'cpu', got '{found}'; the CPU is the only device so far, besides 'meta'"
         )
-    return CPU
+    return CPU if found.type == "cpu" else META
 
 
 def get_default_device() -> device:
-    """Where tensors are made if no device is given: the CPU."""
-    return CPU
+    """Where this thread makes tensors if no device is given.
+
+    Example:
+        >>> torch.get_default_device()
+        device(type='cpu')
+    """
+    return META if _core._makes_meta() else CPU
 
 
 def set_default_device(device: Any) -> None:
-    """Accept the CPU (or None) as the place where tensors are made.
+    """Make tensors on this device from now on, in this thread, if no other is given; None is the CPU.
 
     Raises:
-        NotImplementedError: another device.
+        NotImplementedError: a device other than the CPU and meta.
+
+    Example:
+        >>> torch.set_default_device("cpu")
     """
-    check_device(device, "set_default_device")
+    _core._set_makes_meta(check_device(device, "set_default_device") is META)
 
 
 class layout:
-    """How the elements lie in memory. `clew.strided` is the only layout."""
+    """How the elements lie in memory. `clew.strided` is the only layout.
+
+    Example:
+        >>> torch.ones(2).layout
+        torch.strided
+    """
 
     __slots__ = ("_name",)
 
@@ -119,7 +170,13 @@ class layout:
 
 
 class memory_format(layout):
-    """Which order of axes a copy has in memory."""
+    """The order of a tensor's axes in memory: `contiguous_format`, `channels_last` and so on.
+
+    Example:
+        >>> x = torch.ones(2, 3).T
+        >>> torch.empty_like(x, memory_format=torch.contiguous_format).is_contiguous()
+        True
+    """
 
     __slots__ = ()
 

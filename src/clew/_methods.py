@@ -20,7 +20,7 @@ def method(function: _F) -> _F:
 
 
 def operation_method(function: _F) -> _F:
-    """Make it a method that acts as an operation: a subclass has its say, and gets its own class back."""
+    """Make it a method that acts as an operation: a subclass may override it, and results are of the subclass."""
 
     @wraps(function)
     def asked(self: Tensor, *args: Any, **kwargs: Any) -> Any:

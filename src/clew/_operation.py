@@ -26,12 +26,13 @@ import numpy
 
 from . import _core
 from ._core import Operation, Tensor
+from ._device import placed
 from ._size import broadcast_shapes
 
 Rule = Callable[..., Any]
 
 # Flags of core/ops/opdef.h.
-METHOD, FUNCTION, IN_PLACE, OUT, HIDDEN, NAMESPACE, OUT_ALIKE = 1, 2, 4, 8, 64, 4096, 8192
+METHOD, FUNCTION, IN_PLACE, OUT, VIEW, HIDDEN, MANY_VIEWS, NAMESPACE, OUT_ALIKE = 1, 2, 4, 8, 16, 64, 512, 4096, 8192
 ELEMENTWISE = 131072
 _NON_DIFFERENTIABLE = 32
 
@@ -52,8 +53,9 @@ def operation(
     """Register the operation of which the decorated function computes the values.
 
     Args:
-        schema: name and arguments as in core/ops/schema.h. The forward gets them in this order, tensors as arrays. It
-            returns an array (or tensor), or a tuple of as many as there are outputs.
+        schema: name (`namespace::name` for those of users) and arguments as in core/ops/schema.h. The forward gets them
+            in this order, tensors as arrays. It returns an array (or tensor), or a tuple of as many as there are
+            outputs.
         rules: for each tensor of the schema a function from gradients of the outputs to the gradient of that input, or
             None if there is no derivative. Its parameters are `g`, the gradient of the only output, or `g_<output>`
             (None if nobody used that output); the names of inputs and outputs, which are saved for it; those of
@@ -70,7 +72,8 @@ def operation(
         domain: arguments that tests may call it with: Note [Domains] in core/ops/opdef.h.
     """
     name = schema.partition("(")[0].partition(".")[0]
-    text = node or "".join(word.capitalize() for word in name.split("_")) + "Backward0"
+    words = name.rpartition("::")[2].split("_")
+    text = node or "".join(word.capitalize() for word in words) + "Backward0"
 
     def define(forward: Callable[..., Any]) -> Operation:
         plan = _Rules(name, schema, rules, outputs.split())
@@ -105,8 +108,9 @@ def _infer_elementwise(run: Rule, *arguments: Any) -> tuple[Tensor, ...]:
     """The dtypes are those of results for one element."""
     tensors = [one for one in arguments if isinstance(one, Tensor)]
     shape = broadcast_shapes(*(one.shape for one in tensors))
-    one_each = (one.new_ones((1,) * one.ndim) if isinstance(one, Tensor) else one for one in arguments)
-    return tuple(result.new_empty(shape) for result in run(*one_each))
+    with placed("cpu"):
+        one_each = [_core.ops._full((1,) * x.ndim, 1, x.dtype) if isinstance(x, Tensor) else x for x in arguments]
+        return tuple(_core.ops.expand(result, shape) for result in run(*one_each))
 
 
 def _tuple(results: Any) -> tuple[Any, ...]:
@@ -124,6 +128,8 @@ class _Rules:
     def __init__(self, name: str, schema: str, rules: Sequence[Rule | None], outputs: list[str]) -> None:
         arguments = [one.strip() for one in schema[schema.index("(") + 1 : schema.rindex(")")].split(",")]
         names = [(one.partition(" ")[0], one.rpartition(" ")[2].partition("=")[0]) for one in arguments]
+        if rules and any(kind == "Tensor[]" for kind, _ in names):
+            raise NotImplementedError(f"{name}: lists of tensors are not supported where there are rules")
         self.inputs = [argument for kind, argument in names if kind in ("Tensor", "Tensor?", "Operand")]
         self.rules = dict(zip(self.inputs, rules, strict=False))
         self.parameters = {one: list(inspect.signature(rule).parameters) for one, rule in self.rules.items() if rule}

@@ -12,10 +12,10 @@ from . import _core
 class Size(tuple[int, ...]):
     """A tuple of sizes, one for each axis.
 
-    >>> import clew
-    >>> shape = clew.ones(2, 3).shape
-    >>> shape, shape[-1], shape.numel()
-    (torch.Size([2, 3]), 3, 6)
+    Example:
+        >>> shape = torch.ones(2, 3).shape
+        >>> shape, shape[-1], shape.numel()
+        (torch.Size([2, 3]), 3, 6)
     """
 
     __slots__ = ()
@@ -53,9 +53,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     Raises:
         RuntimeError: they do not broadcast.
 
-    >>> import clew
-    >>> clew.broadcast_shapes((2, 1), (3,))
-    torch.Size([2, 3])
+    Example:
+        >>> torch.broadcast_shapes((2, 1), (3,))
+        torch.Size([2, 3])
     """
     result: list[int] = []
     for place, shape in enumerate(shapes):

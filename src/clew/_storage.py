@@ -10,17 +10,20 @@ import numpy
 
 from . import _core
 from ._core import Tensor, dtype
+from ._device import placed
 from ._domains import domain
 from ._methods import method
+
+_BFLOAT16 = _core.dtypes["bfloat16"]
 
 
 class UntypedStorage:
     """All bytes that a tensor, its views and its aliases look at.
 
-    >>> import clew
-    >>> x = clew.ones(4)
-    >>> x[2:].untyped_storage().nbytes()
-    16
+    Example:
+        >>> x = torch.ones(4)
+        >>> x[2:].untyped_storage().nbytes()
+        16
     """
 
     __slots__ = ("__weakref__", "_tensor")
@@ -59,6 +62,8 @@ class UntypedStorage:
     def _bytes(self) -> memoryview:
         """All of the memory, which the view keeps alive."""
         whole: Any = self._elements()
+        if whole.dtype is _BFLOAT16:  # which has no format in buffers
+            whole = whole.view(_core.dtypes["int16"])
         return memoryview(whole).cast("B") if self.nbytes() else memoryview(b"")
 
     def view(self, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
@@ -68,9 +73,11 @@ class UntypedStorage:
 
     def clone(self) -> UntypedStorage:
         """A copy of the memory."""
-        return _restore(self._tensor.dtype, bytes(self._bytes()))
+        return storage_of(self._elements().clone())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if self._tensor.is_meta:
+            return _restore_meta, (self._tensor.dtype, self.nbytes() // self._tensor.element_size())
         data = self._bytes()
         return _restore, (self._tensor.dtype, pickle.PickleBuffer(data) if protocol >= 5 else bytes(data))
 
@@ -91,23 +98,38 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
     return found
 
 
+def _restore_meta(kind: dtype, count: int) -> UntypedStorage:
+    """A storage without memory for so many elements."""
+    with placed("meta"):
+        return storage_of(_core.ops._empty((count,), kind))
+
+
 def _restore(kind: dtype, data: Any) -> UntypedStorage:
     """A storage of ours with these bytes."""
-    name = str(kind).removeprefix("torch.")
-    flat = _core.tensor(numpy.frombuffer(data, dtype=name) if len(data) else numpy.empty(0, dtype=name))
+    flat = tensor_of_bytes(data, kind)
     storage = _known[int(flat._storage_id)] = UntypedStorage(flat)
     return storage
+
+
+def tensor_of_bytes(data: Any, kind: dtype) -> Tensor:
+    """A vector of a dtype with a copy of these bytes."""
+    name = "int16" if kind is _BFLOAT16 else str(kind).removeprefix("torch.")
+    flat = _core.tensor(numpy.frombuffer(data, dtype=name) if len(data) else numpy.empty(0, dtype=name))
+    return flat.view(kind) if kind is _BFLOAT16 else flat
 
 
 class TypedStorage:
     """The memory of a tensor as elements of its dtype, all of them in their order in memory.
 
     `x.storage()` gives one; `FloatStorage([1, 2])` and the others make some, of data or of a size and not filled.
+    PyTorch warns that it is deprecated.
 
-    >>> import clew
-    >>> storage = clew.ones(2, 3)[1:].storage()
-    >>> len(storage), storage.dtype
-    (6, torch.float32)
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     storage = torch.ones(2, 3)[1:].storage()
+        ...     len(storage), storage.dtype
+        (6, torch.float32)
     """
 
     dtype: dtype
@@ -115,9 +137,9 @@ class TypedStorage:
 
     def __init__(self, data: Any = 0) -> None:
         kind = getattr(type(self), "dtype", None) or _core.get_default_dtype()
-        name = str(kind).removeprefix("torch.")
-        array = numpy.empty(data, name) if isinstance(data, int) else numpy.asarray(data, name).reshape(-1)
-        self._take(_core.tensor(array))
+        self._take(
+            _core.ops._empty((data,), kind) if isinstance(data, int) else _core.tensor(data, dtype=kind).view(-1)
+        )
 
     def _take(self, elements: Tensor) -> None:
         self._tensor = elements
@@ -175,8 +197,9 @@ class TypedStorage:
         return _of_elements(self._tensor.clone())
 
     def __repr__(self) -> str:
-        elements = "".join(f" {one}\n" for one in self.tolist())
-        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
+        elements = "...\n" if self._tensor.is_meta else "".join(f" {one}\n" for one in self.tolist())
+        place = self._tensor.device
+        return f"{elements}[torch.storage.TypedStorage(dtype={self.dtype}, device={place}) of size {len(self)}]"
 
 
 def _of_elements(elements: Tensor) -> TypedStorage:
@@ -191,6 +214,12 @@ STORAGE_NAMES = {
     "float64": "DoubleStorage",
     "int64": "LongStorage",
     "int32": "IntStorage",
+    "float16": "HalfStorage",
+    "bfloat16": "BFloat16Storage",
+    "int16": "ShortStorage",
+    "int8": "CharStorage",
+    "complex64": "ComplexFloatStorage",
+    "complex128": "ComplexDoubleStorage",
     "uint8": "ByteStorage",
     "bool": "BoolStorage",
 }
@@ -217,8 +246,8 @@ def storage_type(self: Tensor) -> type[TypedStorage]:
 def is_storage(obj: Any) -> bool:
     """Whether it is a storage.
 
-    >>> import clew
-    >>> clew.is_storage(clew.ones(1).untyped_storage()), clew.is_storage(clew.ones(1))
-    (True, False)
+    Example:
+        >>> torch.is_storage(torch.ones(1).untyped_storage()), torch.is_storage(torch.ones(1))
+        (True, False)
     """
     return isinstance(obj, (UntypedStorage, TypedStorage))

@@ -20,11 +20,11 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class DisableTorchFunctionSubclass:
     """A context in which operations on subclasses give plain tensors.
 
-    >>> import clew
-    >>> class Named(clew.Tensor): pass
-    >>> with clew.overrides.DisableTorchFunctionSubclass():
-    ...     type(Named([1.0]) * 2) is clew.Tensor
-    True
+    Example:
+        >>> class Named(clew.Tensor): pass
+        >>> with clew.overrides.DisableTorchFunctionSubclass():
+        ...     type(Named([1.0]) * 2) is clew.Tensor
+        True
     """
 
     __slots__ = ("_before",)

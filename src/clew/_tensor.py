@@ -60,12 +60,12 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Hook
     Raises:
         RuntimeError: the tensor needs no gradient.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> handle = x.register_hook(lambda grad: grad * 10)
-    >>> (x * 2).backward()
-    >>> x.grad
-    tensor([20.])
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> (x * 2).backward()
+        >>> x.grad
+        tensor([20.])
     """
     return HookHandle(*self._add_hook(hook))
 
@@ -78,11 +78,11 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     Raises:
         RuntimeError: it is no leaf, or needs no gradient.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
-    >>> (x * 2).backward()
-    tensor([2.])
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> (x * 2).backward()
+        tensor([2.])
     """
     return HookHandle(*self._add_accumulate_hook(hook))
 
@@ -100,34 +100,47 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor in another dtype: `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`.
 
     Args:
-        dtype, device, other: what to take the dtype from. The CPU is the only device.
+        dtype: by default that of the tensor.
+        device: the CPU, or "meta" for a tensor of the same geometry without values.
+        other: what to take dtype and device from.
         non_blocking: accepted; everything waits.
         copy: copy even if nothing changes.
 
     Returns:
         The tensor itself if nothing changes.
 
-    >>> import clew
-    >>> clew.tensor([1.5, 2.5]).to(clew.int64)
-    tensor([1, 2])
+    Raises:
+        NotImplementedError: from "meta" to the CPU, for there are no values to copy; or another device.
+        TypeError: what is neither dtype, device nor tensor.
+
+    Example:
+        >>> torch.tensor([1.5, 2.5]).to(torch.int64)
+        tensor([1, 2])
     """
     if len(args) == 1 and isinstance(args[0], dtype) and not kwargs:
         return _converted(self, args[0])
-    kind, copy = _read_to(args, kwargs)
+    place, kind, copy = _read_to(args, kwargs)
+    if place is not None and place is not self.device:
+        if place is CPU:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        moved: Tensor = _core.ops._to_meta(self, self.dtype if kind is None else kind)
+        return moved
     return _converted(self, self.dtype if kind is None else kind, copy)
 
 
-def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | None, bool]:
+def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[device | None, dtype | None, bool]:
+    place: device | None = None
     kind: dtype | None = None
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
-        kind = rest.pop(0).dtype
+        place, kind = rest[0].device, rest.pop(0).dtype
     elif rest and isinstance(rest[0], (dtype, type)):
         kind = rest.pop(0)
     elif rest:
         if rest[0] is not None and not isinstance(rest[0], str | int | device):
             raise TypeError(f"to: expected a dtype, a device or a tensor, got {type(rest[0]).__name__}")
-        check_device(rest.pop(0), "to")
+        named = rest.pop(0)
+        place = None if named is None else check_device(named, "to")
         if rest and (rest[0] is None or isinstance(rest[0], (dtype, type))):
             kind = rest.pop(0)
     options = {"non_blocking": False, "copy": False, **dict(zip(("non_blocking", "copy"), rest, strict=False))}
@@ -135,11 +148,11 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | Non
         raise TypeError(f"to: expected at most {len(args) - len(rest) + 2} positional arguments, got {len(args)}")
     for name, value in kwargs.items():
         if name == "device":
-            check_device(value, "to")
+            place = None if value is None else check_device(value, "to")
         elif name == "dtype":
             kind = value
         elif name == "other":
-            kind = value.dtype
+            place, kind = value.device, value.dtype
         elif name in options:
             options[name] = value
         elif name != "memory_format":
@@ -148,12 +161,11 @@ def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | Non
         if not isinstance(kind, type) or kind not in PYTHON_DTYPES:
             raise TypeError(f"to: expected a dtype, got {kind!r}")
         kind = PYTHON_DTYPES[kind]
-    return kind, bool(options["copy"])
+    return place, kind, bool(options["copy"])
 
 
 _BY_VALUE = "positive; self=index(3, a, b)"
 _WITHOUT_DIFFERENCES = "self=constant(positive(a, b)); self=index(3, a, b)"  # which float32 is too coarse for
-_WITHOUT_KERNELS = "unsampled, 'its dtype has no kernels'"
 _CONVERSIONS = {
     "double": ("double", _BY_VALUE),
     "float": ("float", _WITHOUT_DIFFERENCES),
@@ -161,10 +173,12 @@ _CONVERSIONS = {
     "int": ("int", _BY_VALUE),
     "bool": ("bool", _BY_VALUE),
     "byte": ("uint8", _BY_VALUE),
-    "half": ("half", _WITHOUT_KERNELS),
-    "bfloat16": ("bfloat16", _WITHOUT_KERNELS),
-    "short": ("short", _WITHOUT_KERNELS),
-    "char": ("int8", _WITHOUT_KERNELS),
+    "half": ("half", _WITHOUT_DIFFERENCES),
+    "bfloat16": ("bfloat16", _WITHOUT_DIFFERENCES),
+    "short": ("short", _BY_VALUE),
+    "char": ("int8", _BY_VALUE),
+    "cfloat": ("complex64", _WITHOUT_DIFFERENCES),
+    "cdouble": ("complex128", _BY_VALUE),
 }
 
 
@@ -176,7 +190,8 @@ def _add_conversions() -> None:
             return _converted(self, _kind)
 
         convert.__name__ = convert.__qualname__ = name
-        convert.__doc__ = f"The tensor as {wanted}; itself if it is that already."
+        convert.__doc__ = f"The tensor in dtype {wanted}; itself if it has that already."
+        convert.__doc__ += f"\n\nExample:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {wanted}"
         operation_method(domain(values)(convert))
 
 
@@ -186,7 +201,12 @@ _add_conversions()
 @operation_method
 @domain("self=real(d, a), split_size=2; self=real(d, a), split_size=(2, d - 2)")
 def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of consecutive parts along an axis: `clew.split`."""
+    """Views of consecutive parts along an axis: `clew.split`.
+
+    Example:
+        >>> torch.tensor([1, 2, 3]).split(2)
+        (tensor([1, 2]), tensor([3]))
+    """
     from .ops.rearrange import split as function  # it is loaded after this module
 
     return function(self, split_size, dim)
@@ -195,35 +215,55 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
 @operation_method
 @domain("real; self=integer(a, b), other=constant(real(b)); self=real(a, b), other=index(3, b)")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of the other."""
+    """The tensor in the dtype of the other.
+
+    Example:
+        >>> torch.tensor([1, 2]).type_as(torch.tensor(0.5))
+        tensor([1., 2.])
+    """
     return _converted(self, other.dtype)
 
 
 @method
 @domain("real")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Itself: it is on the CPU."""
-    return self
+    """Itself if it is on the CPU; a tensor on "meta" has no values to bring there, and raises.
+
+    Example:
+        >>> torch.ones(1).cpu()
+        tensor([1.])
+    """
+    return self.to(CPU)
 
 
 @method
 @domain("unsampled, 'there is none'")
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Not there: the CPU is the only device so far."""
+    """Not supported: the CPU is the only device so far."""
     raise NotImplementedError("cuda: expected device 'cpu', got 'cuda'; the CPU is the only device so far")
 
 
 @method
 @domain("real")
 def get_device(self: Tensor) -> int:
-    """The number of the accelerator that holds the tensor; -1 for the CPU."""
+    """The number of the accelerator that holds the tensor; -1 for the CPU.
+
+    Example:
+        >>> torch.ones(1).get_device()
+        -1
+    """
     return -1
 
 
 @method
 @domain("real; integer")
 def is_floating_point(self: Tensor) -> bool:
-    """Whether the dtype is a floating one."""
+    """Whether the dtype is a floating one.
+
+    Example:
+        >>> torch.zeros(2).is_floating_point()
+        True
+    """
     return bool(self.dtype.is_floating_point)
 
 
@@ -237,28 +277,49 @@ def is_complex(self: Tensor) -> bool:
 @method
 @domain("real; mask")
 def is_signed(self: Tensor) -> bool:
-    """Whether the dtype has negative values."""
+    """Whether the dtype has negative values.
+
+    Example:
+        >>> torch.tensor([1], dtype=torch.uint8).is_signed()
+        False
+    """
     return bool(self.dtype.is_signed)
 
 
 @method
 @domain("self=real(1); self=index(1)")
 def is_nonzero(self: Tensor) -> bool:
-    """Whether its one element is not zero."""
+    """Whether its one element is not zero.
+
+    Example:
+        >>> torch.tensor([2.0]).is_nonzero()
+        True
+    """
     return bool(self)
 
 
 @method
 @domain("real; self=real(a, b), other=real(b)")
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether the other tensor has the same shape."""
+    """Whether the other tensor has the same shape.
+
+    Example:
+        >>> torch.zeros(2).is_same_size(torch.ones(2))
+        True
+    """
     return bool(self.shape == other.shape)
 
 
 @method
 @domain("real")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether the other tensor looks at the same elements in the same order."""
+    """Whether the other tensor looks at the same elements in the same order.
+
+    Example:
+        >>> x = torch.zeros(2)
+        >>> x.is_set_to(x.view(2)), x.is_set_to(x.clone())
+        (True, False)
+    """
     mine, other = (
         (one._storage_id, one.storage_offset(), tuple(one.shape), one.stride(), one.dtype) for one in (self, tensor)
     )
@@ -313,6 +374,7 @@ for _name in ("share_memory_", "pin_memory", "to_sparse", "rename"):
         raise unsupported(f"Tensor.{_name}")
 
     _refuse.__name__ = _name
+    _refuse.__doc__ = "Not supported: raises NotImplementedError."
     method(domain("unsampled, 'it is not supported'")(_refuse))
 
 
@@ -320,5 +382,5 @@ def _constant(value: Any) -> property:
     return property(lambda self: value)
 
 
-for _name, _value in (("device", CPU), ("layout", strided), ("is_cpu", True), ("is_meta", False), ("is_mps", False)):
+for _name, _value in (("layout", strided), ("is_mps", False)):
     _core.add_method(_name, _constant(_value))

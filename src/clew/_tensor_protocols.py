@@ -11,6 +11,9 @@ from ._domains import domain
 from ._methods import method
 from ._storage import UntypedStorage, storage_of
 
+_BFLOAT16, _INT16 = _core.dtypes["bfloat16"], _core.dtypes["int16"]
+_DLPACK_INT, _DLPACK_BFLOAT = 0, 4  # codes of DLPack's
+
 
 # --------------------------------------------------------------------------------------------------- NumPy and DLPack
 @method
@@ -49,6 +52,8 @@ def __dlpack__(
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_meta:
+        raise BufferError("__dlpack__: a tensor on the device 'meta' has no memory to lend")
     if stream not in (None, -1):
         raise BufferError(f"__dlpack__: expected stream None on the CPU, got {stream!r}")
     options: dict[str, Any] = {}
@@ -58,7 +63,11 @@ def __dlpack__(
         options["dl_device"] = dl_device
     if copy is not None:
         options["copy"] = copy
-    return self.numpy().__dlpack__(**options)
+    if self.dtype is not _BFLOAT16:
+        return self.numpy().__dlpack__(**options)
+    capsule = self.view(_INT16).numpy().__dlpack__(**options)
+    _core._relabel_dlpack(capsule, _DLPACK_INT, _DLPACK_BFLOAT)
+    return capsule
 
 
 @method
@@ -74,12 +83,16 @@ _core.add_method("__array_priority__", 1000)  # so that `array * tensor` is the 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of another library's array, which has `__dlpack__`.
 
-    >>> import clew, numpy
-    >>> array = numpy.zeros(2)
-    >>> x = clew.from_dlpack(array)
-    >>> x[0] = 5.0
-    >>> float(array[0])
-    5.0
+    Raises:
+        TypeError: an object without `__dlpack__`.
+
+    Example:
+        >>> import numpy
+        >>> array = numpy.zeros(2)
+        >>> x = torch.from_dlpack(array)
+        >>> x[0] = 5.0
+        >>> float(array[0])
+        5.0
     """
     import numpy
 
@@ -87,16 +100,38 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         return ext_tensor.detach()
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack: expected an array with __dlpack__, got {type(ext_tensor).__name__}")
-    array = ext_tensor if isinstance(ext_tensor, numpy.ndarray) else numpy.from_dlpack(ext_tensor)
-    result: Tensor = _core.from_numpy(array)
-    return result
+    if isinstance(ext_tensor, numpy.ndarray):
+        return _core.from_numpy(ext_tensor)
+    given = _WithoutBFloat16(ext_tensor)
+    result: Tensor = _core.from_numpy(numpy.from_dlpack(given))
+    return result.view(_BFLOAT16) if given.relabelled else result
+
+
+class _WithoutBFloat16:
+    """Hands on another library's array, with bfloat16, which NumPy refuses, called int16."""
+
+    def __init__(self, other: Any) -> None:
+        self.other, self.relabelled = other, False
+
+    def __dlpack_device__(self) -> Any:
+        return self.other.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self.other.__dlpack__(**options)
+        self.relabelled = _core._relabel_dlpack(capsule, _DLPACK_BFLOAT, _DLPACK_INT)
+        return capsule
 
 
 # -------------------------------------------------------------------------------------------------- copies and pickles
 @method
 @domain("unsampled, 'it gives no tensor'")
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that the tensor looks at."""
+    """The memory that the tensor looks at.
+
+    Example:
+        >>> torch.ones(2, 3).untyped_storage().nbytes()
+        24
+    """
     return storage_of(self)
 
 
@@ -179,7 +214,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 @method
 def __format__(self: Tensor, format_spec: str) -> str:
     """A 0-dim tensor formats as its number."""
-    if self.ndim == 0 and type(self) is Tensor:
+    if self.ndim == 0 and type(self) is Tensor and not self.is_meta:
         return format(self.item(), format_spec)
     return object.__format__(self, format_spec)
 
@@ -199,7 +234,15 @@ def __dir__(self: Tensor) -> list[str]:
 @method
 @domain("unsampled, 'it takes a function'")
 def apply_(self: Tensor, callable: Any) -> Tensor:
-    """Replace each element by what the function gives for it. Slow: it calls Python for each one."""
+    """Replace each element by what the function gives for it. Slow: it calls Python for each one.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
+        tensor([10., 20.])
+    """
     if self.requires_grad:
         raise RuntimeError(
             "apply_: Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead."
@@ -210,7 +253,15 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 @method
 @domain("unsampled, 'it takes a function'")
 def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
-    """Replace each element by what the function gives for it and for the element of `tensor` in its place."""
+    """Replace each element by what the function gives for it and for the element of `tensor` in its place.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda x, y: x + y)
+        tensor([4., 6.])
+    """
     if self.requires_grad:
         raise RuntimeError("map_: Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
     return self.copy_(_map(self, callable, self, tensor.expand_as(self)))

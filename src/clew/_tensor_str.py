@@ -17,6 +17,7 @@ from typing import Any, SupportsFloat, SupportsIndex
 from . import _core
 from ._core import Tensor
 from ._domains import domain
+from ._numeric import array_of
 
 _Nested = Any  # a number, or a list of _Nested
 _GAP = object()  # stands where elements are left out
@@ -63,11 +64,11 @@ def set_printoptions(
         TypeError: an option is no number. Nothing has changed then, nor after a ValueError.
         ValueError: a count is out of range, or the profile is not known.
 
-    >>> import clew
-    >>> clew.set_printoptions(precision=2)
-    >>> clew.tensor([1 / 3])
-    tensor([0.33])
-    >>> clew.set_printoptions(profile="default")
+    Example:
+        >>> torch.set_printoptions(precision=2)
+        >>> torch.tensor([1 / 3])
+        tensor([0.33])
+        >>> torch.set_printoptions(profile="default")
     """
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions: expected profile to be one of {sorted(_PROFILES)}, got {profile!r}")
@@ -143,6 +144,20 @@ class _Format:
         return self.bare(value).rjust(self.width)
 
 
+class _ComplexFormat:
+    """That of complex numbers: their parts have a form each."""
+
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _Format([value.real for value in values], True)
+        self.imag = _Format([value.imag for value in values], True)
+        self.width = self.real.width + self.imag.width + 1
+
+    def padded(self, value: complex) -> str:
+        """The element, its real part right-aligned."""
+        imag = self.imag.bare(value.imag) + "j"
+        return self.real.padded(value.real) + (imag if imag[0] in "+-" else "+" + imag)
+
+
 def _shown(array: Any, summarize: bool) -> _Nested:
     """Nested lists of the elements that are shown, with gaps where some are left out."""
     if array.ndim == 0:
@@ -164,14 +179,14 @@ def _elements(nested: _Nested) -> list[Any]:
     return [element for part in nested for element in _elements(part)]
 
 
-def _row(values: list[Any], indent: int, form: _Format) -> str:
+def _row(values: list[Any], indent: int, form: _Format | _ComplexFormat) -> str:
     per_line = math.floor(max(1.0, min((_options.linewidth - indent) / (form.width + 2), len(values))))
     texts = [" ..." if value is _GAP else form.padded(value) for value in values]
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _layout(nested: _Nested, ndim: int, indent: int, form: _Format) -> str:
+def _layout(nested: _Nested, ndim: int, indent: int, form: _Format | _ComplexFormat) -> str:
     if ndim == 0:
         return form.padded(nested)
     if ndim == 1:
@@ -189,21 +204,28 @@ def _contents(tensor: Tensor, indent: int) -> str:
         sizes = [min(n, enough) if step == 0 else n for n, step in zip(seen.shape, seen.stride(), strict=True)]
         seen = _core.ops.as_strided(seen, sizes, seen.stride(), seen.storage_offset())
     # NumPy's view of the memory: slices of it are cheap.
-    nested = _shown(seen.numpy(), summarize)
-    form = _Format(_elements(nested), tensor.dtype.is_floating_point)
+    nested = _shown(array_of(seen), summarize)
+    elements = _elements(nested)
+    form = _ComplexFormat(elements) if tensor.is_complex() else _Format(elements, tensor.dtype.is_floating_point)
     return _layout(nested, tensor.ndim, indent, form)
+
+
+def _default_complex() -> str:
+    return "torch.complex128" if _core.get_default_dtype() is _core.dtypes["float64"] else "torch.complex64"
 
 
 def _suffixes(tensor: Tensor) -> list[str]:
     kind = str(tensor.dtype)
     default = tensor.dtype is _core.get_default_dtype()
     found = []
-    if tensor.numel() == 0:
+    if tensor.is_meta:
+        found += ["device='meta'", f"size={tuple(tensor.shape)}"] + ([] if default else [f"dtype={kind}"])
+    elif tensor.numel() == 0:
         if tensor.ndim != 1:
             found.append(f"size={tuple(tensor.shape)}")
         if not default:
             found.append(f"dtype={kind}")
-    elif not default and kind not in ("torch.int64", "torch.bool"):
+    elif not default and kind not in ("torch.int64", "torch.bool", _default_complex()):
         found.append(f"dtype={kind}")
     try:
         node = tensor.grad_fn
@@ -227,13 +249,13 @@ def _is_plain(tensor: Tensor) -> bool:
 def tensor_repr(tensor: Tensor) -> str:
     """The text of a tensor; of objects of subclasses with the name of their class.
 
-    >>> import clew
-    >>> clew.arange(3.0)
-    tensor([0., 1., 2.])
+    Example:
+        >>> torch.arange(3.0)
+        tensor([0., 1., 2.])
     """
     prefix = "tensor(" if _is_plain(tensor) else f"{type(tensor).__name__}("
     indent = len(prefix)
-    text = prefix + ("[]" if tensor.numel() == 0 else _contents(tensor, indent))
+    text = prefix + ("..." if tensor.is_meta else "[]" if tensor.numel() == 0 else _contents(tensor, indent))
     # A suffix that would pass the end of the line begins a new one.
     length = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(tensor):

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._core import Tensor, dtype
-from ._device import check_device
+from ._device import check_device, placed
 from ._domains import domain
 from ._methods import method
 from ._size import Size
@@ -27,6 +27,8 @@ _NAMES = {
     "uint8": "ByteTensor",
     "bool": "BoolTensor",
 }
+# Without constructors, as in PyTorch.
+_COMPLEX_NAMES = {"complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor"}
 
 
 class _TypedConstructor(type):
@@ -35,8 +37,8 @@ class _TypedConstructor(type):
     dtype: dtype
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        check_device(device, cls.__name__)
-        return _make(cls.__name__, cls.dtype, args)
+        with placed(check_device(device, cls.__name__)):
+            return _make(cls.__name__, cls.dtype, args)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype
@@ -90,9 +92,10 @@ def _size(name: str, one: Any) -> int:
 
 def make_default(data: Any = _MISSING, *sizes: Any, device: Any = None) -> Tensor:
     """What `Tensor(...)` gives: data, or sizes, in the default dtype."""
-    check_device(device, "Tensor")
+    place = check_device(device, "Tensor")
     kind = data.dtype if isinstance(data, Tensor) else _core.get_default_dtype()  # a tensor keeps its own
-    return _make("Tensor", kind, () if data is _MISSING else (data, *sizes))
+    with placed(place):
+        return _make("Tensor", kind, () if data is _MISSING else (data, *sizes))
 
 
 CONSTRUCTORS: dict[str, Any] = {
@@ -107,7 +110,8 @@ CONSTRUCTORS: dict[str, Any] = {
     )
     for kind, name in _NAMES.items()
 }
-_DTYPES_BY_NAME = {f"torch.{name}": made.dtype for name, made in CONSTRUCTORS.items()}
+_TYPE_NAMES = {_core.dtypes[kind]: f"torch.{name}" for kind, name in {**_NAMES, **_COMPLEX_NAMES}.items()}
+_DTYPES_BY_NAME = {name: kind for kind, name in _TYPE_NAMES.items()}
 
 
 def named_dtype(named: Any) -> dtype:
@@ -137,11 +141,14 @@ def named_dtype(named: Any) -> dtype:
 def set_default_tensor_type(t: Any) -> None:
     """Make the dtype of this tensor type (`FloatTensor`, "torch.DoubleTensor") the default one.
 
-    >>> import clew
-    >>> clew.set_default_tensor_type(clew.DoubleTensor)
-    >>> clew.ones(1).dtype
-    torch.float64
-    >>> clew.set_default_tensor_type("torch.FloatTensor")
+    Raises:
+        TypeError: what is no such type.
+
+    Example:
+        >>> torch.set_default_tensor_type(torch.DoubleTensor)
+        >>> torch.ones(1).dtype
+        torch.float64
+        >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
     if isinstance(t, dtype) or t is Tensor:
         raise TypeError(f"set_default_tensor_type: expected a tensor type or its name, got {t}; use set_default_dtype")
@@ -153,26 +160,26 @@ def set_default_tensor_type(t: Any) -> None:
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of the same dtype with this data, or of these sizes and not filled.
 
-    >>> import clew
-    >>> clew.ones(2).new([3, 4])
-    tensor([3., 4.])
-    >>> clew.ones(2).new(2, 3).shape
-    torch.Size([2, 3])
+    Example:
+        >>> torch.ones(2).new([3, 4])
+        tensor([3., 4.])
+        >>> torch.ones(2).new(2, 3).shape
+        torch.Size([2, 3])
     """
-    check_device(device, "new")
-    return _make("new", self.dtype, args)
+    with placed(self.device if device is None else check_device(device, "new")):
+        return _make("new", self.dtype, args)
 
 
 @domain("real; integer, dtype=float64; real, dtype='torch.LongTensor'")
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type (`torch.FloatTensor`), or the tensor in the dtype that is given.
 
-    >>> import clew
-    >>> clew.ones(1).type()
-    'torch.FloatTensor'
+    Example:
+        >>> torch.ones(1).type()
+        'torch.FloatTensor'
     """
     if dtype is None:
-        return f"torch.{_NAMES[str(self.dtype).removeprefix('torch.')]}"
+        return _TYPE_NAMES[self.dtype].replace("torch.", "torch.meta.") if self.is_meta else _TYPE_NAMES[self.dtype]
     return self.to(named_dtype(dtype))
 
 

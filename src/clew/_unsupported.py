@@ -39,9 +39,9 @@ class UnsupportedError(NotImplementedError, AttributeError):
 
     It is an `AttributeError` too, so that `hasattr` answers False.
 
-    >>> import clew
-    >>> hasattr(clew, "fft")
-    False
+    Example:
+        >>> hasattr(clew, "fft")
+        False
     """
 
 

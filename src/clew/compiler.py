@@ -32,64 +32,115 @@ _F = TypeVar("_F")
 def compile(model: Any = None, **options: Any) -> Any:
     """The function or module itself, as PyTorch's backend "eager" gives it; said once in a warning.
 
-    >>> import warnings
-    >>> import clew
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     double = clew.compile(lambda x: x * 2)
-    >>> double(clew.ones(2))
-    tensor([2., 2.])
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     double = torch.compile(lambda x: x * 2)
+        >>> double(torch.ones(2))
+        tensor([2., 2.])
     """
     say_once("torch.compile", "clew compiles nothing (yet), the function or module runs as it is")
     return (lambda function: function) if model is None else model
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """``fn`` itself; without it, a decorator that changes nothing."""
+    """``fn`` itself; without it, a decorator that changes nothing: nothing is compiled.
+
+    Example:
+        >>> @torch.compiler.disable
+        ... def double(x):
+        ...     return x * 2
+        >>> double(torch.ones(2))
+        tensor([2., 2.])
+    """
     return (lambda function: function) if fn is None else fn
 
 
 def allow_in_graph(fn: _F) -> _F:
-    """``fn`` itself."""
+    """``fn`` itself.
+
+    Example:
+        >>> clew.compiler.allow_in_graph(abs) is abs
+        True
+    """
     return fn
 
 
 def assume_constant_result(fn: _F) -> _F:
-    """``fn`` itself."""
+    """``fn`` itself.
+
+    Example:
+        >>> clew.compiler.assume_constant_result(abs) is abs
+        True
+    """
     return fn
 
 
 def is_compiling() -> bool:
-    """False."""
+    """False: nothing is compiled.
+
+    Example:
+        >>> torch.compiler.is_compiling()
+        False
+    """
     return False
 
 
 def is_dynamo_compiling() -> bool:
-    """False."""
+    """False: nothing is compiled.
+
+    Example:
+        >>> torch.compiler.is_dynamo_compiling()
+        False
+    """
     return False
 
 
 def is_exporting() -> bool:
-    """False."""
+    """False: nothing is exported.
+
+    Example:
+        >>> torch.compiler.is_exporting()
+        False
+    """
     return False
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """None, so an empty list."""
+    """The names of compilers: there are none.
+
+    Example:
+        >>> clew.compiler.list_backends()
+        []
+    """
     return []
 
 
 def reset() -> None:
-    """There is nothing to reset."""
+    """Accepted: there is nothing to reset.
+
+    Example:
+        >>> torch.compiler.reset()
+    """
 
 
 def cudagraph_mark_step_begin() -> None:
-    """There is nothing to mark."""
+    """Accepted: there is nothing to mark.
+
+    Example:
+        >>> clew.compiler.cudagraph_mark_step_begin()
+    """
 
 
 @contextmanager
 def set_stance(*args: Any, **options: Any) -> Iterator[None]:
-    """Accepted, to no effect."""
+    """A context that is accepted, without effect.
+
+    Example:
+        >>> with torch.compiler.set_stance("force_eager"):
+        ...     pass
+    """
     yield
 
 

@@ -14,12 +14,12 @@ _T = TypeVar("_T")
 class Future(Generic[_T]):
     """A result that another thread sets.
 
-    >>> import clew
-    >>> later = clew.futures.Future()
-    >>> doubled = later.then(lambda done: done.wait() * 2)
-    >>> later.set_result(21)
-    >>> doubled.wait()
-    42
+    Example:
+        >>> later = torch.futures.Future()
+        >>> doubled = later.then(lambda done: done.wait() * 2)
+        >>> later.set_result(21)
+        >>> doubled.wait()
+        42
     """
 
     def __init__(self, *, devices: Any = None) -> None:
@@ -80,7 +80,16 @@ class Future(Generic[_T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of all these, done when each of them is; it has the first exception of theirs, if there is one."""
+    """A future of all these, done when each of them is; it has the first exception of theirs, if there is one.
+
+    Example:
+        >>> first, second = torch.futures.Future(), torch.futures.Future()
+        >>> both = torch.futures.collect_all([first, second])
+        >>> first.set_result(1)
+        >>> second.set_result(2)
+        >>> [one.wait() for one in both.wait()]
+        [1, 2]
+    """
     together: Future[list[Future[Any]]] = Future()
     missing = {id(one) for one in futures}
     if not missing:
@@ -101,5 +110,12 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
-    """The results of all, when they are there; raises the first exception."""
+    """Wait for all, and return their results; raises the first exception.
+
+    Example:
+        >>> done = torch.futures.Future()
+        >>> done.set_result(3)
+        >>> torch.futures.wait_all([done])
+        [3]
+    """
     return [one.value() for one in collect_all(futures).wait()]

@@ -65,15 +65,15 @@ _UNCHANGED = "clew compiles nothing, the function or module is returned as it is
 def script(obj: _T, *args: Any, **kwargs: Any) -> _T:
     """``obj`` itself: a function, a module, or a class.
 
-    >>> import warnings
-    >>> import clew
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     @clew.jit.script
-    ...     def double(x):
-    ...         return x * 2
-    >>> double(clew.ones(2))
-    tensor([2., 2.])
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     @clew.jit.script
+        ...     def double(x):
+        ...         return x * 2
+        >>> double(clew.ones(2))
+        tensor([2., 2.])
     """
     say_once("torch.jit.script", _UNCHANGED)
     return obj
@@ -179,6 +179,7 @@ def onednn_fusion_enabled() -> bool:
 
 @contextmanager
 def _nothing(*args: Any) -> Iterator[None]:
+    """A context without effect: there is nothing to fuse or to optimize."""
     yield
 
 

@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
 
 class Stats(NamedTuple):
-    """Counts of the caching allocator. Memory of NumPy or other libraries is not in them."""
+    """Counts of the caching allocator. Memory of NumPy or other libraries is not in them.
+
+    Example:
+        >>> x = clew.zeros(1000)
+        >>> clew.memory.stats().live >= 4000
+        True
+    """
 
     live: int
     """Bytes requested by storages that are alive."""
@@ -28,54 +34,54 @@ class Stats(NamedTuple):
 
 
 def stats() -> Stats:
-    """Count now.
+    """The allocator's counts of bytes, now.
 
-    >>> import clew
-    >>> before = clew.memory.stats().live
-    >>> x = clew.zeros(1000)
-    >>> clew.memory.stats().live - before
-    4000
+    Example:
+        >>> before = clew.memory.stats().live
+        >>> x = clew.zeros(1000)
+        >>> clew.memory.stats().live - before
+        4000
     """
     return Stats(**_core.memory_stats())
 
 
 def reset_peak() -> None:
-    """Let the peak begin again at what is live now.
+    """Set the peak to what is live now.
 
-    >>> import clew
-    >>> clew.memory.reset_peak()
-    >>> clew.memory.stats().peak == clew.memory.stats().live
-    True
+    Example:
+        >>> clew.memory.reset_peak()
+        >>> clew.memory.stats().peak == clew.memory.stats().live
+        True
     """
     _core.reset_peak()
 
 
 def empty_cache() -> None:
-    """Give cached blocks back to the system.
+    """Return cached blocks to the system.
 
-    >>> import clew
-    >>> clew.memory.empty_cache()
-    >>> clew.memory.stats().cached
-    0
+    Example:
+        >>> clew.memory.empty_cache()
+        >>> clew.memory.stats().cached
+        0
     """
     _core.empty_cache()
 
 
 def timeline() -> Timeline:
-    """Write down every byte of tensor data, from when to when it lives and which line of the forward caused it.
+    """Record every allocation of tensor data: when it lives, and which line of the forward caused it.
 
-    Use it around a training step. What a backward takes is told under the line whose operation's derivative took it.
+    Use it around a training step. What a backward allocates is shown under the line whose operation's derivative did.
     The recording costs about a microsecond an allocation while it runs, and nothing afterwards. Memory of NumPy or
     other libraries is not in it.
 
-    >>> import clew
-    >>> x = clew.ones(1000, requires_grad=True)
-    >>> with clew.memory.timeline() as t:
-    ...     (x.exp() * x).sum().backward()
-    >>> sum(share.nbytes for share in t.at_peak()) == t.peak
-    True
-    >>> sorted({share.phase for share in t.at_peak()})
-    ['backward', 'forward']
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> with clew.memory.timeline() as t:
+        ...     (x.exp() * x).sum().backward()
+        >>> sum(share.nbytes for share in t.at_peak()) == t.peak
+        True
+        >>> sorted({share.phase for share in t.at_peak()})
+        ['backward', 'forward']
     """
     from .graph.memory.timeline import Timeline
 

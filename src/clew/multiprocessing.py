@@ -32,17 +32,34 @@ _strategy = "file_descriptor"
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names that `set_sharing_strategy` takes."""
+    """The names that `set_sharing_strategy` takes.
+
+    Example:
+        >>> sorted(clew.multiprocessing.get_all_sharing_strategies())
+        ['file_descriptor', 'file_system']
+    """
     return {"file_descriptor", "file_system"}
 
 
 def get_sharing_strategy() -> str:
-    """What was set; nothing depends on it."""
+    """The name that `set_sharing_strategy` set; nothing depends on it.
+
+    Example:
+        >>> clew.multiprocessing.get_sharing_strategy()
+        'file_descriptor'
+    """
     return _strategy
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accepted, to no effect."""
+    """Accepted, without effect.
+
+    Raises:
+        AssertionError: another name.
+
+    Example:
+        >>> clew.multiprocessing.set_sharing_strategy("file_descriptor")
+    """
     global _strategy
     if new_strategy not in get_all_sharing_strategies():
         raise AssertionError(
@@ -52,7 +69,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 class ProcessException(Exception):
-    """A process that was spawned went wrong."""
+    """A process that was spawned failed: the base of the two below. `error_index` is its number, `error_pid` its id."""
 
     def __init__(self, msg: str, error_index: int, pid: int) -> None:
         super().__init__(msg)
@@ -65,11 +82,11 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """It raised; the text has its traceback."""
+    """A process that was spawned raised; the message has its traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """It ended with another exit code than 0, or by a signal."""
+    """A process that was spawned ended with another exit code than 0, or by a signal."""
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None

@@ -23,12 +23,15 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether the class of any of these wants to decide what an operation on it does.
+    """Whether the class of any of these overrides operations by `__torch_function__`.
 
-    >>> import clew
-    >>> class Named(clew.Tensor): pass
-    >>> clew.overrides.has_torch_function([clew.ones(1), Named([1.0])])
-    True
+    Example:
+        >>> class Named(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return super().__torch_function__(func, types, args, kwargs or {})
+        >>> torch.overrides.has_torch_function([torch.ones(1), Named([1.0])])
+        True
     """
     if _core.get_mode("no_torch_function"):
         return False
@@ -42,26 +45,34 @@ def handle_torch_function(
 
     Args:
         public_api: the function that was called, as users know it.
-        relevant_args: its arguments that may have a say.
+        relevant_args: its arguments whose classes may override it.
 
     Raises:
         TypeError: all of them returned NotImplemented.
+
+    Example:
+        >>> class Named(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return func.__name__
+        >>> torch.overrides.handle_torch_function(torch.exp, [Named([1.0])], Named([1.0]))
+        'exp'
     """
     return dispatch(public_api, [value for value in relevant_args if takes_part(value)], args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[_F], _F]:
-    """Make a function of one's own ask the classes of its arguments first.
+    """Make a function ask the classes of its arguments first.
 
     Args:
-        dispatcher: gives, from the function's arguments, those that may have a say.
+        dispatcher: gives, from the function's arguments, those whose classes may override it.
 
-    >>> import clew
-    >>> @clew.overrides.wrap_torch_function(lambda x: (x,))
-    ... def double(x):
-    ...     return x * 2
-    >>> double(clew.ones(1))
-    tensor([2.])
+    Example:
+        >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+        ... def double(x):
+        ...     return x * 2
+        >>> double(torch.ones(1))
+        tensor([2.])
     """
 
     def decorate(function: _F) -> _F:
@@ -78,7 +89,12 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[_
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether it is a tensor, or its class has `__torch_function__`."""
+    """Whether the object is a tensor, or its class defines `__torch_function__`.
+
+    Example:
+        >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like(1.0)
+        (True, False)
+    """
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 

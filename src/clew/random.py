@@ -1,4 +1,4 @@
-"""Random generators: seeding them, keeping their state, drawing from one of one's own.
+"""Random generators: seeding, state, drawing from a separate one.
 
 The same seed gives the numbers that PyTorch's CPU generator gives on x86 with AVX2, to the bit.
 """
@@ -28,20 +28,21 @@ __all__ = [
 
 
 class Generator:
-    """A stream of random numbers of its own, apart from the one that functions use when they are given none.
+    """A random number generator with a state of its own, the Mersenne Twister (MT19937) with PyTorch's numbers.
 
-    >>> import clew
-    >>> own = clew.Generator().manual_seed(3)
-    >>> first = clew.rand(2, generator=own)
-    >>> clew.equal(first, clew.rand(2, generator=own.manual_seed(3)))
-    True
+    Example:
+        >>> own = torch.Generator().manual_seed(3)
+        >>> first = torch.rand(2, generator=own)
+        >>> torch.equal(first, torch.rand(2, generator=own.manual_seed(3)))
+        True
     """
 
     __slots__ = ("__weakref__", "_stream")
     _stream: Any
 
     def __init__(self, device: Any = "cpu") -> None:
-        check_device(device, "Generator")
+        if check_device(device, "Generator") is not CPU:
+            raise RuntimeError("Generator: expected device 'cpu', got 'meta', where nothing is drawn")
         self._stream = _core.RandomStream()
 
     @property
@@ -64,7 +65,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start a stream that nobody can foretell, and return the seed that it belongs to."""
+        """Seed the generator from the system's entropy, and return the seed."""
         number = int.from_bytes(_os.urandom(8), "little") >> 1
         self._stream.seed(number)
         return number
@@ -127,55 +128,87 @@ class drawing_from:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator's stream that belongs to this seed, and return the generator.
+    """Seed the default generator, from which all functions draw that are given no other, and return it.
 
     Args:
         seed: an integer of 64 bits; a negative one stands for the unsigned number with the same bits.
 
-    >>> import clew
-    >>> clew.manual_seed(0).initial_seed()
-    0
-    >>> clew.rand(2)
-    tensor([0.4963, 0.7682])
+    Raises:
+        ValueError: a seed of more bits.
+
+    Example:
+        >>> torch.manual_seed(0).initial_seed()
+        0
+        >>> torch.rand(2)
+        tensor([0.4963, 0.7682])
     """
     return default_generator.manual_seed(seed)
 
 
 def seed() -> int:
-    """Start a stream of the default generator that nobody can foretell, and return its seed."""
+    """Seed the default generator from the system's entropy, and return the seed.
+
+    Example:
+        >>> torch.seed() == torch.initial_seed()
+        True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the default generator's stream belongs to."""
+    """The seed that the default generator was last given.
+
+    Example:
+        >>> _ = torch.manual_seed(3)
+        >>> torch.initial_seed()
+        3
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """Where in its stream the default generator stands, as bytes in a uint8 tensor.
+    """The state of the default generator, as bytes in a uint8 tensor.
 
-    >>> import clew
-    >>> state = clew.get_rng_state()
-    >>> first = clew.rand(3)
-    >>> clew.set_rng_state(state)
-    >>> clew.equal(first, clew.rand(3))
-    True
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> first = torch.rand(3)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(3))
+        True
     """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the default generator back where it was when `get_rng_state` gave this."""
+    """Return the default generator to a state that `get_rng_state` gave.
+
+    Raises:
+        TypeError, ValueError: it is not what `get_rng_state` gives.
+
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> first = torch.rand(3)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(3))
+        True
+    """
     default_generator.set_state(new_state)
 
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu", **names: Any) -> Iterator[None]:
-    """A context after which the default generator stands where it stood before.
+    """A context after which the default generator is in the state that it had before.
 
     Args:
         enabled: False makes it do nothing.
         devices, device_type: accepted; there is one device.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> with torch.random.fork_rng():
+        ...     first = torch.rand(2)
+        >>> torch.equal(first, torch.rand(2))
+        True
     """
     del devices, device_type, names
     if not enabled:

@@ -13,8 +13,9 @@ __all__ = ["TorchVersion", "cuda", "debug", "git_version", "hip", "xpu"]
 class TorchVersion(str):
     """A version as a string that compares by numbers, with another such string or with a tuple.
 
-    >>> TorchVersion("2.13.0+clew0.1.0") >= (2, 4), TorchVersion("2.13.0") > "2.9.1"
-    (True, True)
+    Example:
+        >>> clew.version.TorchVersion("2.13.0+clew0.1.0") >= (2, 4), clew.version.TorchVersion("2.13.0") > "2.9.1"
+        (True, True)
     """
 
     __slots__ = ()

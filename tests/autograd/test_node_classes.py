@@ -139,3 +139,58 @@ def test_a_class_costs_a_node_nothing(torch):
     kept = [x * y for _ in range(100)]
     assert gc.get_count()[0] - before < 50, "nodes are not shown to the collector"
     assert not any(gc.is_tracked(one.grad_fn) for one in kept)
+
+
+def bytes_of_nodes(torch, calls):
+    """What the allocator gives for what a call leaves alive, with a recorded input more than with one that is not."""
+    count, taken = 200, []
+    for records in (False, True):
+        x = torch.ones(4, 6, requires_grad=records)
+        kept = [calls(x)]  # what exists once is made
+        before = torch.memory.stats().objects
+        kept += [calls(x) for _ in range(count)]
+        taken.append(torch.memory.stats().objects - before)
+    return (taken[1] - taken[0]) / count
+
+
+VIEWS = {
+    "t": lambda x: x.t(),
+    "view": lambda x: x.view(6, 4),
+    "reshape": lambda x: x.reshape(-1),
+    "expand": lambda x: x.expand(2, 4, 6),
+    "permute": lambda x: x.permute(1, 0),
+    "transpose": lambda x: x.transpose(0, 1),
+    "squeeze": lambda x: x.squeeze((0, 1)),
+    "unsqueeze": lambda x: x.unsqueeze(1),
+    "select": lambda x: x[1],
+    "slice": lambda x: x[1:3],
+    "diagonal": lambda x: x.diagonal(),
+    "unfold": lambda x: x.unfold(0, 2, 1),
+}
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_node_of_a_view_takes_at_most_208_bytes(torch, name):
+    assert bytes_of_nodes(torch, VIEWS[name]) == VIEWS[name](torch.ones(4, 6, requires_grad=True)).grad_fn.nbytes <= 208
+
+
+@pytest.mark.beyond
+def test_the_node_of_a_reduction_over_axes_takes_at_most_216_bytes(torch):
+    for reduce in (lambda x: x.sum(1), lambda x: x.mean((0, 1), keepdim=True), lambda x: x.amax(0)):
+        taken = bytes_of_nodes(torch, reduce)
+        assert taken == reduce(torch.ones(4, 6, requires_grad=True)).grad_fn.nbytes <= 216
+
+
+@pytest.mark.beyond
+def test_the_node_of_a_product_takes_at_most_200_bytes(torch):
+    assert bytes_of_nodes(torch, lambda x: x * x) <= 200
+
+
+def test_a_node_keeps_the_attributes_that_its_rule_reads(torch):
+    x = torch.ones(4, 6, requires_grad=True)
+    node = x.sum((0, -1), keepdim=True).grad_fn
+    assert node._saved_keepdim is True
+    assert tuple(axis % 2**64 for axis in node._saved_dim) == (0, 2**64 - 1)  # PyTorch shows it without a sign
+    assert not hasattr(x.view(6, 4).grad_fn, "_saved_size")
+    assert not any(name.startswith("_saved_size") for name in dir(x.view(6, 4).grad_fn))

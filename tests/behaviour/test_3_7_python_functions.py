@@ -368,3 +368,35 @@ def test_3_7_a_view_of_an_input_can_be_returned(torch):
     x = leaf(torch)
     First.apply(x).sum().backward()
     assert_equal(x.grad, [1, 0])
+
+
+@pytest.mark.parametrize("materialize", [True, False])
+@pytest.mark.parametrize("create_graph", [True, False])
+def test_3_7_a_function_that_no_gradient_reaches_is_asked_all_the_same(torch, materialize, create_graph):
+    seen = []
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(materialize)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(grad)
+            return None if grad is None else grad * 2
+
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    x = torch.ones(2, requires_grad=True)
+    y = Nothing.apply(Doubled.apply(x))
+    (grad,) = torch.autograd.grad(y, x, torch.ones(2), create_graph=create_graph, allow_unused=True)
+    assert [one if one is None else one.tolist() for one in seen] == ([[0.0, 0.0]] if materialize else [None])
+    assert (grad.tolist() == [0.0, 0.0]) if materialize else grad is None

@@ -12,7 +12,8 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
 
-from bench.driver import RivalError, Settings, Team, alternate, differences, with_more_rounds
+from bench.driver import Settings, Team, alternate, differences, with_more_rounds
+from bench.process import RivalError
 from bench.workload import Jit, Module, Run, Workload
 
 

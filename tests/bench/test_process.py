@@ -13,7 +13,8 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
 
-from bench.driver import Process, RivalError, Settings, Team, cpus_for
+from bench.driver import Settings, Team
+from bench.process import Process, RivalError, cpus_for
 from bench.rivals import RIVALS
 from bench.workloads import by_name
 

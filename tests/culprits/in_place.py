@@ -41,7 +41,7 @@ def relu_layer_in_place_after_sigmoid(torch):
 
 
 @program(node="MulBackward0", written_by="sgd_step", saved_name="other")
-def optimizer_step_between_two_backwards(torch):
+def optimizer_step_between_two_backward_passes(torch):
     w = torch.ones(1, requires_grad=True)
     v = torch.ones(1, requires_grad=True)
     optimizer = torch.optim.SGD([w, v], lr=0.1)

@@ -255,7 +255,7 @@ def gradient_penalty_without_create_graph(torch):
 
 @program(cause="backward without create_graph", lost_at=None)
 def norm_of_the_gradients_as_a_loss(torch):
-    """Many backwards may have added to `.grad`: which one is not kept."""
+    """Many backward passes may have added to `.grad`: which one is not kept."""
     w = torch.ones(2, requires_grad=True)
     (w**3).sum().backward()
     w.grad.norm().backward()

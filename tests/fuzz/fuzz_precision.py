@@ -8,12 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
+import sampling
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 # Draws, whose numbers are others in float64, and results that are made of bits.
-INCOMPARABLE = re.compile("rand|normal|dropout|bernoulli|multinomial|poisson|exponential|rrelu|empty|nextafter")
+DRAWS = {
+    one.operation.strip("_")
+    for one in (*sampling.overloads(), *sampling.compositions())
+    if one.draws or re.search("dropout|rrelu", one.operation)
+}
+INCOMPARABLE = re.compile("|".join((*sorted(DRAWS), "empty", "nextafter")))
 WORSE = 16.0  # times PyTorch's error
 RUNS = 4  # with errors
 LARGER = 16.0  # errors: what they do must grow by a fourth of this at least, else another branch was taken

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.beyond
     ],
 )
 def test_examples_run(name):
-    result = doctest.testmod(importlib.import_module(f"clew.graph.{name}"))
+    result = doctest.testmod(importlib.import_module(f"clew.graph.{name}"), extraglobs={"clew": clew})
     assert result.attempted > 0
     assert result.failed == 0
 

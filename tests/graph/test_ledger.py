@@ -191,3 +191,14 @@ def test_a_graph_without_anything_saved(x: Any) -> None:
 def test_something_else(wrong: Any) -> None:
     with pytest.raises(TypeError, match="ledger: expected a tensor, a node or a container"):
         clew.graph.ledger(wrong)
+
+
+def test_tensors_are_listed_while_a_gradient_edge_stands_for_one():
+    """A hook may ask for all memory in a backward that begins at a node whose result is gone."""
+    x = clew.ones(2, requires_grad=True)
+    edge = clew.autograd.graph.get_gradient_edge(x * 3)
+    seen = []
+    x.register_hook(lambda grad: seen.append(len([one.shape for one in clew._core.live_tensors()])))
+    (grad,) = clew.autograd.grad(edge, x, clew.ones(2))
+    assert grad.tolist() == [3.0, 3.0]
+    assert seen[0] > 0

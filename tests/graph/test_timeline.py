@@ -169,6 +169,6 @@ def test_a_timeline_that_recorded_nothing(torch):
 
 @pytest.mark.beyond
 def test_a_film_is_of_a_picture(torch):
-    """What is no picture must not be told of later backwards."""
+    """What is no picture must not be told of later backward passes."""
     with pytest.raises(TypeError, match="expected a Picture"):
         torch.graph.Film(3)

@@ -1,4 +1,4 @@
-"""Copies and elementwise operations over arrays that lie across each other, backwards, or with gaps."""
+"""Copies and elementwise operations over arrays that lie across each other, in reverse, or with gaps."""
 
 import itertools
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 import sampling
-from test_registry import Prepared, every
+from test_registry import SAMPLED, Prepared, every
 
 import clew
 from clew import _core
@@ -15,7 +15,11 @@ WRITES_INPUT = 256
 NATIVE = [
     one
     for one in sampling.overloads()
-    if one.domain and not one.unsampled and not one.has(WRITES_INPUT) and not one.operation.endswith("_")
+    if one.domain
+    and not one.unsampled
+    and not one.has(WRITES_INPUT)
+    and not one.operation.endswith("_")
+    and not one.operation.startswith("_test_")  # of other tests
 ]
 
 
@@ -61,6 +65,7 @@ def test_it_says_what_forward_gives(overload):
         return
     for sample in sampling.samples(overload):
         prepared = Prepared(sample)
+        prepared.by_parts = False
         results = prepared()
         for found, result in zip(inferred(prepared), results, strict=True):
             size, stride, dtype, base = found
@@ -122,3 +127,105 @@ def test_errors_of_sizes_come_from_it():
     with pytest.raises(TypeError, match="expected an operation"):
         _core.infer(clew.ones(2))
     assert (clew.ones(2) + 1).tolist() == [2.0, 2.0]  # kernels run again
+
+
+# ------------------------------------------------------------------------------------------------------------- meta
+# PyTorch tells the shape of these on meta. Here they are computed over NumPy, or say that values decide.
+WITHOUT_META = {"histc", "lstsq", "isin", "histogram"}
+
+
+def on_meta(value):
+    """The same geometry without values; leaves are exchanged by themselves."""
+    if hasattr(value, "requires_grad"):
+        return value if value.requires_grad else value.to("meta")
+    if isinstance(value, list | tuple):
+        return type(value)(map(on_meta, value))
+    return value
+
+
+def moved(prepared):
+    """A sample on meta."""
+    prepared.places = list(map(on_meta, prepared.places))
+    prepared.named = {name: on_meta(value) for name, value in prepared.named.items()}
+    prepared.leaves = [leaf.detach().to("meta").requires_grad_() for leaf in prepared.leaves]
+    return prepared
+
+
+def tensors_of(results, module=clew):
+    flat = [one for result in results for one in (result if isinstance(result, list | tuple) else [result])]
+    return [one for one in flat if isinstance(one, module.Tensor)]
+
+
+def geometry(tensor):
+    return tuple(tensor.shape), tensor.stride(), str(tensor.dtype), tensor.requires_grad
+
+
+def meta_results(overload, sample):
+    """None where values decide, which an error must say."""
+    prepared = moved(Prepared(sample))
+    try:
+        with clew.device("meta"):  # for those that make tensors of nothing
+            return prepared, prepared()
+    except (NotImplementedError, RuntimeError) as error:
+        if not any(said in str(error) for said in ("values", "no data")):
+            raise
+    return prepared, None
+
+
+@every(SAMPLED)
+def test_meta_gives_what_forward_gives(overload):
+    for sample in sampling.samples(overload):
+        real = Prepared(sample)
+        wanted = tensors_of(real())
+        prepared, results = meta_results(overload, sample)
+        if results is None or not wanted:
+            continue
+        found = tensors_of(results)
+        assert list(map(geometry, found)) == list(map(geometry, wanted))
+        assert all(one.is_meta for one in found)
+        pairs = [(real, wanted), (prepared, found)]
+        views = [[base_of(one, (*who.leaves, *who.places)) is not None for one in made] for who, made in pairs]
+        assert views[0] == views[1]
+        check_gradients(real, wanted, prepared, found)
+
+
+def check_gradients(real, wanted, prepared, found):
+    """A backward gives gradients of the same geometry, without values."""
+
+    def gradients(who, results):
+        total = sum(one.sum() for one in results if one.requires_grad)
+        return clew.autograd.grad(total, who.leaves, allow_unused=True)
+
+    if not real.leaves or not any(one.requires_grad for one in wanted):
+        return
+    try:
+        expected = gradients(real, wanted)
+    except (RuntimeError, NotImplementedError):
+        return  # it has no derivative, and says so
+    for ours, other in zip(gradients(prepared, found), expected, strict=True):
+        assert (ours is None) == (other is None)
+        assert ours is None or (ours.is_meta and (ours.shape, ours.dtype) == (other.shape, other.dtype))
+
+
+@every([one for one in SAMPLED if one.is_public])
+def test_meta_gives_what_pytorchs_meta_gives(overload, oracle):
+    """Where PyTorch's call is the same: it gives tensors of the same geometry from tensors with values."""
+    if not sampling.calls_of(overload, oracle):
+        return
+    for sample in sampling.samples(overload):
+        try:
+            plain = tensors_of(Prepared(sample, oracle)(), oracle)
+            theirs = tensors_of(moved(Prepared(sample, oracle))(), oracle)
+        except (RuntimeError, TypeError, NotImplementedError, ValueError, IndexError, UserWarning):
+            continue  # PyTorch has no such call, or no meta for it
+        real = tensors_of(Prepared(sample)())
+        if list(map(geometry, plain)) != list(map(geometry, real)):
+            continue
+        _, results = meta_results(overload, sample)
+        if results is None:
+            assert overload.operation in WITHOUT_META
+            continue
+        for our, their, known in zip(tensors_of(results), theirs, plain, strict=True):
+            assert (tuple(our.shape), str(our.dtype)) == (tuple(their.shape), str(their.dtype))
+            if their.stride() == known.stride():
+                assert our.stride() == their.stride()

@@ -47,6 +47,7 @@ class Call:
         self.tangents = {}
         for one in self.inputs:
             tangent = clew.from_numpy(generator.standard_normal(tuple(one.shape)))
+            tangent = tangent * (1 + 0.5j) if one.is_complex() else tangent
             self.tangents[one] = tangent if one.is_leaf else tangent + tangent.mT  # sampling.Symmetric
 
     def results(self, step=0.0):
@@ -98,10 +99,8 @@ def test_the_class_says_what_transposing_the_rules_says(overload):
             assert_close(sums, expected, 1e-9, 1e-12)
 
 
-@every(DIFFERENTIABLE)
+@every([one for one in DIFFERENTIABLE if not one.draws])
 def test_the_class_says_what_differences_say(overload):
-    if overload.operation in ("bernoulli", "poisson", "binomial", "_standard_gamma", "_sample_dirichlet"):
-        return
     for sample in sampling.samples(overload):
         call = Call(sample)
         if not call.inputs:
@@ -122,6 +121,7 @@ def test_tangents_have_derivatives_of_their_own(overload):
             gradients = []
             for by_rule in (False, True):
                 call = Call(sample)
+                call.prepared.by_parts = False
                 if not call.inputs:
                     continue
                 found = _core.jvp(
@@ -132,8 +132,8 @@ def test_tangents_have_derivatives_of_their_own(overload):
                     *call.prepared.places,
                     **call.prepared.named,
                 )
-                total = sum((one * one).sum() for one in found if one is not None)
-                total = total + sum(0 * one.sum() for one in call.prepared.leaves)
+                total = sum((abs(one) * abs(one)).sum() for one in found if one is not None)
+                total = total + sum(0 * abs(one).sum() for one in call.prepared.leaves)
                 gradients.append(clew.autograd.grad(total, call.prepared.leaves))
             assert_close(*(gradients or ([], [])), 1e-9, 1e-12)
 

@@ -16,7 +16,8 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
 
 from bench import programs, sources
-from bench.programs import Failed, Result, Runner, read
+from bench.programs import Failed, Runner, read
+from bench.programs_page import TOLERANCE, Result
 
 TABLE: list[dict[str, Any]] = tomllib.loads(programs.TABLE.read_text())["program"]
 OF_PACKAGES = [program for program in TABLE if "package" in program]
@@ -44,7 +45,7 @@ def test_programs_of_packages_give_the_same_losses(program: dict[str, Any], runn
     result = programs.measure(program, sources.fetched(program, None), 1, [runners["torch"], runners["clew"]])
     assert result.error == ""
     assert result.steps >= 3
-    assert result.difference <= programs.TOLERANCE
+    assert result.difference <= TOLERANCE
 
 
 def test_a_program_that_fails_is_told_in_its_own_words(tmp_path: Path, runners: dict[str, Runner]) -> None:

@@ -19,7 +19,11 @@ def test_examples_run(torch):
     failed, tried = 0, 0
     for name in names:
         torch.manual_seed(0)
-        result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+        result = doctest.testmod(
+            importlib.import_module(name),
+            extraglobs={"torch": torch, "clew": torch},
+            optionflags=doctest.NORMALIZE_WHITESPACE,
+        )
         failed, tried = failed + result.failed, tried + result.attempted
     assert failed == 0
     assert tried > 50

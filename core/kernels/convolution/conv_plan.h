@@ -1,6 +1,6 @@
 // What the ways to compute a convolution share.
 //
-// Note [Convolution as a gathering of taps]
+// Note [Direct convolution by taps]
 // A convolution and the gradient of its input are one thing: each pixel of the result is a sum over taps, pixels of the
 // source at fixed distances, times the weights of the tap. Along one axis result[first + j * result_step] takes
 // source[j * source_step + place] for each place of a tap. For the convolution itself source_step is the stride and

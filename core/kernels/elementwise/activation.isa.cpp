@@ -197,7 +197,7 @@ struct ThresholdBackward {
 
 CLEW_EXPORT_TABLE(ActivationTable, activation,
                   {
-                      .silu = CLEW_FLOATING(vector_loop, Silu),
+                      .silu = CLEW_HOLOMORPHIC(vector_loop, Silu, Silu),
                       .gelu = CLEW_FLOATING(vector_loop, Gelu),
                       .gelu_tanh = CLEW_FLOATING(math_loop, GeluTanh),
                       .logsigmoid = CLEW_FLOATING(math_loop, LogSigmoid),

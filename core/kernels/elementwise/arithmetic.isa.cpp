@@ -47,6 +47,15 @@ CLEW_OPERATION(Xor, a ^ b);
      binary_loop<op, int64_t>,    \
      binary_loop<op, float>,      \
      binary_loop<op, double>}
+#define CLEW_ALL(op, boolean)         \
+    {boolean,                         \
+     binary_loop<op, uint8_t>,        \
+     binary_loop<op, int32_t>,        \
+     binary_loop<op, int64_t>,        \
+     binary_loop<op, float>,          \
+     binary_loop<op, double>,         \
+     binary_loop<op, Complex<float>>, \
+     binary_loop<op, Complex<double>>}
 #define CLEW_BITS(op)          \
     {binary_loop<op, uint8_t>, \
      binary_loop<op, uint8_t>, \
@@ -59,10 +68,10 @@ CLEW_OPERATION(Xor, a ^ b);
 
 CLEW_EXPORT_TABLE(ArithmeticTable, arithmetic,
                   {
-                      .add = CLEW_NUMBERS(Add, (binary_loop<Or, uint8_t>)),
-                      .sub = CLEW_NUMBERS(Subtract, nullptr),
-                      .mul = CLEW_NUMBERS(Multiply, (binary_loop<And, uint8_t>)),
-                      .div = CLEW_FLOATING(binary_loop, Divide),
+                      .add = CLEW_ALL(Add, (binary_loop<Or, uint8_t>)),
+                      .sub = CLEW_ALL(Subtract, nullptr),
+                      .mul = CLEW_ALL(Multiply, (binary_loop<And, uint8_t>)),
+                      .div = CLEW_INEXACT(binary_loop, Divide),
                       .maximum = CLEW_NUMBERS(Maximum, (binary_loop<Or, uint8_t>)),
                       .minimum = CLEW_NUMBERS(Minimum, (binary_loop<And, uint8_t>)),
                       .bitwise_and = CLEW_BITS(And),

@@ -29,17 +29,17 @@ CLEW_OPERATION(Sigmoid, sigmoid);
 
 CLEW_EXPORT_TABLE(ExponentialTable, exponential,
                   {
-                      .exp = CLEW_FLOATING(vector_loop, Exp),
-                      .exp2 = CLEW_FLOATING(math_loop, Exp2),
-                      .expm1 = CLEW_FLOATING(math_loop, Expm1),
-                      .log = CLEW_FLOATING(vector_loop, Log),
-                      .log2 = CLEW_FLOATING(math_loop, Log2),
-                      .log10 = CLEW_FLOATING(math_loop, Log10),
-                      .log1p = CLEW_FLOATING(math_loop, Log1p),
-                      .sinh = CLEW_FLOATING(math_loop, Sinh),
-                      .cosh = CLEW_FLOATING(math_loop, Cosh),
-                      .tanh = CLEW_FLOATING(math_loop, Tanh),
-                      .sigmoid = CLEW_FLOATING(vector_loop, Sigmoid),
+                      .exp = CLEW_HOLOMORPHIC(vector_loop, Exp, Exp),
+                      .exp2 = CLEW_HOLOMORPHIC(math_loop, Exp2, Exp2),
+                      .expm1 = CLEW_HOLOMORPHIC(math_loop, Expm1, Expm1),
+                      .log = CLEW_HOLOMORPHIC(vector_loop, Log, Log),
+                      .log2 = CLEW_HOLOMORPHIC(math_loop, Log2, Log2),
+                      .log10 = CLEW_HOLOMORPHIC(math_loop, Log10, Log10),
+                      .log1p = CLEW_HOLOMORPHIC(math_loop, Log1p, Log1p),
+                      .sinh = CLEW_HOLOMORPHIC(math_loop, Sinh, Sinh),
+                      .cosh = CLEW_HOLOMORPHIC(math_loop, Cosh, Cosh),
+                      .tanh = CLEW_HOLOMORPHIC(math_loop, Tanh, Tanh),
+                      .sigmoid = CLEW_HOLOMORPHIC(vector_loop, Sigmoid, Sigmoid),
                   });
 
 }  // namespace clew::kernels

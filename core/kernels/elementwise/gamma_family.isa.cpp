@@ -93,7 +93,7 @@ struct Zeta {
     }
 };
 
-// Note [Gradients of draws]
+// Note [Implicit reparameterization gradients]
 // A draw x with the distribution function F(x; a) moves with its parameter as dx/da = -(dF/da) / (dF/dx): the x with
 // the same probability (Figurnov, Mohamed and Mnih 2018). Derivatives of the series of F are sums of terms of one sign
 // on one side of where log x has its mean value; on the other side the same is done for 1 - F.

@@ -16,25 +16,6 @@ struct Lane {
     T& operator[](std::int64_t i) const { return data[i * stride]; }
 };
 
-// Calls body.operator()<T>() with the type of the elements.
-template <class Body>
-void with_type(DType dtype, const Body& body) {
-    switch (dtype) {
-        case DType::Bool:
-            return body.template operator()<bool>();
-        case DType::UInt8:
-            return body.template operator()<std::uint8_t>();
-        case DType::Int32:
-            return body.template operator()<std::int32_t>();
-        case DType::Int64:
-            return body.template operator()<std::int64_t>();
-        case DType::Float32:
-            return body.template operator()<float>();
-        case DType::Float64:
-            return body.template operator()<double>();
-    }
-}
-
 // body(Lane of values, Lane of indices, Lane of in) for all lanes along `axis`, perhaps on several threads.
 template <class T, class Body>
 void for_each_lane(const View& values, const View& indices, const View& in, int axis, const Body& body) {

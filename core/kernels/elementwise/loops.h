@@ -1,6 +1,6 @@
 // The shapes of inner loops, shared by the elementwise families; for .isa.cpp files alone.
 //
-// Note [One arithmetic for every element]
+// Note [Bitwise reproducible elements]
 // An element's bits must not depend on where it lies in an array, how the array is cut, or its strides. Simple
 // operations are plain loops: without contraction a vector lane computes what the scalar tail does. Long formulas
 // (math_loop) always run in whole blocks, a rest being copied to a padded block, which also keeps short arrays fast.
@@ -11,6 +11,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "core/kernels/elementwise/complex.h"
 #include "core/kernels/view.h"
 
 #define CLEW_INLINE inline __attribute__((always_inline))
@@ -20,6 +21,18 @@
 
 namespace clew::kernels {
 namespace {
+
+// Of lerp: below it, a result is counted from the first operand.
+namespace math {
+template <class T>
+CLEW_INLINE bool is_small_weight(T weight) {
+    return weight < T(0.5) && weight > T(-0.5);
+}
+template <class T>
+CLEW_INLINE bool is_small_weight(Complex<T> weight) {
+    return weight.real * weight.real + weight.imag * weight.imag < T(0.25);
+}
+}  // namespace math
 
 template <class T>
 CLEW_INLINE T load(const char* address) {
@@ -213,5 +226,24 @@ void ternary_param_loop(char* const* data, const int64_t* strides, int64_t count
 }  // namespace
 }  // namespace clew::kernels
 
-// An entry for each dtype: bool, uint8, int32, int64, float32, float64.
+// An entry for each kernel dtype, in the order of the list in core/base/dtype.h: for floating ones, also for complex
+// ones by the same loop, or by a function of complex.h.
 #define CLEW_FLOATING(loop, op) {nullptr, nullptr, nullptr, nullptr, loop<op, float>, loop<op, double>}
+#define CLEW_INEXACT(loop, op) \
+    {nullptr,                  \
+     nullptr,                  \
+     nullptr,                  \
+     nullptr,                  \
+     loop<op, float>,          \
+     loop<op, double>,         \
+     loop<op, Complex<float>>, \
+     loop<op, Complex<double>>}
+#define CLEW_HOLOMORPHIC(loop, op, function)           \
+    {nullptr,                                          \
+     nullptr,                                          \
+     nullptr,                                          \
+     nullptr,                                          \
+     loop<op, float>,                                  \
+     loop<op, double>,                                 \
+     complex_loop<complex_functions::function, float>, \
+     complex_loop<complex_functions::function, double>}

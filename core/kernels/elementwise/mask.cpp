@@ -49,7 +49,7 @@ template <class T>
 Index is_nonzero(const char* at) {
     T value;
     std::memcpy(&value, at, sizeof(T));
-    return value != 0;
+    return value != T(0);
 }
 
 // The positions from `begin` to `end`, written to the rows from `row` on, `count` of them. Without a branch, as above.
@@ -112,14 +112,7 @@ void masked_fill(const View& out, const View& mask, const void* value) {
 
 void masked_select(const View& out, const View& in, const View& mask) {
     CLEW_KERNEL();
-    switch (item_size(out.dtype)) {
-        case 1:
-            return select<std::uint8_t>(out, in, mask);
-        case 4:
-            return select<std::uint32_t>(out, in, mask);
-        default:
-            return select<std::uint64_t>(out, in, mask);
-    }
+    with_size(out.dtype, [&]<class T>() { select<T>(out, in, mask); });
 }
 
 void masked_scatter(const View& out, const View& mask, const View& src) {
@@ -156,19 +149,7 @@ std::int64_t count_nonzero(const View& in) {
 void nonzero(const View& out, const View& in) {
     CLEW_KERNEL();
     if (in.ndim == 0) return;  // its position has no coordinates
-    switch (in.dtype) {
-        case DType::Bool:
-        case DType::UInt8:
-            return all_positions<std::uint8_t>(out, in);
-        case DType::Int32:
-            return all_positions<std::int32_t>(out, in);
-        case DType::Int64:
-            return all_positions<std::int64_t>(out, in);
-        case DType::Float32:
-            return all_positions<float>(out, in);
-        case DType::Float64:
-            return all_positions<double>(out, in);
-    }
+    with_any_type(in.dtype, [&]<class T>() { all_positions<T>(out, in); });
 }
 
 }  // namespace clew::kernels

@@ -76,7 +76,7 @@ CLEW_INLINE float erf(float x) {
     return keep_nan(x, with_sign_of((1.0f - scale) - multiply_add(r * r, q, r) * scale, x));
 }
 
-// Note [Depth]
+// Note [Instruction latency]
 // What bounds these loops is how long one value takes from load to store: the CPU holds four or five vectors of them at
 // a time. So polynomials that everybody waits for are summed in pairs (Estrin), not by Horner's rule.
 

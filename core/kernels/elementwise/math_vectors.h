@@ -120,7 +120,7 @@ CLEW_INLINE V normal_tail(V x, V u) {
 
 }  // namespace math
 
-// Note [Long formulas in two halves]
+// Note [Software pipelining of long formulas]
 // Some formulas take thirty instructions, nearly each of which waits for the one before: more than a processor looks
 // ahead. So two vectors go side by side, and the second half of the way is made kDelay steps after the first, of which
 // it need not wait for anything.

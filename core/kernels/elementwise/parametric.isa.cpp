@@ -6,9 +6,19 @@ namespace clew::kernels {
 namespace {
 
 template <class T>
+struct Converted {
+    static CLEW_INLINE T of(const Number& number) {
+        if (T(0.5) != T(0)) return T(number.real);
+        return T(number.integer);
+    }
+};
+template <class T>
+struct Converted<Complex<T>> {
+    static CLEW_INLINE Complex<T> of(const Number& number) { return {T(number.real), T(number.imag)}; }
+};
+template <class T>
 CLEW_INLINE T converted(const Number& number) {
-    if (T(0.5) != T(0)) return T(number.real);
-    return T(number.integer);
+    return Converted<T>::of(number);
 }
 // Integers wrap.
 template <class T>
@@ -17,6 +27,14 @@ CLEW_INLINE T product(T a, T b) {
 }
 CLEW_INLINE float product(float a, float b) { return a * b; }
 CLEW_INLINE double product(double a, double b) { return a * b; }
+template <class T>
+CLEW_INLINE Complex<T> product(Complex<T> a, Complex<T> b) {
+    return a * b;
+}
+template <class T>
+CLEW_INLINE Complex<T> sum(Complex<T> a, Complex<T> b) {
+    return a + b;
+}
 template <class T>
 CLEW_INLINE T sum(T a, T b) {
     return T(uint64_t(a) + uint64_t(b));
@@ -55,22 +73,22 @@ struct Threshold {
 template <class T>
 struct Lerp {
     T weight;
-    CLEW_INLINE explicit Lerp(const Number* params) : weight(T(params[0].real)) {}
+    CLEW_INLINE explicit Lerp(const Number* params) : weight(converted<T>(params[0])) {}
     CLEW_INLINE T operator()(T a, T b) const {
         const T difference = b - a;
-        return weight < T(0.5) && weight > T(-0.5) ? a + weight * difference : b - difference * (T(1) - weight);
+        return math::is_small_weight(weight) ? a + weight * difference : b - difference * (T(1) - weight);
     }
 };
 template <class T>
 struct AddProduct {
     T scale;
-    CLEW_INLINE explicit AddProduct(const Number* params) : scale(T(params[0].real)) {}
+    CLEW_INLINE explicit AddProduct(const Number* params) : scale(converted<T>(params[0])) {}
     CLEW_INLINE T operator()(T x, T a, T b) const { return x + scale * a * b; }
 };
 template <class T>
 struct AddQuotient {
     T scale;
-    CLEW_INLINE explicit AddQuotient(const Number* params) : scale(T(params[0].real)) {}
+    CLEW_INLINE explicit AddQuotient(const Number* params) : scale(converted<T>(params[0])) {}
     CLEW_INLINE T operator()(T x, T a, T b) const { return x + scale * a / b; }
 };
 
@@ -150,21 +168,25 @@ void power_slope(char* const* data, const int64_t* strides, int64_t count, const
 
 #define CLEW_NUMBERS(loop, op) \
     {nullptr, loop<op, uint8_t>, loop<op, int32_t>, loop<op, int64_t>, loop<op, float>, loop<op, double>}
+#define CLEW_WITH_COMPLEX(loop, op)                                                   \
+    {nullptr,         loop<op, uint8_t>, loop<op, int32_t>,        loop<op, int64_t>, \
+     loop<op, float>, loop<op, double>,  loop<op, Complex<float>>, loop<op, Complex<double>>}
 
 }  // namespace
 
 CLEW_EXPORT_TABLE(ParametricTable, parametric,
                   {
-                      .add_scaled = CLEW_NUMBERS(binary_param_loop, AddScaled),
-                      .sub_scaled = CLEW_NUMBERS(binary_param_loop, SubtractScaled),
+                      .add_scaled = CLEW_WITH_COMPLEX(binary_param_loop, AddScaled),
+                      .sub_scaled = CLEW_WITH_COMPLEX(binary_param_loop, SubtractScaled),
                       .clamp = CLEW_NUMBERS(unary_param_loop, Clamp),
                       .threshold = CLEW_NUMBERS(unary_param_loop, Threshold),
                       .pow = {nullptr, power_by_number<uint8_t>, power_by_number<int32_t>, power_by_number<int64_t>,
-                              power_by_number<float>, power_by_number<double>},
+                              power_by_number<float>, power_by_number<double>, complex_power_by_number<float>,
+                              complex_power_by_number<double>},
                       .power_slope = {nullptr, nullptr, nullptr, nullptr, power_slope<float>, power_slope<double>},
-                      .lerp = CLEW_FLOATING(binary_param_loop, Lerp),
-                      .addcmul = CLEW_FLOATING(ternary_param_loop, AddProduct),
-                      .addcdiv = CLEW_FLOATING(ternary_param_loop, AddQuotient),
+                      .lerp = CLEW_INEXACT(binary_param_loop, Lerp),
+                      .addcmul = CLEW_INEXACT(ternary_param_loop, AddProduct),
+                      .addcdiv = CLEW_INEXACT(ternary_param_loop, AddQuotient),
                   });
 
 }  // namespace clew::kernels

@@ -62,7 +62,7 @@ struct Lerp {
     static CLEW_INLINE T apply(T a, T b, T weight) {
         const T difference = b - a;
         const T from_a = a + weight * difference, from_b = b - difference * (T(1) - weight);
-        return weight < T(0.5) && weight > T(-0.5) ? from_a : from_b;
+        return math::is_small_weight(weight) ? from_a : from_b;
     }
 };
 
@@ -71,10 +71,11 @@ struct Lerp {
 CLEW_EXPORT_TABLE(TernaryTable, ternary,
                   {
                       .where = {where_loop<uint8_t>, where_loop<uint8_t>, where_loop<uint32_t>, where_loop<uint64_t>,
-                                where_loop<uint32_t>, where_loop<uint64_t>},
+                                where_loop<uint32_t>, where_loop<uint64_t>, where_loop<uint64_t>,
+                                where_loop<Complex<double>>},
                       .clamp = {nullptr, ternary_loop<Clamp, uint8_t>, ternary_loop<Clamp, int32_t>,
                                 ternary_loop<Clamp, int64_t>, ternary_loop<Clamp, float>, ternary_loop<Clamp, double>},
-                      .lerp = CLEW_FLOATING(ternary_loop, Lerp),
+                      .lerp = CLEW_INEXACT(ternary_loop, Lerp),
                   });
 
 }  // namespace clew::kernels

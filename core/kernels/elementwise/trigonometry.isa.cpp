@@ -59,12 +59,12 @@ CLEW_OPERATION(Atan, atan);
 
 CLEW_EXPORT_TABLE(TrigonometryTable, trigonometry,
                   {
-                      .sin = CLEW_FLOATING(angle_loop, Sin),
-                      .cos = CLEW_FLOATING(angle_loop, Cos),
-                      .tan = CLEW_FLOATING(angle_loop, Tan),
-                      .asin = CLEW_FLOATING(math_loop, Asin),
-                      .acos = CLEW_FLOATING(math_loop, Acos),
-                      .atan = CLEW_FLOATING(math_loop, Atan),
+                      .sin = CLEW_HOLOMORPHIC(angle_loop, Sin, Sin),
+                      .cos = CLEW_HOLOMORPHIC(angle_loop, Cos, Cos),
+                      .tan = CLEW_HOLOMORPHIC(angle_loop, Tan, Tan),
+                      .asin = CLEW_HOLOMORPHIC(math_loop, Asin, Asin),
+                      .acos = CLEW_HOLOMORPHIC(math_loop, Acos, Acos),
+                      .atan = CLEW_HOLOMORPHIC(math_loop, Atan, Atan),
                   });
 
 }  // namespace clew::kernels

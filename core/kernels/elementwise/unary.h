@@ -13,6 +13,9 @@ struct UnaryTable {
     Loop bitwise_not[kDTypes];  // on bool: not
     Loop relu[kDTypes];         // NaN stays NaN; not on bool
     // Floating only.
+    Loop sgn[kDTypes];    // sign; of a complex number z / |z|
+    Loop angle[kDTypes];  // real: 0, or pi below 0; the result of a complex one is real, as of abs
+    Loop conj[kDTypes];   // complex only
     Loop reciprocal[kDTypes];
     Loop sqrt[kDTypes];
     Loop rsqrt[kDTypes];

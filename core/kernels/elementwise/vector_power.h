@@ -12,7 +12,7 @@
 // power within 0.96 units in the last place, one of 3 within 0.7, where doubles give 0.51. The instruction `vfixupimm`
 // puts right what special bases gave.
 //
-// Note [Powers as sums of two floats]
+// Note [Powers in double-float arithmetic]
 // Any other exponent times the logarithm is the sum of two floats, `high` and `low`. c has six bits after the point: r
 // has no rounding error. Powers come out within 0.6 units, 2.1 where exponents of thousands make powers that nearly
 // leave the range. Special bases, and exponents so large that the sum is not exact enough, go through doubles; each by

@@ -29,7 +29,7 @@ CLEW_INLINE void fill(T* out, int64_t begin, int64_t end, T value) {
     for (int64_t i = begin; i < end; ++i) out[i] = value;
 }
 
-// Always whole vectors: Note [One arithmetic for every element].
+// Always whole vectors: Note [Bitwise reproducible elements].
 template <class T>
 CLEW_INLINE void exponentials(T* row, T center, int64_t padded) {
     padded &= -kScorePadding;

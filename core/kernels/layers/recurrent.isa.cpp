@@ -15,8 +15,8 @@ CLEW_INLINE void along_row(int64_t count, Block block) {
     if (start < count) block(start, count - start);
 }
 
-// Short rows are padded: an element's arithmetic does not depend on where it lies (Note [One arithmetic for every
-// element]).
+// Short rows are padded: an element's arithmetic does not depend on where it lies (Note [Bitwise reproducible
+// elements]).
 template <class T>
 CLEW_INLINE void fetch(T* out, const T* in, int64_t length) {
     for (int64_t i = 0; i < length; ++i) out[i] = in[i];

@@ -29,7 +29,7 @@ CLEW_INLINE void in_pieces(int64_t count, const Body& body) {
         body(begin, count - begin < kBlock ? count - begin : kBlock);
 }
 
-// out = exp(in - center), in whole steps: see Note [One arithmetic for every element].
+// out = exp(in - center), in whole steps: see Note [Bitwise reproducible elements].
 template <class T>
 CLEW_INLINE void whole_exponentials(T* out, const T* in, T center, int64_t count) {
     count &= -kPadding;
@@ -69,7 +69,7 @@ CLEW_INLINE void for_line(T* out, const T* in, int64_t count, const Result& resu
     if (i < count) store_part(out + i, count - i, result(load_part(in + i, count - i, T(0))));
 }
 
-// Note [Lines in groups]
+// Note [Interleaved rows]
 // In a short line each step waits for the one before: the largest, the sum of the powers, its logarithm. So a few lines
 // take each step together, and the logarithms of all of them are one vector. Powers go to `out`, from which they are
 // read again when they have long arrived there: see load_part().

@@ -5,6 +5,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/matrix/complex_gemm.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/integer_gemm.h"
 #include "core/kernels/matrix/packed_gemm.h"
@@ -38,7 +39,7 @@ struct Products {  // out[i] (m x n) = alpha * a[i] @ b[i] + beta * out[i]
     }
 };
 
-// Note [What is worth packing]
+// Note [When packing pays]
 // Measured on Zen 5. Where b's columns lie side by side, packing pays once there are many rows and a panel of b no
 // longer fits the first-level cache as it lies; where they don't (x @ w.T), almost at once.
 template <class T>
@@ -67,7 +68,7 @@ void small_products(const Products<T>& p) {
     });
 }
 
-// Note [How a product is cut]
+// Note [Blocking of matrix products]
 // Steps of the sum go in blocks of at most kSteps: a panel of each operand then fits a first-level cache. Panels of
 // both operands are packed side by side by all threads, then tasks of some rows by some columns are worked off, whose
 // part of a fits a second-level cache. All of that depends on sizes alone.
@@ -168,7 +169,7 @@ void packed_products(const Products<T>& p) {
         parallel_for(p.count, std::max<Index>(1, kTaskWork / work), some);
 }
 
-// Note [Thin products]
+// Note [Skinny matrix products]
 // With few rows or columns, packing the other operand costs as much as the product. Where both have their terms side
 // by side, each element is a sum along memory.
 constexpr Index kThin = 8;
@@ -242,6 +243,7 @@ void bgemm(const View& out, const View& a, const View& b, Number alpha, Number b
     CLEW_KERNEL();
     for (int axis = 0; axis < out.ndim; ++axis)
         if (out.sizes[axis] == 0) return;
+    if (is_complex(out.dtype)) return complex_gemm(out, a, b, {alpha.real, alpha.imag}, {beta.real, beta.imag});
     if (out.dtype == DType::Float32)
         products(products_of<float>(out, a, b, alpha, beta));
     else if (out.dtype == DType::Float64)

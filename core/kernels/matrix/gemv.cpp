@@ -3,6 +3,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/matrix/complex_gemm.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/gemm.h"
 
@@ -64,6 +65,7 @@ void gemv(const View& out, const View& a, const View& x, Number alpha, Number be
 
 void dot(const View& out, const View& a, const View& b) {
     CLEW_KERNEL();
+    if (is_complex(out.dtype)) return complex_dot(out, a, b);
     switch (out.dtype) {
         case DType::Float32:
             return floating_dot<float>(out, a, b);

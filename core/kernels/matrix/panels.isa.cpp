@@ -3,8 +3,8 @@
 #include "core/kernels/elementwise/vectors.h"
 
 // Note [Panels]
-// As in Note [Small products], but b is packed once for many products, so that all its loads follow each other, and a
-// tile of the result may be as tall as there are registers: 8 rows of a panel's 128 bytes with AVX-512.
+// As in Note [Small matrix products], but b is packed once for many products, so that all its loads follow each other,
+// and a tile of the result may be as tall as there are registers: 8 rows of a panel's 128 bytes with AVX-512.
 //
 // Here too a * b + c may be one fused instruction.
 #ifndef __clang__

@@ -2,10 +2,10 @@
 
 #include "core/kernels/elementwise/vectors.h"
 
-// Note [Small products]
+// Note [Small matrix products]
 // Nothing is packed. The result is made in tiles of up to 12 rows by 2 vectors, whose sums stay in registers while k
 // runs: each step loads two vectors of b and single elements of a. So b and out want their columns side by side, a may
-// lie any way. A product whose result lies the other way is turned over (out' = b' @ a'); a panel of b that lies the
+// lie any way. A product whose result lies the other way is transposed (out' = b' @ a'); a panel of b that lies the
 // other way is first packed into a buffer on the stack. What is left of the columns goes to narrower and narrower
 // vectors, at last to single columns; what is left of the rows to lower tiles.
 //
@@ -181,8 +181,8 @@ void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, Ma
     if (on_its_side || (n == 1 && m > 1)) {
         const Matrix<const T> left{b.data, b.column_stride, b.row_stride};
         const Matrix<const T> right{a.data, a.column_stride, a.row_stride};
-        const Matrix<T> turned{out.data, out.column_stride, out.row_stride};
-        columns_of_width<T, kVectorBytes, 2>(n, m, k, left, right, {turned, alpha, beta});
+        const Matrix<T> transposed{out.data, out.column_stride, out.row_stride};
+        columns_of_width<T, kVectorBytes, 2>(n, m, k, left, right, {transposed, alpha, beta});
     } else {
         columns_of_width<T, kVectorBytes, 2>(m, n, k, a, b, {out, alpha, beta});
     }

@@ -1,4 +1,4 @@
-// Walks in which some inputs run across the output (x.T + y) go tile by tile: of such an input, a tile is turned over
+// Walks in which some inputs run across the output (x.T + y) go tile by tile: of such an input, a tile is transposed
 // into a buffer, from which the inner loop then takes it as if it had lain like the output.
 #pragma once
 #include <algorithm>

@@ -10,7 +10,7 @@ struct Lanes {};
 template <int n>
 using AllLanes = Lanes<__integer_pack(n)...>;
 
-// A square of as many rows as a vector of kBytes has lanes, turned over by exchanging its quarters, those of its
+// A square of as many rows as a vector of kBytes has lanes, transposed by exchanging its quarters, those of its
 // quarters and so on: the rows at distance d swap the lanes at distance d.
 template <class T, int kBytes>
 struct Square {
@@ -70,8 +70,8 @@ CLEW_INLINE void in_tiles(int64_t rows, int64_t columns, int64_t side, const Pie
                 for (int64_t j = left; j < columns && j < left + kTile; j += side) piece(i, j);
 }
 
-// What is left over at two sides is turned by squares that reach back over others and write the same once more; only
-// if it is narrow, singly.
+// What is left over at two sides is transposed by squares that reach back over others and write the same once more;
+// only if it is narrow, singly.
 template <class T, int kBytes>
 void turn_by_squares(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
     constexpr int64_t kSide = Square<T, kBytes>::kSide, kSize = sizeof(T);
@@ -100,22 +100,24 @@ void turn_block(char* out, int64_t out_stride, const char* in, int64_t in_stride
             turn_block<T, kBytes / 2>(out, out_stride, in, in_stride, rows, columns);
     }
 }
-// Bytes one by one.
-template <>
-void turn_block<uint8_t>(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows,
-                         int64_t columns) {
-    constexpr int64_t kSide = 16;
+// Small and large elements one by one.
+template <class T>
+void turn_elements(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
+    constexpr int64_t kSide = 16, kSize = sizeof(T);
     in_tiles(rows, columns, kSide, [&](int64_t i, int64_t j) {
-        turn_singly<uint8_t>(out + i * out_stride + j, out_stride, in + j * in_stride + i, in_stride,
-                             rows - i < kSide ? rows - i : kSide, columns - j < kSide ? columns - j : kSide);
+        turn_singly<T>(out + i * out_stride + j * kSize, out_stride, in + j * in_stride + i * kSize, in_stride,
+                       rows - i < kSide ? rows - i : kSide, columns - j < kSide ? columns - j : kSide);
     });
 }
 
 void block(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns,
            int64_t size) {
-    if (size == 8) return turn_block<uint64_t>(out, out_stride, in, in_stride, rows, columns);
-    if (size == 4) return turn_block<uint32_t>(out, out_stride, in, in_stride, rows, columns);
-    turn_block<uint8_t>(out, out_stride, in, in_stride, rows, columns);
+    const auto turn = size == 8    ? turn_block<uint64_t>
+                      : size == 4  ? turn_block<uint32_t>
+                      : size == 2  ? turn_elements<uint16_t>
+                      : size == 16 ? turn_elements<Complex<double>>
+                                   : turn_elements<uint8_t>;
+    turn(out, out_stride, in, in_stride, rows, columns);
 }
 
 }  // namespace

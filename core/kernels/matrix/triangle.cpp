@@ -55,14 +55,7 @@ void triangle(const View& out, const View& in, Index diagonal, bool lower) {
 }
 
 void triangle(const View& out, const View& in, Index diagonal, bool lower) {
-    switch (item_size(out.dtype)) {
-        case 1:
-            return triangle<std::uint8_t>(out, in, diagonal, lower);
-        case 4:
-            return triangle<std::uint32_t>(out, in, diagonal, lower);
-        default:
-            return triangle<std::uint64_t>(out, in, diagonal, lower);
-    }
+    with_size(out.dtype, [&]<class T>() { triangle<T>(out, in, diagonal, lower); });
 }
 
 }  // namespace

@@ -115,39 +115,50 @@ void even_spacing(const View& out, double start, double stop) {
     }
 }
 
-template <class Call>
-void with_type(DType dtype, const Call& call) {
-    switch (dtype) {
-        case DType::Bool:
-            return call.template operator()<bool>();
-        case DType::UInt8:
-            return call.template operator()<std::uint8_t>();
-        case DType::Int32:
-            return call.template operator()<std::int32_t>();
-        case DType::Int64:
-            return call.template operator()<std::int64_t>();
-        case DType::Float32:
-            return call.template operator()<float>();
-        case DType::Float64:
-            return call.template operator()<double>();
-    }
-}
-
 void fill_from(const View& out, void* value, DType dtype) {
     constexpr std::int64_t kBroadcast[kMaxDims] = {};
     // Converted once, so that the loop only stores.
-    std::int64_t converted = 0;
-    char* const data[] = {reinterpret_cast<char*>(&converted), static_cast<char*>(value)};
-    constexpr std::int64_t kOne[] = {0, 0};
-    copy_loops().cast[static_cast<int>(dtype)][static_cast<int>(out.dtype)](data, kOne, 1);
-    copy(out, View{&converted, out.dtype, out.ndim, out.sizes, kBroadcast});
+    alignas(16) char converted[16] = {};
+    Conversion(dtype, out.dtype).run(converted, 0, static_cast<char*>(value), 0, 1);
+    copy(out, View{converted, out.dtype, out.ndim, out.sizes, kBroadcast});
+}
+
+Loop cast(DType from, DType to) { return copy_loops().cast[static_cast<int>(from)].to[static_cast<int>(to)]; }
+
+DType next_on_the_way(DType from, DType to) {
+    if (cast(from, to)) return to;
+    if (is_storage_type(from)) return compute_dtype(from);
+    if (is_complex(from) && !is_complex(to)) return real_dtype(from);
+    return next_on_the_way(from, is_storage_type(to) ? compute_dtype(to) : real_dtype(to));
 }
 
 }  // namespace
 
+Conversion::Conversion(DType from, DType to) {
+    do {
+        const DType next = next_on_the_way(from, to);
+        loops[count] = cast(from, next);
+        sizes[count++] = static_cast<std::int64_t>(item_size(next));
+        from = next;
+    } while (from != to);
+}
+
+void Conversion::run(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride,
+                     std::int64_t length) const {
+    alignas(64) char buffers[2][kConverted * 16];
+    char* source = const_cast<char*>(from);
+    for (int i = 0; i < count; ++i) {
+        const bool last = i == count - 1;
+        char* const data[] = {last ? to : buffers[i % 2], source};
+        const std::int64_t strides[] = {last ? to_stride : sizes[i], i == 0 ? from_stride : sizes[i - 1]};
+        loops[i](data, strides, length);
+        source = data[0];
+    }
+}
+
 void copy(const View& out, const View& in) {
     CLEW_KERNEL();
-    const Loop loop = copy_loops().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)];
+    const Loop loop = cast(in.dtype, out.dtype);
     if (in.dtype == out.dtype && out.ndim >= 2) {
         Plan plan;
         const std::int64_t size = static_cast<std::int64_t>(item_size(out.dtype));
@@ -158,12 +169,23 @@ void copy(const View& out, const View& in) {
         const bool whole_rows = plan.strides[0][0] == size && plan.strides[0][1] == size;
         if (whole_rows && plan.ndim > 1 && plan.sizes[0] <= kChunk) return copy_rows(plan, count, size);
     }
-    elementwise(loop, out, std::span<const View>(&in, 1));
+    if (loop) return elementwise(loop, out, std::span<const View>(&in, 1));
+    const Conversion conversion(in.dtype, out.dtype);
+    const auto blocks = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
+        for (std::int64_t begin = 0; begin < count; begin += kConverted)
+            conversion.run(data[0] + begin * strides[0], strides[0], data[1] + begin * strides[1], strides[1],
+                           std::min(kConverted, count - begin));
+    };
+    elementwise(AnyLoop(blocks), out, std::span<const View>(&in, 1));
 }
 
 void fill(const View& out, double value) {
     CLEW_KERNEL();
     fill_from(out, &value, DType::Float64);
+}
+void fill(const View& out, Complex<double> value) {
+    CLEW_KERNEL();
+    fill_from(out, &value, DType::Complex128);
 }
 void fill(const View& out, std::int64_t value) {
     CLEW_KERNEL();
@@ -172,15 +194,15 @@ void fill(const View& out, std::int64_t value) {
 
 void arange(const View& out, double start, double step) {
     CLEW_KERNEL();
-    with_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
+    with_real_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
 }
 void arange(const View& out, std::int64_t start, std::int64_t step) {
     CLEW_KERNEL();
-    with_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
+    with_real_type(out.dtype, [&]<class T>() { progression<T>(out, start, step); });
 }
 void linspace(const View& out, double start, double stop) {
     CLEW_KERNEL();
-    with_type(out.dtype, [&]<class T>() { even_spacing<T>(out, start, stop); });
+    with_real_type(out.dtype, [&]<class T>() { even_spacing<T>(out, start, stop); });
 }
 
 }  // namespace clew::kernels

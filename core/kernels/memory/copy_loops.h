@@ -5,8 +5,11 @@
 
 namespace clew::kernels {
 
+struct CastRow {
+    Loop to[kDTypes];
+};
 struct CopyTable {
-    Loop cast[kDTypes][kDTypes];  // [from][to]; equal dtypes copy
+    CastRow cast[kDTypes];  // [from].to[to]; equal dtypes copy; null: Note [Conversions]
     // `rows` rows of `bytes` bytes, as far apart as the strides say.
     void (*rows)(char* out, std::int64_t out_stride, const char* in, std::int64_t in_stride, std::int64_t rows,
                  std::int64_t bytes);

@@ -118,30 +118,67 @@ void progression(void* out, int64_t first, int64_t count, double start, double s
     }
 }
 
-#define CLEW_CAST(from, to) unary_loop<Cast<to>, to, from>
-#define CLEW_TO_BOOL(from) unary_loop<ToBool, uint8_t, from>
+struct RealPart {
+    template <class T>
+    static CLEW_INLINE T apply(Complex<T> x) {
+        return x.real;
+    }
+};
+
+// Those that are worth a loop; others go by way of what these lead to (copy.h, Note [Conversions]).
+template <class From, class To>
+constexpr Loop cast_loop = unary_loop<Cast<To>, To, From>;
+template <class From>
+constexpr Loop to_bool = unary_loop<ToBool, uint8_t, From>;
+template <class From>
+consteval CastRow real_row(Loop boolean) {
+    return {boolean,
+            cast_loop<From, uint8_t>,
+            cast_loop<From, int32_t>,
+            cast_loop<From, int64_t>,
+            cast_loop<From, float>,
+            cast_loop<From, double>};
+}
+
+template <class From, class To>
+consteval void join(CopyTable& table, Loop there = cast_loop<From, To>, Loop back = cast_loop<To, From>) {
+    table.cast[int(dtype_of<From>::value)].to[int(dtype_of<To>::value)] = there;
+    table.cast[int(dtype_of<To>::value)].to[int(dtype_of<From>::value)] = back;
+}
+
+consteval CopyTable table() {
+    CopyTable made{};
+    made.cast[int(DType::Bool)] = real_row<uint8_t>(copy_loop<uint8_t>);
+    made.cast[int(DType::UInt8)] = real_row<uint8_t>(to_bool<uint8_t>);
+    made.cast[int(DType::Int32)] = real_row<int32_t>(to_bool<int32_t>);
+    made.cast[int(DType::Int64)] = real_row<int64_t>(to_bool<int64_t>);
+    made.cast[int(DType::Float32)] = real_row<float>(to_bool<float>);
+    made.cast[int(DType::Float64)] = real_row<double>(to_bool<double>);
+    const Loop copies[] = {copy_loop<uint8_t>, copy_loop<uint16_t>, copy_loop<uint32_t>, copy_loop<uint64_t>,
+                           copy_loop<Complex<double>>};
+    for (int dtype = 0; dtype < kDTypes; ++dtype) {
+        int slot = 0;
+        while (1u << slot < item_size(DType(dtype))) ++slot;
+        made.cast[dtype].to[dtype] = copies[slot];
+    }
+    made.cast[int(DType::Bool)].to[int(DType::UInt8)] = copy_loop<uint8_t>;
+    made.cast[int(DType::Complex64)].to[int(DType::Bool)] = to_bool<Complex<float>>;
+    made.cast[int(DType::Complex128)].to[int(DType::Bool)] = to_bool<Complex<double>>;
+    join<Complex<float>, float>(made, unary_loop<RealPart, float, Complex<float>>);
+    join<Complex<double>, double>(made, unary_loop<RealPart, double, Complex<double>>);
+    join<Complex<float>, Complex<double>>(made);
+    join<int8_t, int32_t>(made);
+    join<int16_t, int32_t>(made);
+    join<Float16, float>(made);
+    join<BFloat16, float>(made);
+    made.rows = rows;
+    made.progression[0] = progression<float>;
+    made.progression[1] = progression<double>;
+    return made;
+}
 
 }  // namespace
 
-CLEW_EXPORT_TABLE(CopyTable, copy_loops,
-                  {
-                      .cast =
-                          {
-                              {copy_loop<uint8_t>, copy_loop<uint8_t>, CLEW_CAST(uint8_t, int32_t),
-                               CLEW_CAST(uint8_t, int64_t), CLEW_CAST(uint8_t, float), CLEW_CAST(uint8_t, double)},
-                              {CLEW_TO_BOOL(uint8_t), copy_loop<uint8_t>, CLEW_CAST(uint8_t, int32_t),
-                               CLEW_CAST(uint8_t, int64_t), CLEW_CAST(uint8_t, float), CLEW_CAST(uint8_t, double)},
-                              {CLEW_TO_BOOL(int32_t), CLEW_CAST(int32_t, uint8_t), copy_loop<uint32_t>,
-                               CLEW_CAST(int32_t, int64_t), CLEW_CAST(int32_t, float), CLEW_CAST(int32_t, double)},
-                              {CLEW_TO_BOOL(int64_t), CLEW_CAST(int64_t, uint8_t), CLEW_CAST(int64_t, int32_t),
-                               copy_loop<uint64_t>, CLEW_CAST(int64_t, float), CLEW_CAST(int64_t, double)},
-                              {CLEW_TO_BOOL(float), CLEW_CAST(float, uint8_t), CLEW_CAST(float, int32_t),
-                               CLEW_CAST(float, int64_t), copy_loop<uint32_t>, CLEW_CAST(float, double)},
-                              {CLEW_TO_BOOL(double), CLEW_CAST(double, uint8_t), CLEW_CAST(double, int32_t),
-                               CLEW_CAST(double, int64_t), CLEW_CAST(double, float), copy_loop<uint64_t>},
-                          },
-                      .rows = rows,
-                      .progression = {progression<float>, progression<double>},
-                  });
+CLEW_EXPORT_TABLE(CopyTable, copy_loops, table());
 
 }  // namespace clew::kernels

@@ -195,23 +195,15 @@ private:
 };
 
 // The type to add elements in: unsigned for integers, where overflow wraps.
-template <class Body>
-void with_unsigned_type(DType dtype, const Body& body) {
-    switch (dtype) {
-        case DType::Bool:
-            return body.template operator()<bool>();
-        case DType::UInt8:
-            return body.template operator()<std::uint8_t>();
-        case DType::Int32:
-            return body.template operator()<std::uint32_t>();
-        case DType::Int64:
-            return body.template operator()<std::uint64_t>();
-        case DType::Float32:
-            return body.template operator()<float>();
-        case DType::Float64:
-            return body.template operator()<double>();
-    }
-}
+template <class T>
+struct Wrapping {
+    using type = T;
+};
+template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+struct Wrapping<T> {
+    using type = std::make_unsigned_t<T>;
+};
 
 }  // namespace
 
@@ -219,28 +211,14 @@ void index_get(const View& out, const View& in, const AxisIndex* indices, int co
     CLEW_KERNEL();
     const Indexed indexed(out.ndim, out.sizes, out, in, indices, count);
     const IndexedRow row = index_loops().get[size_slot(out.dtype)];
-    switch (item_size(out.dtype)) {
-        case 1:
-            return indexed.run_over_positions(Get<std::uint8_t>{row});
-        case 4:
-            return indexed.run_over_positions(Get<std::uint32_t>{row});
-        default:
-            return indexed.run_over_positions(Get<std::uint64_t>{row});
-    }
+    return with_size(out.dtype, [&]<class T>() { return indexed.run_over_positions(Get<T>{row}); });
 }
 
 std::int64_t index_get_checked(const View& out, const View& in, const AxisIndex& index) {
     CLEW_KERNEL(-1);
     const Indexed indexed(out.ndim, out.sizes, out, in, &index, 1);
     const IndexedRow row = index_loops().get[size_slot(out.dtype)];
-    switch (item_size(out.dtype)) {
-        case 1:
-            return indexed.run_checked(Get<std::uint8_t>{row});
-        case 4:
-            return indexed.run_checked(Get<std::uint32_t>{row});
-        default:
-            return indexed.run_checked(Get<std::uint64_t>{row});
-    }
+    return with_size(out.dtype, [&]<class T>() { return indexed.run_checked(Get<T>{row}); });
 }
 
 std::int64_t take(const View& out, const View& in, const View& index) {
@@ -263,19 +241,13 @@ void index_put(const View& out, const AxisIndex* indices, int count, const View&
     CLEW_KERNEL();
     const Indexed indexed(out.ndim, out.sizes, values, out, indices, count);
     if (accumulate)
-        return with_unsigned_type(out.dtype, [&]<class T>() {
+        return with_any_type(out.dtype, [&]<class T>() {
             const int dtype = static_cast<int>(out.dtype);
-            indexed.run_in_order(Add<T>{index_loops().put_add[dtype], index_loops().add[dtype]});
+            using Sum = typename Wrapping<T>::type;
+            indexed.run_in_order(Add<Sum>{index_loops().put_add[dtype], index_loops().add[dtype]});
         });
     const IndexedRow row = index_loops().put[size_slot(out.dtype)];
-    switch (item_size(out.dtype)) {
-        case 1:
-            return indexed.run_in_order(Put<std::uint8_t>{row});
-        case 4:
-            return indexed.run_in_order(Put<std::uint32_t>{row});
-        default:
-            return indexed.run_in_order(Put<std::uint64_t>{row});
-    }
+    return with_size(out.dtype, [&]<class T>() { return indexed.run_in_order(Put<T>{row}); });
 }
 
 std::int64_t check_bounds(const View& index, std::int64_t size, bool allow_negative) {

@@ -5,11 +5,9 @@
 
 namespace clew::kernels {
 
-// 0, 1, 2 for elements of 1, 4, 8 bytes: what is only moved has a size, not a dtype.
-inline int size_slot(DType dtype) {
-    const auto size = item_size(dtype);
-    return size == 1 ? 0 : size == 4 ? 1 : 2;
-}
+// The logarithm of an element's size: what is only moved has a size, not a dtype.
+inline constexpr int kSizes = 5;
+inline int size_slot(DType dtype) { return __builtin_ctz(static_cast<unsigned>(item_size(dtype))); }
 
 // One row of positions that one index addresses: data[0] is the fixed view's, data[1] the moved one's, data[2] the
 // index's, each stepping by its stride; position j belongs to the element `index[j] * stride` bytes into the moved
@@ -18,14 +16,14 @@ using IndexedRow = void (*)(char* const* data, const std::int64_t* strides, std:
                             std::int64_t count);
 
 struct IndexLoopsTable {
-    Loop add[kDTypes];    // data[0] += data[1]; for Bool, or
-    Loop masked_fill[3];  // where data[1] (Bool) holds, data[0] = the one element at data[2]
+    Loop add[kDTypes];         // data[0] += data[1]; for Bool, or
+    Loop masked_fill[kSizes];  // where data[1] (Bool) holds, data[0] = the one element at data[2]
     std::int64_t (*count_nonzero[kDTypes])(const char* data, std::int64_t stride, std::int64_t count);
     // Whether all of these int64 are in [-shift, limit - shift), as unsigned numbers.
     bool (*in_bounds)(const char* data, std::int64_t stride, std::int64_t count, std::uint64_t shift,
                       std::uint64_t limit);
-    IndexedRow get[3], put[3];    // by size_slot
-    IndexedRow put_add[kDTypes];  // for Bool, or
+    IndexedRow get[kSizes], put[kSizes];  // by size_slot
+    IndexedRow put_add[kDTypes];          // for Bool, or
 };
 CLEW_DECLARE_TABLE(IndexLoopsTable, index_loops)
 

@@ -47,11 +47,11 @@ Index count_nonzero(const char* data, Index stride, Index count) {
         for (Index i = 0; i < count;) {
             const Index end = i + 4096 < count ? i + 4096 : count;
             std::uint32_t part = 0;  // narrow sums take fewer vectors
-            for (; i < end; ++i) part += from[i] != 0;
+            for (; i < end; ++i) part += from[i] != T(0);
             total += part;
         }
     } else {
-        for (Index i = 0; i < count; ++i) total += from[i * step] != 0;
+        for (Index i = 0; i < count; ++i) total += from[i * step] != T(0);
     }
     return total;
 }
@@ -115,15 +115,33 @@ bool in_bounds(const char* data, Index stride, Index count, std::uint64_t shift,
 
 }  // namespace
 
+// In the order of the list of dtypes, which is that of the table.
+#define CLEW_SIZES(function)                                                                            \
+    {function<std::uint8_t>, function<std::uint16_t>, function<std::uint32_t>, function<std::uint64_t>, \
+     function<Complex<double>>}
+#define CLEW_ADDED(function, boolean) \
+    {boolean,                         \
+     function<std::uint8_t>,          \
+     function<std::uint32_t>,         \
+     function<std::uint64_t>,         \
+     function<float>,                 \
+     function<double>,                \
+     function<Complex<float>>,        \
+     function<Complex<double>>,       \
+     function<std::uint8_t>,          \
+     function<std::uint16_t>,         \
+     function<Float16>,               \
+     function<BFloat16>}
+
 CLEW_EXPORT_TABLE(IndexLoopsTable, index_loops,
-                  {{add_bool, add<std::uint8_t>, add<std::uint32_t>, add<std::uint64_t>, add<float>, add<double>},
-                   {masked_fill<std::uint8_t>, masked_fill<std::uint32_t>, masked_fill<std::uint64_t>},
-                   {count_nonzero<std::uint8_t>, count_nonzero<std::uint8_t>, count_nonzero<std::uint32_t>,
-                    count_nonzero<std::uint64_t>, count_nonzero<float>, count_nonzero<double>},
-                   in_bounds,
-                   {get<std::uint8_t>, get<std::uint32_t>, get<std::uint64_t>},
-                   {put<std::uint8_t>, put<std::uint32_t>, put<std::uint64_t>},
-                   {put_or, put_add<std::uint8_t>, put_add<std::uint32_t>, put_add<std::uint64_t>, put_add<float>,
-                    put_add<double>}});
+                  {
+                      .add = CLEW_ADDED(add, add_bool),
+                      .masked_fill = CLEW_SIZES(masked_fill),
+                      .count_nonzero = CLEW_ADDED(count_nonzero, count_nonzero<std::uint8_t>),
+                      .in_bounds = in_bounds,
+                      .get = CLEW_SIZES(get),
+                      .put = CLEW_SIZES(put),
+                      .put_add = CLEW_ADDED(put_add, put_or),
+                  });
 
 }  // namespace clew::kernels

@@ -126,6 +126,11 @@ void elementwise(Loop loop, const View& out, std::span<const View> inputs) {
     iterate(out, inputs, loop);
 }
 
+void elementwise(const AnyLoop& loop, const View& out, std::span<const View> inputs) {
+    CLEW_KERNEL();
+    iterate(out, inputs, loop);
+}
+
 void elementwise(ParamLoop loop, const Number* params, const View& out, std::span<const View> inputs) {
     CLEW_KERNEL();
     iterate(out, inputs, [loop, params](char* const* data, const std::int64_t* strides, std::int64_t count) {

@@ -14,6 +14,24 @@ inline constexpr int kMaxInputs = 5;
 // axes). An input may be `out` itself, element for element; other overlaps are for the caller to avoid.
 void elementwise(Loop loop, const View& out, std::span<const View> inputs);
 void elementwise(ParamLoop loop, const Number* params, const View& out, std::span<const View> inputs);
+// A loop with a state, which it refers to.
+class AnyLoop {
+public:
+    template <class Body>
+    explicit AnyLoop(const Body& body)
+        : body_(&body),
+          call_([](const void* body_, char* const* data, const std::int64_t* strides, std::int64_t count) {
+              (*static_cast<const Body*>(body_))(data, strides, count);
+          }) {}
+    void operator()(char* const* data, const std::int64_t* strides, std::int64_t count) const {
+        call_(body_, data, strides, count);
+    }
+
+private:
+    const void* body_;
+    void (*call_)(const void*, char* const*, const std::int64_t*, std::int64_t);
+};
+void elementwise(const AnyLoop& loop, const View& out, std::span<const View> inputs);
 
 inline void elementwise(Loop loop, const View& out, std::initializer_list<View> inputs) {
     elementwise(loop, out, std::span<const View>(inputs.begin(), inputs.size()));

@@ -1,7 +1,7 @@
 // Walks in which a row is combined with every row of a matrix (X + row): short rows would spend their time in calls of
 // the inner loop, and in what is left of each row when whole vectors have been taken.
 //
-// Note [Repeated rows]
+// Note [Broadcast rows]
 // The row is copied several times over, one copy behind the other, into a buffer that stays in the first-level cache.
 // Several rows of the matrix, one behind the other in memory, are then one row to the inner loop.
 #pragma once
@@ -35,8 +35,8 @@ struct RowAxes {
 };
 
 inline RowAxes row_axes(const Plan& plan) {
-    const RowAxes turned{plan, 1, 0};  // rows of a few elements: see make_plan()
-    return plan.ndim > 1 && turned.continues(0) ? turned : RowAxes{plan, 0, 1};
+    const RowAxes transposed{plan, 1, 0};  // rows of a few elements: see make_plan()
+    return plan.ndim > 1 && transposed.continues(0) ? transposed : RowAxes{plan, 0, 1};
 }
 
 // How many rows are one row to the inner loop; 0 where that is not possible.

@@ -27,24 +27,6 @@ T uniform(Generator& generator) {
         return generator.uniform_double();
 }
 
-template <class Body>
-void with_type(DType dtype, void* out, const Body& body) {
-    switch (dtype) {
-        case DType::Bool:
-            return body(static_cast<bool*>(out));
-        case DType::UInt8:
-            return body(static_cast<std::uint8_t*>(out));
-        case DType::Int32:
-            return body(static_cast<std::int32_t*>(out));
-        case DType::Int64:
-            return body(static_cast<std::int64_t*>(out));
-        case DType::Float32:
-            return body(static_cast<float*>(out));
-        case DType::Float64:
-            return body(static_cast<double*>(out));
-    }
-}
-
 // Box and Muller on sixteen uniforms: the first eight give radii, the others angles.
 void normals_from_uniforms(double* data, std::int64_t blocks, double mean, double deviation) {
     for (; blocks > 0; --blocks, data += 16) {
@@ -112,9 +94,10 @@ void fill_uniform(Generator& generator, T* out, std::int64_t count, double from,
 }
 
 // Fewer than 16 come one by one from the pairs of normal_double. 16 or more are made from as many uniforms, sixteen at
-// a time; if the count is no multiple of 16, the last 16 are then drawn once more from fresh ones.
+// a time; if the count is no multiple of 16, the last 16 are then drawn once more from fresh ones. For halves those
+// that are not used are not drawn.
 template <class T>
-void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, double deviation) {
+void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, double deviation, bool for_halves) {
     CLEW_KERNEL();
     if (count < 16) {
         for (std::int64_t i = 0; i < count; ++i)
@@ -122,7 +105,7 @@ void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, 
         return;
     }
     const T center = static_cast<T>(mean), width = static_cast<T>(deviation);
-    fill_uniform(generator, out, count, 0, 1);
+    fill_uniform(generator, out, for_halves ? count / 16 * 16 : count, 0, 1);
     normals_from_uniforms(out, count / 16, center, width);
     if (count % 16 == 0) return;
     T* last = out + count - 16;
@@ -143,11 +126,11 @@ void fill_integers(Generator& generator, void* out, DType dtype, std::int64_t co
     const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     const bool one_word = range < std::uint64_t{1}
                                       << 28;  // a remainder of 32 bits favours small numbers by up to 1 in 16
-    with_type(dtype, out, [&](auto* to) {
+    with_any_type(dtype, [&]<class T>() {
         for (std::int64_t i = 0; i < count; ++i) {
             const std::uint64_t draw = one_word ? generator.random() : generator.random64();
             const std::uint64_t value = (range == 0 ? draw : draw % range) + static_cast<std::uint64_t>(low);
-            to[i] = static_cast<std::remove_reference_t<decltype(*to)>>(static_cast<std::int64_t>(value));
+            static_cast<T*>(out)[i] = static_cast<T>(static_cast<std::int64_t>(value));
         }
     });
 }
@@ -164,16 +147,18 @@ void fill_permutation(Generator& generator, std::int64_t* out, std::int64_t coun
 
 void fill_bernoulli(Generator& generator, void* out, DType dtype, std::int64_t count, double probability) {
     CLEW_KERNEL();
-    with_type(dtype, out, [&](auto* to) {
-        for (std::int64_t i = 0; i < count; ++i) to[i] = generator.uniform_double() < probability;
+    with_any_type(dtype, [&]<class T>() {
+        T* to = static_cast<T*>(out);
+        for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(generator.uniform_double() < probability);
     });
 }
 
 template <class T>
 void fill_bernoulli(Generator& generator, void* out, DType dtype, std::int64_t count, const T* probabilities) {
     CLEW_KERNEL();
-    with_type(dtype, out, [&](auto* to) {
-        for (std::int64_t i = 0; i < count; ++i) to[i] = uniform<T>(generator) < probabilities[i];
+    with_any_type(dtype, [&]<class To>() {
+        To* to = static_cast<To*>(out);
+        for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(uniform<T>(generator) < probabilities[i]);
     });
 }
 
@@ -189,8 +174,8 @@ void fill_multinomial(Generator& generator, std::int64_t* out, std::int64_t draw
 
 template void fill_uniform(Generator&, float*, std::int64_t, double, double);
 template void fill_uniform(Generator&, double*, std::int64_t, double, double);
-template void fill_normal(Generator&, float*, std::int64_t, double, double);
-template void fill_normal(Generator&, double*, std::int64_t, double, double);
+template void fill_normal(Generator&, float*, std::int64_t, double, double, bool);
+template void fill_normal(Generator&, double*, std::int64_t, double, double, bool);
 template void fill_exponential(Generator&, float*, std::int64_t, double);
 template void fill_exponential(Generator&, double*, std::int64_t, double);
 template void fill_bernoulli(Generator&, void*, DType, std::int64_t, const float*);

@@ -11,7 +11,8 @@ namespace clew {
 template <class T>
 void fill_uniform(Generator& generator, T* out, std::int64_t count, double from, double to);
 template <class T>
-void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, double deviation);
+void fill_normal(Generator& generator, T* out, std::int64_t count, double mean, double deviation,
+                 bool for_halves = false);
 template <class T>
 void fill_exponential(Generator& generator, T* out, std::int64_t count, double rate);
 

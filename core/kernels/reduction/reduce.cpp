@@ -4,6 +4,7 @@
 #include "core/base/threads.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
+#include "core/kernels/memory/parts.h"
 #include "core/kernels/memory/scratch.h"
 #include "core/kernels/reduction/reduce_axes.h"
 #include "core/kernels/reduction/reduce_loops.h"
@@ -90,7 +91,8 @@ void add_rows(const Task& task, const char* in, std::int64_t rows, std::int64_t 
     const std::int64_t row_stride = task.reduced.in[0];
     if (task.kept.in[0] == task.in_size) return task.reducer.columns(high, low, in, row_stride, rows, width, centers);
     alignas(64) char buffer[kGatheredColumns * kGatheredRows * 8];
-    const Loop copy_row = copy_loops().cast[static_cast<int>(task.in_dtype)][static_cast<int>(task.in_dtype)];
+    const int dtype = static_cast<int>(task.in_dtype);
+    const Loop copy_row = copy_loops().cast[dtype].to[dtype];
     const std::int64_t strides[] = {task.in_size, task.kept.in[0]};
     for (std::int64_t begin = 0; begin < rows; begin += kGatheredRows) {
         const std::int64_t count = rows - begin < kGatheredRows ? rows - begin : kGatheredRows;
@@ -196,6 +198,7 @@ void reduce_columns(const Task& task) {
 void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers) {
     Task task{
         reduce_loops().reducers[kind][static_cast<int>(in.dtype)], {}, {}, {}, in.dtype, 0, 1.0, centers != nullptr};
+    if (task.reducer.start == nullptr) no_kernel_for(in.dtype);
     task.in_size = static_cast<std::int64_t>(item_size(in.dtype));
     const std::int64_t out_size = static_cast<std::int64_t>(item_size(out.dtype));
     int kept_axis = out.ndim;
@@ -227,7 +230,10 @@ void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_m
 
 void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
     CLEW_KERNEL();
-    reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
+    const bool by_parts = is_complex(in.dtype) && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
+    if (!by_parts) return reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
+    for (const int part : {0, 1})
+        reduce_with(static_cast<int>(kind), *Part(out, part), *Part(in, part), axes_mask, nullptr);
 }
 
 void moments(const View& out_mean, const View& out_squares, const View& in, std::uint32_t axes_mask) {

@@ -23,7 +23,7 @@ inline constexpr int kReduceKinds = 10;
 
 inline constexpr DType reduced_dtype(ReduceKind kind, DType in) {
     if (kind == ReduceKind::Any || kind == ReduceKind::All) return DType::Bool;
-    if (kind == ReduceKind::Max || kind == ReduceKind::Min || is_floating(in)) return in;
+    if (kind == ReduceKind::Max || kind == ReduceKind::Min || is_inexact(in)) return in;
     return DType::Int64;
 }
 
@@ -37,6 +37,9 @@ void arg_reduce(bool largest, const View* out_values, const View& out_indices, c
 
 // Mean and sum of squared deviations from it, in two passes; floating only.
 void moments(const View& out_mean, const View& out_squares, const View& in, std::uint32_t axes_mask);
+
+// Products of complex numbers along `axis`; `out` has the other axes.
+void complex_product(const View& out, const View& in, int axis);
 
 // Running sums and products along `axis`; `out` has the sizes of `in`, and the dtype of `in` if floating, else int64.
 void cumsum(const View& out, const View& in, int axis);

@@ -135,7 +135,7 @@ Index median_rank(const std::vector<Item<T>>& items, bool ignore_nan) {
 
 void sort(const View& values, const View& indices, const View& in, int axis, bool descending) {
     CLEW_KERNEL();
-    with_type(in.dtype, [&]<class T>() {
+    with_real_type(in.dtype, [&]<class T>() {
         for_each_lane<T>(values, indices, in, axis, [descending](auto to, auto places, auto from) {
             if (sizeof(T) < 8 && from.length <= std::numeric_limits<std::uint32_t>::max())
                 sort_lane<T, ShortEntry>(to, places, from, descending);
@@ -147,7 +147,7 @@ void sort(const View& values, const View& indices, const View& in, int axis, boo
 
 void topk(const View& values, const View& indices, const View& in, int axis, bool largest, bool sorted) {
     CLEW_KERNEL();
-    with_type(in.dtype, [&]<class T>() {
+    with_real_type(in.dtype, [&]<class T>() {
         for_each_lane<T>(values, indices, in, axis, [=](auto to, auto places, auto from) {
             thread_local std::vector<Item<T>> items;
             if (to.length * 16 <= from.length && to.length <= kShortList && from.stride == 1) {
@@ -163,7 +163,7 @@ void topk(const View& values, const View& indices, const View& in, int axis, boo
 
 void kthvalue(const View& values, const View& indices, const View& in, int axis, std::int64_t k) {
     CLEW_KERNEL();
-    with_type(in.dtype, [&]<class T>() {
+    with_real_type(in.dtype, [&]<class T>() {
         for_each_lane<T>(values, indices, in, axis, [k](auto to, auto places, auto from) {
             thread_local std::vector<Item<T>> items;
             load<T>(items, from);
@@ -176,7 +176,7 @@ void kthvalue(const View& values, const View& indices, const View& in, int axis,
 
 void median(const View& values, const View& indices, const View& in, int axis, bool ignore_nan) {
     CLEW_KERNEL();
-    with_type(in.dtype, [&]<class T>() {
+    with_real_type(in.dtype, [&]<class T>() {
         for_each_lane<T>(values, indices, in, axis, [ignore_nan](auto to, auto places, auto from) {
             thread_local std::vector<Item<T>> items;
             load<T>(items, from);
@@ -190,7 +190,7 @@ void median(const View& values, const View& indices, const View& in, int axis, b
 
 void searchsorted(const View& out, const View& boundaries, const View& values, bool right) {
     CLEW_KERNEL();
-    with_type(values.dtype, [&]<class T>() {
+    with_real_type(values.dtype, [&]<class T>() {
         const Lane<const T> sorted{static_cast<const T*>(boundaries.data), boundaries.sizes[0], boundaries.strides[0]};
         Walk walk(values.ndim, values.sizes);
         walk.add(out);

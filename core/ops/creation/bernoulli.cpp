@@ -28,7 +28,7 @@ void draw_for_each(Generator& generator, const Tensor& self, const Tensor& p) {
              shape_text(self.sizes()).c_str(), shape_text(p.sizes()).c_str());
     if (kernels_skipped) return;
     // In the memory of `chances` lies, place for place, what belongs to the memory of `drawn`.
-    const Tensor chances = empty_like(self, p.dtype()), drawn = empty_like(self, self.dtype());
+    const Tensor chances = empty_like(self, compute_dtype(p.dtype())), drawn = empty_like(self, self.dtype());
     kernels::copy(chances.view(), BroadcastView(p, self.sizes()));
     const auto draw = [&](const auto* probabilities) {
         for (std::int64_t i = 0; i < self.numel(); ++i)
@@ -37,7 +37,7 @@ void draw_for_each(Generator& generator, const Tensor& self, const Tensor& p) {
                      static_cast<double>(probabilities[i]));
         fill_bernoulli(generator, drawn.data(), self.dtype(), self.numel(), probabilities);
     };
-    if (p.dtype() == DType::Float32)
+    if (chances.dtype() == DType::Float32)
         draw(chances.data_as<float>());
     else
         draw(chances.data_as<double>());
@@ -48,19 +48,18 @@ struct Chance {
     double p;
 };
 
-struct Bernoulli {
-    static constexpr OpText text{
-        .schema = "bernoulli(Tensor self)",
-        .node = "BernoulliBackward0",
-        .flags = kBoth | kOutArgument | kOutAny,
-        .derivative = "elementwise",
-        .domain = "fraction",
-        .doc = "1 with the probability that self says, else 0, for each element; p= gives one for all."};
+struct Bernoulli : ZeroGradient {
+    static constexpr OpText text{.schema = "bernoulli(Tensor self)",
+                                 .node = "BernoulliBackward0",
+                                 .flags = kBoth | kOutArgument | kOutAny,
+                                 .derivative = "elementwise",
+                                 .domain = "fraction",
+                                 .doc = "Draws 1 with the probability that self says at each place, else 0.",
+                                 .example = ">>> torch.bernoulli(torch.tensor([0.0, 1.0, 1.0]))\ntensor([0., 1., 1.])"};
     static void forward(const Tensor& x, Generator& generator, Tensor& out) {
         out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
         draw_for_each(generator, out, x);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct BernoulliChance {
     using Attrs = Chance;
@@ -68,7 +67,9 @@ struct BernoulliChance {
     static constexpr OpText text{.schema = "bernoulli.p(Tensor self, float p)",
                                  .node = "torch::autograd::NotImplemented",
                                  .derivative = "elementwise",
-                                 .domain = "real, p=0.5"};
+                                 .domain = "real, p=0.5",
+                                 .doc = "Draws 1 with probability p at each place of self, else 0.",
+                                 .example = ">>> torch.bernoulli(torch.zeros(3), 1.0)\ntensor([1., 1., 1.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
         check_probability("bernoulli", attrs.p);
         out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
@@ -79,27 +80,30 @@ struct BernoulliChance {
     }};
 };
 
-struct BernoulliInPlace {
+struct BernoulliInPlace : ZeroGradient {
     using Attrs = Chance;
     static constexpr auto fields = std::tuple{&Attrs::p};
-    static constexpr OpText text{
-        .schema = "bernoulli_(Tensor self, float p=0.5)",
-        .node = "BernoulliBackward2",
-        .flags = kMethod | kWritesInput,
-        .domain = "real",
-        .doc = "Fills self with 0 and 1; p is the probability of 1, a number or a tensor with one for each element."};
+    static constexpr OpText text{.schema = "bernoulli_(Tensor self, float p=0.5)",
+                                 .node = "BernoulliBackward2",
+                                 .flags = kMethod | kWritesInput,
+                                 .domain = "real",
+                                 .doc = "Fills self with draws of 0 and 1; p is the probability of 1."};
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         check_probability("bernoulli", attrs.p);
         draw_bernoulli(generator, self, attrs.p);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 struct BernoulliEachInPlace {
-    static constexpr OpText text{.schema = "bernoulli_.Tensor(Tensor self, Tensor p)",
-                                 .node = "BernoulliBackward1",
-                                 .flags = kMethod | kWritesInput,
-                                 .domain = "self=real(a, b), p=fraction(a, b)"};
+    static constexpr OpText text{
+        .schema = "bernoulli_.Tensor(Tensor self, Tensor p)",
+        .node = "BernoulliBackward1",
+        .flags = kMethod | kWritesInput,
+        .domain = "self=real(a, b), p=fraction(a, b)",
+        .doc = "Fills self with draws of 0 and 1; p has the probability of 1 for each element.",
+        .example =
+            ">>> torch.empty(3).bernoulli_(torch.tensor([0.0, 1.0, 0.0]))\n"
+            "tensor([0., 1., 0.])"};
     static void forward(const Tensor& self, const Tensor& p, Generator& generator, Tensor& out) {
         out = self;
         draw_for_each(generator, self, p);
@@ -114,11 +118,16 @@ struct Multinomial {
         bool replacement;
     };
     static constexpr auto fields = std::tuple{&Attrs::num_samples, &Attrs::replacement};
-    static constexpr OpText text{
-        .schema = "multinomial(Tensor self, int num_samples, bool replacement=False)",
-        .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
-        .domain = "fraction, num_samples=2; self=fraction(b), num_samples=5, replacement=True",
-        .doc = "num_samples indices for each row of weights (which need not add up to 1), drawn by weight."};
+    static constexpr OpText text{.schema = "multinomial(Tensor self, int num_samples, bool replacement=False)",
+                                 .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
+                                 .domain = "fraction, num_samples=2; self=fraction(b), num_samples=5, replacement=True",
+                                 .doc =
+                                     "Draws num_samples indices (int64) for each row of nonnegative weights (n,) or "
+                                     "(rows, n), with probabilities in proportion to them; with or without "
+                                     "replacement. RuntimeError for negative weights, or none that is positive.",
+                                 .example =
+                                     ">>> torch.multinomial(torch.tensor([0.0, 3.0, 0.0]), 2, replacement=True)\n"
+                                     "tensor([1, 1])"};
     static void forward(const Tensor& given, const Attrs& attrs, Generator& generator, Tensor& out) {
         if (!is_floating(given.dtype()))
             fail(ErrorKind::Runtime, "multinomial only supports floating-point dtypes for input, got: %s",
@@ -198,11 +207,13 @@ Tensor dropout_noise(const Tensor& x, const DropoutAttrs& attrs) {
 struct Dropout {
     using Attrs = DropoutAttrs;
     static constexpr auto fields = std::tuple{&Attrs::p, &Attrs::train};
-    static constexpr OpText text{
-        .schema = "dropout(Tensor input, float p, bool train)",
-        .flags = kFunction | kComposite,
-        .domain = "input=real(a, b), p=0.5, train=True; input=real(a, b), p=0.5, train=False",
-        .doc = "Each element is 0 with probability p, else multiplied by 1 / (1 - p); the input itself if not train."};
+    static constexpr OpText text{.schema = "dropout(Tensor input, float p, bool train)",
+                                 .flags = kFunction | kComposite,
+                                 .domain = "input=real(a, b), p=0.5, train=True; input=real(a, b), p=0.5, train=False",
+                                 .doc =
+                                     "Zeroes each element with probability p and multiplies the others by 1 / (1 - p), "
+                                     "if train; else gives the input itself. RuntimeError for p outside [0, 1].",
+                                 .example = ">>> torch.dropout(torch.ones(3), 0.5, train=False)\ntensor([1., 1., 1.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Tensor noise = dropout_noise(x, attrs);
         out = noise ? mul(x, noise) : x;
@@ -214,7 +225,8 @@ struct DropoutInPlace {
     static constexpr OpText text{.schema = "dropout_(Tensor input, float p, bool train)",
                                  .flags = kFunction | kComposite,
                                  .domain = "input=real(a, b), p=0.5, train=True",
-                                 .doc = "The same, in place."};
+                                 .doc = "dropout, in place.",
+                                 .example = ">>> torch.dropout_(torch.ones(3), 1.0, train=True)\ntensor([0., 0., 0.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = x;
         if (const Tensor noise = dropout_noise(x, attrs)) mul_in_place(x, noise);

@@ -110,13 +110,15 @@ struct Arange {
         for (const Scalar* bound : {&attrs.start, &attrs.end, &attrs.step})
             if (!std::isfinite(bound->real))
                 fail(ErrorKind::Runtime, "arange: unsupported range: %g -> %g", attrs.start.real, attrs.end.real);
+        if (is_complex(attrs.dtype)) no_kernel_for(attrs.dtype);
         if (is_floating(attrs.dtype)) {
             check(attrs.start.real, attrs.end.real, attrs.step.real);
             const double count = std::ceil((attrs.end.real - attrs.start.real) / attrs.step.real);
             if (count >= 0x1p62)
                 fail(ErrorKind::Runtime, "arange: invalid size, possible overflow: %g elements", count);
-            out = empty(Dims{static_cast<std::int64_t>(count)}, attrs.dtype);
-            kernels::arange(out.view(), attrs.start.real, attrs.step.real);
+            const Tensor numbers = empty(Dims{static_cast<std::int64_t>(count)}, compute_dtype(attrs.dtype));
+            kernels::arange(numbers.view(), attrs.start.real, attrs.step.real);
+            out = converted(numbers, attrs.dtype);
             return;
         }
         const std::int64_t start = integer(attrs.start), end = integer(attrs.end), step = integer(attrs.step);
@@ -153,9 +155,11 @@ struct Linspace {
         if (attrs.steps < 0)
             fail(ErrorKind::Runtime, "linspace: number of steps must be non-negative, got %lld",
                  static_cast<long long>(attrs.steps));
+        if (is_complex(attrs.dtype)) no_kernel_for(attrs.dtype);
         check_fits("linspace", attrs.start, attrs.dtype);
         check_fits("linspace", attrs.end, attrs.dtype);
-        const Tensor numbers = empty(Dims{attrs.steps}, is_floating(attrs.dtype) ? attrs.dtype : DType::Float64);
+        const Tensor numbers =
+            empty(Dims{attrs.steps}, is_floating(attrs.dtype) ? compute_dtype(attrs.dtype) : DType::Float64);
         kernels::linspace(numbers.view(), attrs.start.real, attrs.end.real);
         out = converted(numbers, attrs.dtype);
     }
@@ -181,25 +185,23 @@ struct Eye {
     }
 };
 
+// Draws from the standard normal distribution or from the uniform one on [0, 1).
+template <bool normal>
+void draw(Generator& generator, const char* op, const Tensor& out) {
+    normal ? draw_normal(generator, op, out, 0, 1) : draw_uniform(generator, op, out, 0, 1);
+}
+
+template <bool normal>
 struct Rand {
     using Attrs = SizeAttrs;
     static constexpr auto fields = kSizeFields;
     static constexpr OpText text{
-        .schema = "_rand(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
+        .schema = normal ? "_randn(int[] size, dtype dtype)" : "_rand(int[] size, dtype dtype)",
+        .flags = kHidden,
+        .domain = "size=(a, b), dtype=float64"};
     static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty(attrs.size, attrs.dtype);
-        draw_uniform(generator, "rand", out, 0, 1);
-    }
-};
-
-struct Randn {
-    using Attrs = SizeAttrs;
-    static constexpr auto fields = kSizeFields;
-    static constexpr OpText text{
-        .schema = "_randn(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
-    static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
-        out = empty(attrs.size, attrs.dtype);
-        draw_normal(generator, "randn", out, 0, 1);
+        draw<normal>(generator, normal ? "randn" : "rand", out);
     }
 };
 
@@ -220,29 +222,17 @@ struct Randint {
 };
 
 // The same in the memory of a model, which is not always contiguous.
-struct LikeAttrs {
-    DType dtype;
-};
+template <bool normal>
 struct RandLike {
-    using Attrs = LikeAttrs;
-    static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "_rand_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kGeometryOnly,
-                                 .domain = "real, dtype=float64"};
+    using Attrs = EmptyLike::Attrs;
+    static constexpr auto fields = EmptyLike::fields;
+    static constexpr OpText text{
+        .schema = normal ? "_randn_like(Tensor self, dtype dtype)" : "_rand_like(Tensor self, dtype dtype)",
+        .flags = kHidden | kGeometryOnly,
+        .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty(like_layout(x), attrs.dtype);
-        draw_uniform(generator, "rand_like", out, 0, 1);
-    }
-};
-struct RandnLike {
-    using Attrs = LikeAttrs;
-    static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "_randn_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kGeometryOnly,
-                                 .domain = "real, dtype=float64"};
-    static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
-        out = empty(like_layout(x), attrs.dtype);
-        draw_normal(generator, "randn_like", out, 0, 1);
+        draw<normal>(generator, normal ? "randn_like" : "rand_like", out);
     }
 };
 
@@ -255,11 +245,10 @@ struct Randperm {
     static constexpr OpText text{
         .schema = "_randperm(int n, dtype dtype)", .flags = kHidden, .domain = "n=d, dtype=int64"};
     static void forward(const Attrs& attrs, Generator& generator, Tensor& out) {
-        constexpr std::int64_t limits[kDTypes] = {
-            2, 256, std::int64_t{1} << 31, INT64_MAX, (std::int64_t{1} << 24) + 1, (std::int64_t{1} << 53) + 1};
+        const std::int64_t largest = greatest_integer(attrs.dtype);
         if (attrs.n < 0)
             fail(ErrorKind::Runtime, "randperm: n must be non-negative, got %lld", static_cast<long long>(attrs.n));
-        if (attrs.n > limits[static_cast<int>(attrs.dtype)])
+        if (attrs.n - 1 > largest)
             fail(ErrorKind::Runtime, "randperm: n=%lld is too large for dtype %s", static_cast<long long>(attrs.n),
                  dtype_name(attrs.dtype));
         const Tensor order = empty(Dims{attrs.n}, DType::Int64);
@@ -268,9 +257,7 @@ struct Randperm {
     }
 };
 
-Scalar scalar_of(double value, DType dtype) {
-    return is_floating(dtype) ? Scalar::of(value) : Scalar::of(whole(value));
-}
+Scalar scalar_of(double value, DType dtype) { return is_inexact(dtype) ? Scalar::of(value) : Scalar::of(whole(value)); }
 
 }  // namespace
 
@@ -279,10 +266,11 @@ Tensor full_like(const Tensor& x, double value) { return run<FullLike>({scalar_o
 Tensor zeros(Sizes sizes, DType dtype) { return full(sizes, 0, dtype); }
 Tensor ones(Sizes sizes, DType dtype) { return full(sizes, 1, dtype); }
 Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
+Tensor uninitialized_like(const Tensor& x, DType dtype) { return run<EmptyLike>({dtype}, x); }
 Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
 
-static const Register<Empty, Full, EmptyStrided, EmptyLike, FullLike, Arange, Linspace, Eye, Rand, Randn, Randint,
-                      RandLike, RandnLike, Randperm>
+static const Register<Empty, Full, EmptyStrided, EmptyLike, FullLike, Arange, Linspace, Eye, Rand<false>, Rand<true>,
+                      Randint, RandLike<false>, RandLike<true>, Randperm>
     creation_operations;
 
 }  // namespace clew

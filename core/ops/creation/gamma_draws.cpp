@@ -102,13 +102,16 @@ struct SampleDirichlet {
     }};
 };
 
-struct Poisson {
+struct Poisson : ZeroGradient {
     static constexpr OpText text{.schema = "poisson(Tensor self)",
                                  .node = "PoissonBackward0",
                                  .flags = kFunction,
                                  .derivative = "elementwise",
                                  .domain = "positive",
-                                 .doc = "A number from the Poisson distribution for each rate in self."};
+                                 .doc =
+                                     "Draws from the Poisson distribution for each rate in self, in self's "
+                                     "floating-point dtype; the gradient is 0.",
+                                 .example = ">>> torch.poisson(torch.tensor([0.0, 0.0]))\ntensor([0., 0.])"};
     static void forward(const Tensor& given, Generator& generator, Tensor& out) {
         const Tensor rates = as_contiguous(given);
         out = like(rates);
@@ -121,7 +124,6 @@ struct Poisson {
             }
         });
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return zeros_like(g); }};
 };
 
 struct Binomial {
@@ -131,7 +133,12 @@ struct Binomial {
         .flags = kFunction,
         .derivative = "elementwise",
         .domain = "count=positive(a, b), prob=fraction(a, b)",
-        .doc = "How many of `count` trials succeed, each with probability `prob`, element by element."};
+        .doc =
+            "Draws from the binomial distribution: how many of `count` trials succeed, each with probability `prob`. "
+            "Both have one floating-point dtype and are broadcast; the gradient is 0.",
+        .example =
+            ">>> torch.binomial(torch.tensor([10.0, 10.0]), torch.tensor([0.0, 1.0]))\n"
+            "tensor([ 0., 10.])"};
     static void forward(const Tensor& counts, const Tensor& probabilities, Generator& generator, Tensor& out) {
         for (const auto& [name, given] : {std::pair{"count", &counts}, std::pair{"prob", &probabilities}})
             if (!is_floating(given->dtype()))

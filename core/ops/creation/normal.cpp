@@ -22,47 +22,45 @@ Tensor drawn(Generator& generator, Sizes sizes, DType dtype, double deviation) {
 
 void check_deviations(const Tensor& deviations) {
     if (kernels_skipped) return;
-    if (kernels::count_nonzero(compare("lt", deviations, 0.0).view()) != 0)
+    if (kernels::count_nonzero(compare(kLt, deviations, 0.0).view()) != 0)
         fail(ErrorKind::Runtime, "normal: normal expects all elements of std >= 0.0");
 }
 
-struct NormalAroundEach {
+struct NormalAroundEach : ZeroGradient {
     struct Attrs {
         double std;
     };
     static constexpr auto fields = std::tuple{&Attrs::std};
     static constexpr OpText text{.schema = "_normal(Tensor mean, float std=1)",
                                  .node = "NormalBackward1",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .domain = kUnsampled};
     static void forward(const Tensor& mean, const Attrs& attrs, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         out = add(drawn(generator, mean.sizes(), mean.dtype(), attrs.std), mean);
     }
-    static constexpr auto rules = std::tuple{&zeros_like};
 };
 
-struct NormalOfEachWidth {
+struct NormalOfEachWidth : ZeroGradient {
     struct Attrs {
         double mean;
     };
     static constexpr auto fields = std::tuple{&Attrs::mean};
     static constexpr OpText text{.schema = "_normal.float_Tensor(float mean, Tensor std)",
                                  .node = "NormalBackward2",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .domain = kUnsampled};
     static void forward(const Tensor& std, const Attrs& attrs, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         check_deviations(std);
         out = add(mul(drawn(generator, std.sizes(), std.dtype(), 1.0), std), attrs.mean);
     }
-    static constexpr auto rules = std::tuple{&zeros_like};
 };
 
 struct NormalOfEach {
     static constexpr OpText text{.schema = "_normal.Tensor_Tensor(Tensor mean, Tensor std)",
                                  .node = "NormalBackward3",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .domain = kUnsampled};
     static void forward(const Tensor& mean, const Tensor& std, Generator& generator, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);

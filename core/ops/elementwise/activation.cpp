@@ -17,7 +17,7 @@ struct ThresholdBackward {
     static constexpr auto fields = std::tuple{&Attrs::threshold};
     static constexpr OpText text{.schema = "_threshold_backward(Tensor grad_output, Tensor self, float threshold)",
                                  .node = "ThresholdBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero, threshold=0.0"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -40,7 +40,8 @@ struct Relu {
                                  .node = "ReluBackward0",
                                  .flags = kBoth | kInPlace | kElementwise,
                                  .domain = "nonzero",
-                                 .doc = "self where it is positive, else 0; its derivative at 0 is 0."};
+                                 .doc = "max(0, self), the rectified linear unit; the gradient at 0 is 0.",
+                                 .example = ">>> torch.relu(torch.tensor([-1.0, 0.0, 2.0]))\ntensor([0., 0., 2.])"};
     static void forward(const Tensor& x, Tensor& out) { unary("relu", kernels::unary().relu, x, out); }
     static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) { return zero_below(std::move(g), y); }};
 };
@@ -50,13 +51,15 @@ struct Threshold {
         Scalar threshold, value;
     };
     static constexpr auto fields = std::tuple{&Attrs::threshold, &Attrs::value};
-    static constexpr OpText text{.schema = "threshold(Tensor self, Scalar threshold, Scalar value)",
-                                 .node = "ThresholdBackward0",
-                                 .in_place_node = "ThresholdBackward1",
-                                 .flags = kFunction | kInPlace,
-                                 .derivative = "elementwise",
-                                 .domain = "nonzero, threshold=0.1, value=2.0",
-                                 .doc = "self where it is above the threshold, else value."};
+    static constexpr OpText text{
+        .schema = "threshold(Tensor self, Scalar threshold, Scalar value)",
+        .node = "ThresholdBackward0",
+        .in_place_node = "ThresholdBackward1",
+        .flags = kFunction | kInPlace | kAnyDType,
+        .derivative = "elementwise",
+        .domain = "nonzero, threshold=0.1, value=2.0",
+        .doc = "self where it is larger than threshold, else value.",
+        .example = ">>> torch.threshold(torch.tensor([0.5, 2.0]), 1.0, 0.0)\ntensor([0., 2.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("threshold", kernels::parametric().threshold, {attrs.threshold, attrs.value}, Tensors(&x, 1), out);
     }
@@ -74,7 +77,7 @@ Tensor silu_curvature(const Tensor& x) {
 struct SiluBackward {
     static constexpr OpText text{.schema = "_silu_backward(Tensor grad_output, Tensor self)",
                                  .node = "SiluBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
@@ -87,11 +90,15 @@ struct SiluBackward {
 };
 
 struct Silu {
-    static constexpr OpText text{.schema = "silu(Tensor self)",
-                                 .node = "SiluBackward0",
-                                 .flags = kFunction | kInPlace | kElementwise,
-                                 .domain = "real",
-                                 .doc = "self * sigmoid(self)."};
+    static constexpr OpText text{
+        .schema = "silu(Tensor self)",
+        .node = "SiluBackward0",
+        .flags = kFunction | kInPlace | kElementwise,
+        .domain = "real",
+        .doc = "x * sigmoid(x), also called swish. Source: Elfwing et al. 2017, arXiv:1702.03118.",
+        .example =
+            ">>> torch.nn.functional.silu(torch.tensor([-1.0, 0.0, 1.0]))\n"
+            "tensor([-0.2689,  0.0000,  0.7311])"};
     static void forward(const Tensor& x, Tensor& out) { unary("silu", kernels::activation().silu, x, out); }
     static constexpr auto rules =
         std::tuple{[](Tensor&& g, In<0> x) { return run_over<SiluBackward>(std::move(g), x); }};
@@ -130,7 +137,7 @@ struct GeluBackward {
     static constexpr auto fields = std::tuple{&Attrs::approximate};
     static constexpr OpText text{.schema = "_gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none')",
                                  .node = "GeluBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -152,7 +159,13 @@ struct Gelu {
                                  .node = "GeluBackward0",
                                  .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "real; real, approximate='tanh'",
-                                 .doc = "self times the normal distribution function of self; 'tanh' approximates it."};
+                                 .doc =
+                                     "The Gaussian error linear unit x * Phi(x), Phi being the normal distribution "
+                                     "function; approximate='tanh': x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 "
+                                     "x³))). Source: Hendrycks and Gimpel 2016, arXiv:1606.08415.",
+                                 .example =
+                                     ">>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))\n"
+                                     "tensor([-0.1587,  0.0000,  0.8413])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const auto& table = kernels::activation();
         unary("gelu", by_tanh(attrs) ? table.gelu_tanh : table.gelu, x, out);
@@ -164,7 +177,7 @@ struct Gelu {
 struct LogSigmoidBackward {
     static constexpr OpText text{.schema = "_logsigmoid_backward(Tensor grad_output, Tensor self)",
                                  .node = "LogSigmoidBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
@@ -184,7 +197,10 @@ struct LogSigmoid {
                                  .node = "LogSigmoidBackward0",
                                  .flags = kFunction | kElementwise,
                                  .domain = "real",
-                                 .doc = "log(sigmoid(self)), exact where sigmoid(self) would be 0."};
+                                 .doc = "ln(sigmoid(x)) = -ln(1 + exp(-x)), without overflow.",
+                                 .example =
+                                     ">>> torch.nn.functional.logsigmoid(torch.tensor([0.0, -100.0]))\n"
+                                     "tensor([  -0.6931, -100.0000])"};
     static void forward(const Tensor& x, Tensor& out) {
         if (!out && !x.contiguous()) out = empty(x.sizes(), x.dtype());  // row-major, as in PyTorch
         unary("logsigmoid", kernels::activation().logsigmoid, x, out);

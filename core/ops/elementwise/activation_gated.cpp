@@ -78,7 +78,12 @@ struct Glu {
                                  .node = "GluBackward0",
                                  .flags = kFunction,
                                  .domain = "self=real(a, c); self=real(c, b), dim=0",
-                                 .doc = "The first half of self along an axis, times the sigmoid of the second."};
+                                 .doc =
+                                     "The gated linear unit a * sigmoid(b), a and b being the first and the second "
+                                     "half of self along an axis of even size.",
+                                 .example =
+                                     ">>> torch.nn.functional.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))\n"
+                                     "tensor([0.5000, 1.0000])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int axis = even_axis(x, attrs.dim);
         if (!is_floating(x.dtype()))
@@ -103,7 +108,7 @@ Tensor mish_curvature(const Tensor& x) {
 struct MishBackward {
     static constexpr OpText text{.schema = "_mish_backward(Tensor grad_output, Tensor self)",
                                  .node = "MishBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
@@ -120,7 +125,10 @@ struct Mish {
                                  .node = "MishBackward0",
                                  .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "real",
-                                 .doc = "self * tanh(softplus(self))."};
+                                 .doc = "x * tanh(ln(1 + exp(x))). Source: Misra 2019, arXiv:1908.08681.",
+                                 .example =
+                                     ">>> torch.nn.functional.mish(torch.tensor([-1.0, 0.0, 1.0]))\n"
+                                     "tensor([-0.3034,  0.0000,  0.8651])"};
     static void forward(const Tensor& x, Tensor& out) { unary("mish", kernels::activation().mish, x, out); }
     static constexpr auto rules =
         std::tuple{[](Tensor&& g, In<0> x) { return run_over<MishBackward>(std::move(g), x); }};

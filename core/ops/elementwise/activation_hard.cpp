@@ -22,7 +22,7 @@ struct HardtanhBackward {
     static constexpr OpText text{
         .schema = "_hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)",
         .node = "HardtanhBackwardBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "elementwise",
         .domain = "real, min_val=-0.5, max_val=0.5"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -37,13 +37,15 @@ struct HardtanhBackward {
 struct Hardtanh {
     using Attrs = Limits;
     static constexpr auto fields = std::tuple{&Attrs::min_val, &Attrs::max_val};
-    static constexpr OpText text{.schema = "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
-                                 .node = "HardtanhBackward0",
-                                 .flags = kFunction | kInPlace | kElementwise,
-                                 .domain = "real",
-                                 .doc =
-                                     "self limited to [min_val, max_val], in its own dtype; the derivative is 0 on "
-                                     "the limits."};
+    static constexpr OpText text{
+        .schema = "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
+        .node = "HardtanhBackward0",
+        .flags = kFunction | kInPlace | kElementwise,
+        .domain = "real",
+        .doc = "max(min_val, min(max_val, x)), in self's dtype; the gradient is 0 outside and on the bounds.",
+        .example =
+            ">>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5, 2.0]))\n"
+            "tensor([-1.0000,  0.5000,  1.0000])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.dtype() == DType::Bool)
             fail(ErrorKind::Runtime, "hardtanh: Bool inputs not supported for hardtanh; cast the input first");
@@ -59,7 +61,7 @@ struct Hardtanh {
 struct HardsigmoidBackward {
     static constexpr OpText text{.schema = "_hardsigmoid_backward(Tensor grad_output, Tensor self)",
                                  .node = "HardsigmoidBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
@@ -73,7 +75,10 @@ struct Hardsigmoid {
                                  .node = "HardsigmoidBackward0",
                                  .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "real",
-                                 .doc = "self / 6 + 1 / 2, limited to [0, 1]."};
+                                 .doc = "max(0, min(1, x / 6 + 1 / 2)), a piecewise linear sigmoid.",
+                                 .example =
+                                     ">>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 0.0, 1.0]))\n"
+                                     "tensor([0.0000, 0.5000, 0.6667])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("hardsigmoid", kernels::activation().hardsigmoid, x, out);
     }
@@ -84,7 +89,7 @@ struct Hardsigmoid {
 struct HardswishBackward {
     static constexpr OpText text{.schema = "_hardswish_backward(Tensor grad_output, Tensor self)",
                                  .node = "HardswishBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real"};
     static void forward(const Tensor& g, const Tensor& x, Tensor& out) {
@@ -99,11 +104,15 @@ struct HardswishBackward {
 };
 
 struct Hardswish {
-    static constexpr OpText text{.schema = "hardswish(Tensor self)",
-                                 .node = "HardswishBackward0",
-                                 .flags = kFunction | kInPlace | kElementwise,
-                                 .domain = "real",
-                                 .doc = "self * hardsigmoid(self)."};
+    static constexpr OpText text{
+        .schema = "hardswish(Tensor self)",
+        .node = "HardswishBackward0",
+        .flags = kFunction | kInPlace | kElementwise,
+        .domain = "real",
+        .doc = "x * max(0, min(1, x / 6 + 1 / 2)). Source: Howard et al. 2019, arXiv:1905.02244.",
+        .example =
+            ">>> torch.nn.functional.hardswish(torch.tensor([-4.0, 0.0, 1.0]))\n"
+            "tensor([-0.0000, 0.0000, 0.6667])"};
     static void forward(const Tensor& x, Tensor& out) { unary("hardswish", kernels::activation().hardswish, x, out); }
     static constexpr auto rules =
         std::tuple{[](Tensor&& g, In<0> x) { return run_over<HardswishBackward>(std::move(g), x); }};
@@ -118,7 +127,7 @@ struct PreluBackward {
                                  .domain = "nonzero"};
     static void forward(const Tensor& g, const Tensor& x, const Tensor& weight, Tensor& by_x, Tensor& by_weight) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        const Tensor positive = compare("gt", x, 0);
+        const Tensor positive = compare(kGt, x, 0);
         by_x = where(positive, g, mul(g, weight));
         by_weight = where(positive, zero(), mul(g, x));
     }
@@ -126,7 +135,7 @@ struct PreluBackward {
     // At 0, a corner, nothing depends on the weight or on x.
     static void backward(BackwardCall& call) {
         const Tensor g = saved_input(call, 0), x = saved_input(call, 1), weight = saved_input(call, 2);
-        const Tensor not_below = compare("ge", x, 0);
+        const Tensor not_below = compare(kGe, x, 0);
         const Tensor none = mul(zeros_like(x), g);
         const Tensor gg_x = call.incoming[0] ? Tensor(call.incoming[0]) : none;
         const Tensor gg_weight = call.incoming[1] ? Tensor(call.incoming[1]) : none;
@@ -144,7 +153,7 @@ struct PreluKernel {
                                  .domain = "nonzero"};
     static void forward(const Tensor& x, const Tensor& weight, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        out = where(compare("gt", x, 0), x, mul(x, weight));
+        out = where(compare(kGt, x, 0), x, mul(x, weight));
     }
     static Saves saves(std::uint64_t, const NoAttrs&) { return {.inputs = 3}; }
     static void backward(BackwardCall& call) {
@@ -160,8 +169,11 @@ struct Prelu {
                                  .flags = kBoth | kComposite,
                                  .domain = "self=nonzero(a, b), weight=real(b)",
                                  .doc =
-                                     "self where it is positive, else weight * self; one weight, or one for each "
-                                     "channel (dimension 1)."};
+                                     "x for x > 0, else weight * x, with one learnable weight or one for each channel "
+                                     "(axis 1). Source: He et al. 2015, arXiv:1502.01852.",
+                                 .example =
+                                     ">>> torch.prelu(torch.tensor([-2.0, 3.0]), torch.tensor([0.25]))\n"
+                                     "tensor([-0.5000,  3.0000])"};
     static void forward(const Tensor& x, const Tensor& weight, Tensor& out) {
         if (x.dtype() != weight.dtype())
             fail(ErrorKind::Runtime, "prelu: Type promoting not supported. Got %s and %s; cast one of them",

@@ -19,7 +19,7 @@ struct SoftplusBackward {
     static constexpr OpText text{
         .schema = "_softplus_backward(Tensor grad_output, Tensor self, float beta, float threshold)",
         .node = "SoftplusBackwardBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "elementwise",
         .domain = "real, beta=1.5, threshold=20.0"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -31,7 +31,7 @@ struct SoftplusBackward {
         [](const Tensor& gg, In<0> g, In<1> x, const Attrs& attrs) {
             const Tensor scaled = mul(x, attrs.beta), s = sigmoid(scaled);
             const Tensor bend = mul(mul(s, add(neg(s), 1)), attrs.beta);
-            return where(compare("ge", scaled, attrs.threshold), zero(), mul(mul(gg, g), bend));
+            return where(compare(kGe, scaled, attrs.threshold), zero(), mul(mul(gg, g), bend));
         },
     };
 };
@@ -44,7 +44,10 @@ struct Softplus {
         .node = "SoftplusBackward0",
         .flags = kFunction | kElementwise,
         .domain = "real",
-        .doc = "log(1 + exp(beta * self)) / beta, and self itself where beta * self is above the threshold."};
+        .doc = "ln(1 + exp(beta * x)) / beta, a smooth relu; x itself where beta * x > threshold.",
+        .example =
+            ">>> torch.nn.functional.softplus(torch.tensor([-1.0, 0.0, 30.0]))\n"
+            "tensor([ 0.3133,  0.6931, 30.0000])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("softplus", kernels::activation().softplus, {attrs.beta, attrs.threshold}, Tensors(&x, 1), out);
     }
@@ -62,7 +65,7 @@ struct EluBackward {
     static constexpr OpText text{
         .schema = "_elu_backward(Tensor grad_output, Tensor self, float alpha, float scale, float input_scale)",
         .node = "EluBackwardBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero, alpha=1.5, scale=1.0, input_scale=0.5"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -74,7 +77,7 @@ struct EluBackward {
         [](const Tensor& gg, In<0> g, In<1> x, const Attrs& attrs) {
             const double bend_at_zero = attrs.alpha * attrs.scale * attrs.input_scale * attrs.input_scale;
             const Tensor bend = mul(exp(mul(x, attrs.input_scale)), bend_at_zero);
-            return where(compare("ge", x, 0), zero(), mul(mul(gg, g), bend));
+            return where(compare(kGe, x, 0), zero(), mul(mul(gg, g), bend));
         },
     };
 };
@@ -82,13 +85,17 @@ struct EluBackward {
 struct Elu {
     using Attrs = EluAttrs;
     static constexpr auto fields = std::tuple{&Attrs::alpha, &Attrs::scale, &Attrs::input_scale};
-    static constexpr OpText text{
-        .schema = "elu(Tensor self, float alpha=1.0, float scale=1.0, float input_scale=1.0)",
-        .node = "EluBackward0",
-        .in_place_node = "EluBackward1",
-        .flags = kFunction | kInPlace | kElementwise,
-        .domain = "nonzero; nonzero, alpha=1.5, scale=2.0, input_scale=0.5",
-        .doc = "scale * self where self is positive, else scale * alpha * (exp(input_scale * self) - 1)."};
+    static constexpr OpText text{.schema = "elu(Tensor self, float alpha=1.0, float scale=1.0, float input_scale=1.0)",
+                                 .node = "EluBackward0",
+                                 .in_place_node = "EluBackward1",
+                                 .flags = kFunction | kInPlace | kElementwise,
+                                 .domain = "nonzero; nonzero, alpha=1.5, scale=2.0, input_scale=0.5",
+                                 .doc =
+                                     "scale * x for x > 0, else scale * alpha * (exp(input_scale * x) - 1): the "
+                                     "exponential linear unit. Source: Clevert et al. 2015, arXiv:1511.07289.",
+                                 .example =
+                                     ">>> torch.nn.functional.elu(torch.tensor([-1.0, 0.0, 2.0]))\n"
+                                     "tensor([-0.6321,  0.0000,  2.0000])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("elu", kernels::activation().elu, {attrs.alpha, attrs.scale, attrs.input_scale}, Tensors(&x, 1),
                    out);
@@ -107,7 +114,12 @@ struct Celu {
                                  .in_place_node = "CeluBackward1",
                                  .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "nonzero; nonzero, alpha=0.5",
-                                 .doc = "self where it is positive, else alpha * (exp(self / alpha) - 1)."};
+                                 .doc =
+                                     "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)): the continuously "
+                                     "differentiable exponential linear unit. Source: Barron 2017, arXiv:1704.07483.",
+                                 .example =
+                                     ">>> torch.celu(torch.tensor([-1.0, 0.0, 2.0]), alpha=0.5)\n"
+                                     "tensor([-0.4323,  0.0000,  2.0000])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (attrs.alpha == 0) fail(ErrorKind::Runtime, "celu: ZeroDivisionError: alpha cannot be 0 for CELU");
         parametric("celu", kernels::activation().elu, {attrs.alpha, 1, 1 / attrs.alpha}, Tensors(&x, 1), out);
@@ -128,7 +140,7 @@ struct LeakyReluBackward {
     static constexpr OpText text{
         .schema = "_leaky_relu_backward(Tensor grad_output, Tensor self, float negative_slope)",
         .node = "LeakyReluBackwardBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "elementwise",
         .domain = "nonzero, negative_slope=0.1"};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -149,7 +161,10 @@ struct LeakyRelu {
                                  .in_place_node = "LeakyReluBackward1",
                                  .flags = kFunction | kInPlace | kElementwise,
                                  .domain = "nonzero",
-                                 .doc = "self where it is positive, else negative_slope * self."};
+                                 .doc = "x for x > 0, else negative_slope * x.",
+                                 .example =
+                                     ">>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]))\n"
+                                     "tensor([-0.0100,  2.0000])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         parametric("leaky_relu", kernels::activation().leaky_relu, {attrs.negative_slope}, Tensors(&x, 1), out);
     }

@@ -2,6 +2,7 @@
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
+#include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
 
 namespace clew {
@@ -13,7 +14,9 @@ struct AlphaAttrs {
 bool is_one(const Scalar& alpha) { return alpha.kind == Scalar::Int && alpha.integer == 1; }
 void check_alpha(const char* op, const Scalar& alpha, const Tensor& a, const Tensor& b) {
     const DType dtype = result_dtype(std::array{a, b});
-    if (alpha.kind == Scalar::Float && !is_floating(dtype))
+    if (alpha.kind == Scalar::Complex && !is_complex(dtype))
+        fail(ErrorKind::Runtime, "%s: For non-complex input tensors, argument alpha must not be a complex number.", op);
+    if (alpha.kind == Scalar::Float && is_integral(dtype))
         fail(ErrorKind::Runtime,
              "%s: For integral input tensors, argument alpha must not be a floating point number; got %g for a result "
              "of dtype %s",
@@ -27,33 +30,43 @@ void check_alpha(const char* op, const Scalar& alpha, const Tensor& a, const Ten
 struct Add {
     using Attrs = AlphaAttrs;
     static constexpr auto fields = std::tuple{&Attrs::alpha};
-    static constexpr OpText text{.schema = "add(Operand self, Operand other, *, Scalar alpha=1)",
-                                 .node = "AddBackward0",
-                                 .operators = "__add__ __radd__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "real; real, alpha=3",
-                                 .doc = "self + alpha * other, with broadcasting and type promotion."};
+    static constexpr OpText text{
+        .schema = "add(Operand self, Operand other, *, Scalar alpha=1)",
+        .node = "AddBackward0",
+        .operators = "__add__ __radd__",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "real; real, alpha=3",
+        .doc = "self + alpha * other.",
+        .example =
+            ">>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([[10.0], [20.0]]), alpha=2)\n"
+            "tensor([[21., 22.],\n"
+            "        [41., 42.]])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         if (is_one(attrs.alpha)) return binary("add", kernels::arithmetic().add, a, b, out);
         check_alpha("add", attrs.alpha, a, b);
-        if (attrs.alpha.real == 1) return binary("add", kernels::arithmetic().add, a, b, out);
+        if (is_exactly(attrs.alpha, 1)) return binary("add", kernels::arithmetic().add, a, b, out);
         parametric("add", kernels::parametric().add_scaled, {attrs.alpha}, std::array{a, b}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
-        [](const Tensor& g, const Attrs& attrs) { return attrs.alpha.real == 1 ? g : mul(g, attrs.alpha.real); },
+        [](const Tensor& g, const Attrs& attrs) { return scaled(g, attrs.alpha); },
     };
 };
 
 struct Sub {
     using Attrs = AlphaAttrs;
     static constexpr auto fields = std::tuple{&Attrs::alpha};
-    static constexpr OpText text{.schema = "sub(Operand self, Operand other, *, Scalar alpha=1)",
-                                 .node = "SubBackward0",
-                                 .operators = "__sub__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "real; real, alpha=3",
-                                 .doc = "self - alpha * other, with broadcasting and type promotion."};
+    static constexpr OpText text{
+        .schema = "sub(Operand self, Operand other, *, Scalar alpha=1)",
+        .node = "SubBackward0",
+        .operators = "__sub__",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "real; real, alpha=3",
+        .doc = "self - alpha * other. Not for bool.",
+        .example =
+            ">>> torch.sub(torch.tensor([1.0, 2.0]), torch.tensor([[10.0], [20.0]]), alpha=2)\n"
+            "tensor([[-19., -18.],\n"
+            "        [-39., -38.]])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         if (a.dtype() == DType::Bool || b.dtype() == DType::Bool)
             fail(
@@ -63,12 +76,12 @@ struct Sub {
                 a.dtype() == b.dtype() ? "two bool tensors" : "a bool tensor");
         if (is_one(attrs.alpha)) return binary("sub", kernels::arithmetic().sub, a, b, out);
         check_alpha("sub", attrs.alpha, a, b);
-        if (attrs.alpha.real == 1) return binary("sub", kernels::arithmetic().sub, a, b, out);
+        if (is_exactly(attrs.alpha, 1)) return binary("sub", kernels::arithmetic().sub, a, b, out);
         parametric("sub", kernels::parametric().sub_scaled, {attrs.alpha}, std::array{a, b}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
-        [](const Tensor& g, const Attrs& attrs) { return attrs.alpha.real == 1 ? neg(g) : mul(g, -attrs.alpha.real); },
+        [](const Tensor& g, const Attrs& attrs) { return scaled(g, negated(attrs.alpha)); },
     };
 };
 
@@ -78,7 +91,11 @@ struct Mul {
                                  .operators = "__mul__ __rmul__",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "self * other, with broadcasting and type promotion."};
+                                 .doc = "self * other.",
+                                 .example =
+                                     ">>> torch.mul(torch.tensor([1.0, 2.0]), torch.tensor([[10.0], [20.0]]))\n"
+                                     "tensor([[10., 20.],\n"
+                                     "        [20., 40.]])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("mul", kernels::arithmetic().mul, a, b, out);
     }
@@ -89,12 +106,14 @@ struct Mul {
 };
 
 struct Div {
-    static constexpr OpText text{.schema = "div(Operand self, Operand other)",
-                                 .node = "DivBackward0",
-                                 .operators = "__truediv__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "nonzero",
-                                 .doc = "self / other; integers are divided as float32."};
+    static constexpr OpText text{
+        .schema = "div(Operand self, Operand other)",
+        .node = "DivBackward0",
+        .operators = "__truediv__",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "nonzero",
+        .doc = "self / other, true division. Integers are divided as float32 (the default dtype).",
+        .example = ">>> torch.div(torch.tensor([1, 3]), 2)\ntensor([0.5000, 1.5000])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         binary("div", kernels::arithmetic().div, a, b, out, Result::Float);
     }
@@ -110,13 +129,18 @@ struct DivRounded {
         std::optional<Text> rounding_mode;
     };
     static constexpr auto fields = std::tuple{&Attrs::rounding_mode};
-    static constexpr OpText text{
-        .schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
-        .node = "DivBackward2",
-        .flags = kBoth | kInPlace | kOutArgument,
-        .derivative = "elementwise",
-        .domain = "nonzero, rounding_mode='floor'; nonzero, rounding_mode='trunc'; nonzero",
-        .doc = "self / other; rounding_mode 'floor' rounds down, 'trunc' toward 0, None not at all."};
+    static constexpr OpText text{.schema = "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode)",
+                                 .node = "DivBackward2",
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
+                                 .derivative = "elementwise",
+                                 .domain = "nonzero, rounding_mode='floor'; nonzero, rounding_mode='trunc'; nonzero",
+                                 .doc =
+                                     "self / other rounded: rounding_mode 'floor' toward -inf (Python's //), 'trunc' "
+                                     "toward 0 (C's /), None not at all. Rounded quotients of integers are integers; "
+                                     "integers by 0 raise RuntimeError. The gradient of a rounded one is 0.",
+                                 .example =
+                                     ">>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode=\"floor\")\n"
+                                     "tensor([-4,  3])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         attrs.rounding_mode ? rounded_quotient(a, b, *attrs.rounding_mode, out) : Div::forward(a, b, out);
     }
@@ -148,9 +172,7 @@ struct RsubNumber {
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         Sub::forward(b, a, attrs, out);
     }
-    static Tensor gradient(const Tensor& g, const Attrs& attrs) {
-        return attrs.alpha.real == 1 ? neg(g) : mul(g, -attrs.alpha.real);
-    }
+    static Tensor gradient(const Tensor& g, const Attrs& attrs) { return scaled(g, negated(attrs.alpha)); }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, const Attrs& attrs) { return gradient(g, attrs); }, nullptr};
 };
@@ -163,7 +185,10 @@ struct Rsub {
                                  .flags = kFunction,
                                  .derivative = "elementwise",
                                  .domain = "real; real, alpha=3",
-                                 .doc = "other - alpha * self: what `1 - x` means."};
+                                 .doc = "other - alpha * self: what `1 - x` calls.",
+                                 .example =
+                                     ">>> torch.rsub(torch.tensor([1.0, 2.0]), torch.tensor([10.0, 10.0]))\n"
+                                     "tensor([9., 8.])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         Sub::forward(b, a, attrs, out);
     }
@@ -178,7 +203,9 @@ struct RsubScalar {
     static constexpr OpText text{.schema = "rsub.Scalar(Tensor self, Operand other, *, Scalar alpha=1)",
                                  .flags = kFunction | kComposite,
                                  .derivative = "elementwise",
-                                 .domain = "real, other=2.5; real, other=2, alpha=3"};
+                                 .domain = "real, other=2.5; real, other=2, alpha=3",
+                                 .doc = "other - alpha * self, for a number.",
+                                 .example = ">>> torch.rsub(torch.tensor([1.0, 2.0]), 1)\ntensor([ 0., -1.])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         out = run<RsubNumber>(attrs, a, b);
     }
@@ -198,7 +225,8 @@ struct Neg {
                                  .operators = "__neg__",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kElementwise,
                                  .domain = "real",
-                                 .doc = "-self."};
+                                 .doc = "-self. Not for bool.",
+                                 .example = ">>> torch.neg(torch.tensor([1.0, -2.0]))\ntensor([-1.,  2.])"};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.dtype() == DType::Bool)
             fail(ErrorKind::Runtime,
@@ -222,12 +250,15 @@ Tensor div(const Tensor& a, const Tensor& b, const Text& rounding_mode) {
 }
 Tensor div(const Tensor& a, double b) { return div(a, number(b, DType::Float64)); }
 Tensor neg(const Tensor& x) { return run<Neg>(x); }
+Tensor scaled(const Tensor& g, const Scalar& factor) {
+    if (factor.kind == Scalar::Complex) return mul(g, number(Scalar::of(factor.real, -factor.imag)));
+    return factor.real == 1 ? g : factor.real == -1 ? neg(g) : mul(g, factor.real);
+}
 Tensor mul(Tensor&& donated, const Tensor& b) { return run_over<Mul>(std::move(donated), b); }
 Tensor div(Tensor&& donated, const Tensor& b) { return run_over<Div>(std::move(donated), b); }
 Tensor mul(Tensor&& donated, double b) { return mul(std::move(donated), number(b, DType::Float64)); }
 Tensor div(Tensor&& donated, double b) { return div(std::move(donated), number(b, DType::Float64)); }
 Tensor neg(Tensor&& donated) { return run_over<Neg>(std::move(donated)); }
-Tensor conj(const Tensor& x) { return x; }
 
 void mul_in_place(const Tensor& self, const Tensor& other) {
     const Tensor inputs[] = {self, other};

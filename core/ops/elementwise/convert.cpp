@@ -19,9 +19,18 @@ struct Clone {
     static constexpr OpText text{
         .schema = "clone(Tensor self, *, memory_format? memory_format=None)",
         .node = "CloneBackward0",
+        .flags = kBoth | kAnyDType,
         .derivative = "self",
         .domain = "real",
-        .doc = "A copy with memory of its own; its axes lie as those of self, unless memory_format says otherwise."};
+        .doc =
+            "A copy with memory of its own, through which gradients flow (unlike detach). Strides are those of self "
+            "where it is dense, unless memory_format says otherwise.",
+        .example =
+            ">>> x = torch.tensor([1.0, 2.0])\n"
+            ">>> y = x.clone()\n"
+            ">>> _ = y.zero_()\n"
+            ">>> x\n"
+            "tensor([1., 2.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = empty(attrs.contiguous.value_or(false) ? Layout::make(x.sizes()) : like_layout(x), x.dtype());
         kernels::copy(out.view(), x.view());
@@ -32,7 +41,7 @@ struct Clone {
 struct Contiguous {
     static constexpr OpText text{.schema = "_contiguous(Tensor self)",
                                  .node = "CloneBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real"};
     static void forward(const Tensor& x, Tensor& out) {
@@ -45,7 +54,7 @@ struct Contiguous {
 struct CopyLaidAs {
     static constexpr OpText text{.schema = "_copy_laid_as(Tensor self, Tensor like)",
                                  .node = "CloneBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "self=real(a, b), like=constant(real(a, b))"};
     static void forward(const Tensor& x, const Tensor& like, Tensor& out) {
@@ -62,7 +71,7 @@ struct Cast {
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "_cast(Tensor self, dtype dtype)",
                                  .node = "ToCopyBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -75,9 +84,15 @@ struct Cast {
 struct Copy {
     static constexpr OpText text{.schema = "copy_(Tensor self, Operand src)",
                                  .node = "torch::autograd::CopyBackwards",
-                                 .flags = kMethod | kWritesInput,
+                                 .flags = kMethod | kWritesInput | kCopies,
                                  .domain = "real",
-                                 .doc = "Writes src into self, with broadcasting and a cast to self's dtype."};
+                                 .doc =
+                                     "Copies src into self, broadcast to its shape and cast to its dtype. The gradient "
+                                     "goes to src; that of what self was is 0.",
+                                 .example =
+                                     ">>> torch.zeros(2, 2, dtype=torch.int64).copy_(torch.tensor([1.7, 2.0]))\n"
+                                     "tensor([[1, 2],\n"
+                                     "        [1, 2]])"};
     static void forward(const Tensor& self, const Tensor& source, Tensor& out) {
         out = self;
         if (!can_expand(source.sizes(), self.sizes()))
@@ -107,10 +122,12 @@ Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : run<Contiguous>
 Tensor cast(const Tensor& x, DType dtype) {
     if (x.dtype() == dtype) return x;
     Tensor result = run<Cast>({dtype}, x);
-    if (!is_floating(dtype) && x.requires_grad() && !mode(kInBackward | kNoProvenance)) {
-        constexpr const char* causes[] = {"cast to bool", "cast to uint8", "cast to int32", "cast to int64"};
+#define CLEW_CAUSE(name, type, text, ...) "cast to " text,
+    if (is_integral(dtype) && x.requires_grad() && !mode(kInBackward | kNoProvenance)) {
+        constexpr const char* causes[] = {CLEW_DTYPES(CLEW_CAUSE)};
         result->lost = HistoryBreak::make(causes[static_cast<int>(dtype)]);
     }
+#undef CLEW_CAUSE
     return result;
 }
 
@@ -140,7 +157,7 @@ bool all_finite(const Tensor& x) {
     // x - x is 0 for finite numbers and NaN for all others.
     const ModeGuard guard(kNoGrad | kInBackward, true);
     const Tensor zero = sum(sub(x, x));
-    return read_number(zero) == 0;
+    return read_complex(zero) == Complex<double>(0);
 }
 
 static const Register<Clone, Contiguous, CopyLaidAs, Cast, Copy> convert_operations;

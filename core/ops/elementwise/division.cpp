@@ -11,6 +11,7 @@ namespace {
 
 // Integers have no infinity to give, so dividing them by zero is an error, with PyTorch's type and word.
 void check_divisor(const char* op, const Tensor& a, const Tensor& b) {
+    if (kernels_skipped) return;
     const Tensor inputs[] = {a, b};
     const DType dtype = result_dtype(inputs);
     if (is_floating(dtype) || a.numel() == 0) return;
@@ -32,10 +33,13 @@ struct FloorDivide {
     static constexpr OpText text{.schema = "floor_divide(Operand self, Operand other)",
                                  .node = "torch::autograd::NotImplemented",
                                  .operators = "__floordiv__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
-                                 .doc = "self / other, rounded down. Its derivative is not defined: backward raises."};
+                                 .doc =
+                                     "floor(self / other), Python's //; integers stay integers, and raise RuntimeError "
+                                     "for 0. It has no derivative: backward raises.",
+                                 .example = ">>> torch.floor_divide(torch.tensor([-7, 7]), 2)\ntensor([-4,  3])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         divide("floor_divide", kernels::division().floor_divide, a, b, out);
     }
@@ -51,13 +55,19 @@ struct FloorDivide {
 
 // self = quotient * other + rest, and the quotient is constant between jumps.
 struct Remainder {
-    static constexpr OpText text{.schema = "remainder.Tensor(Operand self, Tensor other)",
-                                 .node = "RemainderBackward1",
-                                 .operators = "__mod__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "nonzero",
-                                 .doc = "What division rounded down leaves over: it has the sign of other."};
+    static constexpr OpText text{
+        .schema = "remainder.Tensor(Operand self, Tensor other)",
+        .node = "RemainderBackward1",
+        .operators = "__mod__",
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
+        .derivative = "elementwise",
+        .domain = "nonzero",
+        .doc =
+            "The remainder of division rounded down (Python's %): self - floor(self / other) * other, with the sign of "
+            "other. Integers stay integers, and raise RuntimeError for 0.",
+        .example =
+            ">>> torch.remainder(torch.tensor([-7, 7]), torch.tensor([3, -3]))\n"
+            "tensor([ 2, -2])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         divide("remainder", kernels::division().remainder, a, b, out);
     }
@@ -68,12 +78,18 @@ struct Remainder {
 };
 
 struct Fmod {
-    static constexpr OpText text{.schema = "fmod.Tensor(Tensor self, Tensor other)",
-                                 .node = "FmodBackward1",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "nonzero",
-                                 .doc = "What division rounded toward 0 leaves over: it has the sign of self."};
+    static constexpr OpText text{
+        .schema = "fmod.Tensor(Tensor self, Tensor other)",
+        .node = "FmodBackward1",
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
+        .derivative = "elementwise",
+        .domain = "nonzero",
+        .doc =
+            "The remainder of division truncated toward 0 (C's fmod): self - trunc(self / other) * other, with the "
+            "sign of self. Integers stay integers, and raise RuntimeError for 0.",
+        .example =
+            ">>> torch.fmod(torch.tensor([-7, 7]), torch.tensor([3, -3]))\n"
+            "tensor([-1,  1])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         divide("fmod", kernels::division().fmod, a, b, out);
     }
@@ -93,7 +109,7 @@ struct Fmod {
         static constexpr OpText text{.schema = #name ".Scalar(Tensor self, Scalar other)", \
                                      .node = Node,                                         \
                                      .operators = symbols,                                 \
-                                     .flags = kBoth | kInPlace | kOutArgument,             \
+                                     .flags = kBoth | kInPlace | kOutArgument | kAnyDType, \
                                      .derivative = "elementwise",                          \
                                      .domain = "nonzero, other=1.9",                       \
                                      .doc = what};                                         \
@@ -103,8 +119,9 @@ struct Fmod {
         static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};       \
     }
 CLEW_BY_NUMBER(RemainderNumber, remainder, "RemainderBackward0", "__mod__",
-               "What division by a number, rounded down, leaves over.");
-CLEW_BY_NUMBER(FmodNumber, fmod, "FmodBackward0", "", "What division by a number, rounded toward 0, leaves over.");
+               "The remainder of division by a number, rounded down; it has the sign of other.");
+CLEW_BY_NUMBER(FmodNumber, fmod, "FmodBackward0", "",
+               "The remainder of division by a number, truncated toward 0; it has the sign of self.");
 #undef CLEW_BY_NUMBER
 
 }  // namespace

@@ -3,18 +3,14 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/memory/converted.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
-
-DType promote(DType a, DType b) {
-    if (a == b) return a;
-    if (a > b) std::swap(a, b);
-    return b;  // the enumeration is in order of promotion: bool, uint8, int32, int64, float32, float64
-}
 
 Tensor converted(const Tensor& x, DType dtype) {
     if (x.dtype() == dtype) return x;
@@ -31,16 +27,16 @@ Tensor as_contiguous(const Tensor& x) {
 }
 
 DType result_dtype(Tensors inputs) {
-    // Category (bool < integer < floating) decides first; within a category only the operands of the highest rank
-    // count.
-    const auto category = [](DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : 2; };
+    // The category decides first; within a category only the operands of the highest rank count.
     DType by_rank[3] = {DType::Bool, DType::Bool, DType::Bool};  // dimensioned, 0-dim, number
     bool present[3] = {};
     for (const Tensor& input : inputs) {
         if (!input) continue;
         const int rank = input->has(TensorObject::kWrappedNumber) ? 2 : input.ndim() == 0 ? 1 : 0;
         DType dtype = input.dtype();
-        if (rank == 2 && dtype == DType::Float64) dtype = DType::Float32;  // a Python float has the default dtype
+        // A Python number has the default dtype of its category.
+        if (rank == 2 && dtype == DType::Float64) dtype = default_dtype();
+        if (rank == 2 && dtype == DType::Complex128) dtype = complex_dtype(default_dtype());
         by_rank[rank] = present[rank] ? promote(by_rank[rank], dtype) : dtype;
         present[rank] = true;
     }
@@ -48,7 +44,10 @@ DType result_dtype(Tensors inputs) {
     bool any = false;
     for (int rank = 0; rank < 3; ++rank) {
         if (!present[rank]) continue;
-        if (!any || category(by_rank[rank]) > category(result)) result = by_rank[rank];
+        if (!any || category(by_rank[rank]) > category(result)) {
+            // Beside floating operands a complex one changes the category, not the precision.
+            result = any && is_floating(result) ? complex_dtype(result) : by_rank[rank];
+        }
         any = true;
     }
     return result;
@@ -62,7 +61,9 @@ constexpr int kMaxInputs = 4;
     fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast the input first", op, dtype_name(dtype));
 }
 
-DType out_dtype(DType compute, Result result) { return result == Result::Bool ? DType::Bool : compute; }
+DType out_dtype(DType compute, Result result) {
+    return result == Result::Bool ? DType::Bool : result == Result::Real ? real_dtype(compute) : compute;
+}
 
 struct Broadcast {
     std::int64_t strides[kMaxInputs][kMaxDims];
@@ -102,13 +103,33 @@ void run_general(const char* op, Tensors inputs, std::size_t first, DType comput
         kernels::copy(out.view(), target.view());
 }
 
-DType compute_dtype(Tensors inputs, Result result) {
+DType operating_dtype(Tensors inputs, Result result) {
     const DType dtype = result_dtype(inputs);
-    return result == Result::Float && !is_floating(dtype) ? DType::Float32 : dtype;
+    return result == Result::Float && is_integral(dtype) ? default_dtype() : dtype;
+}
+
+// Computed in a storage type (Note [Storage types]): the loop is that of its compute dtype, and reads elements through
+// conversions. As in PyTorch one number beside others is rounded to the storage type first, unless it is `exact`.
+template <class Body>
+void run_stored(const char* op, Tensors inputs, std::size_t first, DType stored, Result kind, Tensor& out,
+                const Body& loop, std::size_t exact = kMaxInputs) {
+    Tensor held[kMaxInputs];
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        held[i] = i < first || (i == exact && inputs[i].ndim() == 0) ? inputs[i] : converted(inputs[i], stored);
+    const DType native = compute_dtype(stored);
+    run_general(op, {held, inputs.size()}, inputs.size(), native, out_dtype(stored, kind), out,
+                [&](const kernels::View& to, std::span<const kernels::View> from) {
+                    const kernels::Conversions conversions(native, out_dtype(native, kind), to, from, first);
+                    const auto blocks = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
+                        conversions.run(loop, data, strides, count);
+                    };
+                    kernels::elementwise(kernels::AnyLoop(blocks), to, from);
+                });
 }
 
 // Without gaps, one piece: no iterator needed.
-inline bool is_small(std::int64_t count) { return count <= kernels::kChunk; }
+static_assert(kFlatElements == kernels::kChunk);
+inline bool is_small(std::int64_t count) { return count <= flat_elements; }
 
 // One element in another dtype; mostly a Python float beside float32.
 inline void put_single(char* place, DType dtype, const Tensor& single) {
@@ -132,7 +153,7 @@ bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Te
         if (inputs[i].ndim() == 0) continue;
         if (!lie_alike(inputs[i], *whole) || (i >= first && inputs[i].dtype() != compute)) return false;
     }
-    alignas(8) char numbers[kMaxInputs][8];
+    alignas(16) char numbers[kMaxInputs][16];
     char* data[kMaxInputs + 1];
     std::int64_t strides[kMaxInputs + 1];
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -152,9 +173,17 @@ bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Te
 
 // Apart from the common case, which needs no room for all that this may need.
 [[gnu::noinline]] void any_dtypes(const char* op, Table loops, Tensors inputs, Tensor& out, Result result) {
-    const DType compute = compute_dtype(inputs, result);
-    const kernels::Loop loop = loops[static_cast<int>(compute)];
+    const DType compute = operating_dtype(inputs, result);
+    const kernels::Loop loop = loops[static_cast<int>(compute_dtype(compute))];
     if (loop == nullptr) no_kernel(op, compute);
+    if (is_storage_type(compute)) {
+        const auto& tables = kernels::arithmetic();
+        const auto& division = kernels::division();
+        const kernels::Loop* const table = loops;
+        const bool scales = table == tables.mul || table == tables.div || table == division.floor_divide ||
+                            table == division.trunc_divide;
+        return run_stored(op, inputs, 0, compute, result, out, loop, scales ? 1 : kMaxInputs);
+    }
     const DType result_type = out_dtype(compute, result);
     if (run_flat(inputs, 0, compute, result_type, out, loop)) return;
     run_general(
@@ -178,9 +207,9 @@ void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dty
 
 void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result) {
     const DType dtype = x.dtype();
-    if (!out && is_packed(x.layout()) && is_small(x.numel()) && !(result == Result::Float && !is_floating(dtype))) {
+    if (!out && is_packed(x.layout()) && is_small(x.numel()) && !(result == Result::Float && is_integral(dtype))) {
         const kernels::Loop loop = loops[static_cast<int>(dtype)];
-        if (loop == nullptr) no_kernel(op, dtype);
+        if (loop == nullptr) return any_dtypes(op, loops, Tensors(&x, 1), out, result);
         out = empty(x.layout_ref(), out_dtype(dtype, result));
         char* const data[] = {out.data(), x.data()};
         const std::int64_t strides[] = {static_cast<std::int64_t>(item_size(out.dtype())),
@@ -194,7 +223,7 @@ void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result res
 void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result) {
     const DType dtype = a.dtype();
     if (dtype == b.dtype() && is_packed(a.layout()) && lie_alike(b, a) && is_small(a.numel()) &&
-        !(result == Result::Float && !is_floating(dtype))) {
+        !(result == Result::Float && is_integral(dtype))) {
         const kernels::Loop loop = loops[static_cast<int>(dtype)];
         const DType result_type = out_dtype(dtype, result);
         if (loop != nullptr && (!out || (out->layout == a->layout && out.dtype() == result_type))) {
@@ -212,19 +241,22 @@ void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tenso
 
 void parametric(const char* op, ParamTable loops, std::initializer_list<Parameter> params, Tensors inputs, Tensor& out,
                 Result result) {
-    const DType compute = compute_dtype(inputs, result);
-    const kernels::ParamLoop loop = loops[static_cast<int>(compute)];
+    const DType compute = operating_dtype(inputs, result);
+    const kernels::ParamLoop loop = loops[static_cast<int>(compute_dtype(compute))];
     if (loop == nullptr) no_kernel(op, compute);
     const DType result_type = out_dtype(compute, result);
     kernels::Number numbers[3];
     std::size_t count_of_numbers = 0;
     for (const Parameter& param : params) {
         check_fits(op, param.value, compute);
-        numbers[count_of_numbers++] = {param.value.real, param.value.integer};
+        kernels::Number& number = numbers[count_of_numbers++];
+        const bool complex = param.value.kind == Scalar::Complex;
+        number = {param.value.real, complex ? 0 : param.value.integer, complex ? param.value.imag : 0};
     }
     const auto with_params = [&](char* const* data, const std::int64_t* strides, std::int64_t count) {
         loop(data, strides, count, numbers);
     };
+    if (is_storage_type(compute)) return run_stored(op, inputs, 0, compute, result, out, with_params);
     if (run_flat(inputs, 0, compute, result_type, out, with_params)) return;
     run_general(op, inputs, 0, compute, result_type, out,
                 [&](const kernels::View& to, std::span<const kernels::View> from) {
@@ -235,9 +267,10 @@ void parametric(const char* op, ParamTable loops, std::initializer_list<Paramete
 void ternary(const char* op, Table loops, Tensors inputs, Tensor& out) {
     const bool condition_first = inputs[0].dtype() == DType::Bool;
     const DType compute = result_dtype(condition_first ? inputs.subspan(1) : inputs);
-    const kernels::Loop loop = loops[static_cast<int>(compute)];
+    const kernels::Loop loop = loops[static_cast<int>(compute_dtype(compute))];
     if (loop == nullptr) no_kernel(op, compute);
     const std::size_t first = condition_first ? 1 : 0;
+    if (is_storage_type(compute)) return run_stored(op, inputs, first, compute, Result::Same, out, loop);
     if (run_flat(inputs, first, compute, compute, out, loop)) return;
     run_general(
         op, inputs, first, compute, compute, out,

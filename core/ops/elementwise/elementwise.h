@@ -8,8 +8,9 @@ namespace clew {
 
 enum class Result {
     Same,   // the promoted dtype
-    Float,  // integers become float32
+    Float,  // integers become the default dtype
     Bool,   // computed in the promoted dtype, the answer is bool
+    Real,   // the real dtype of a complex one
 };
 
 using Table = const kernels::Loop (&)[kDTypes];

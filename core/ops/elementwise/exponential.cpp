@@ -13,7 +13,8 @@ struct Exp {
                                  .node = "ExpBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "e to the power of self."};
+                                 .doc = "The exponential function e ** self.",
+                                 .example = ">>> torch.exp(torch.tensor([0.0, 1.0]))\ntensor([1.0000, 2.7183])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("exp", kernels::exponential().exp, x, out, Result::Float);
     }
@@ -25,7 +26,10 @@ struct Exp2 {
                                  .node = "Exp2Backward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "2 to the power of self."};
+                                 .doc = "2 ** self.",
+                                 .example =
+                                     ">>> torch.exp2(torch.tensor([0.0, 3.0, 0.5]))\n"
+                                     "tensor([1.0000, 8.0000, 1.4142])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("exp2", kernels::exponential().exp2, x, out, Result::Float);
     }
@@ -38,7 +42,10 @@ struct Expm1 {
                                  .node = "Expm1Backward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "exp(self) - 1, exact near 0 too."};
+                                 .doc = "exp(self) - 1, without cancellation near 0.",
+                                 .example =
+                                     ">>> torch.expm1(torch.tensor([0.0, 1e-10]))\n"
+                                     "tensor([0.0000e+00, 1.0000e-10])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("expm1", kernels::exponential().expm1, x, out, Result::Float);
     }
@@ -50,7 +57,10 @@ struct Log {
                                  .node = "LogBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
-                                 .doc = "The natural logarithm; NaN below 0."};
+                                 .doc = "The natural logarithm; -inf at 0, NaN below.",
+                                 .example =
+                                     ">>> torch.log(torch.tensor([1.0, 2.0, 0.0]))\n"
+                                     "tensor([0.0000, 0.6931,   -inf])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("log", kernels::exponential().log, x, out, Result::Float);
     }
@@ -62,7 +72,8 @@ struct Log2 {
                                  .node = "Log2Backward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
-                                 .doc = "The logarithm to the base 2."};
+                                 .doc = "The logarithm to base 2.",
+                                 .example = ">>> torch.log2(torch.tensor([1.0, 8.0]))\ntensor([0., 3.])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("log2", kernels::exponential().log2, x, out, Result::Float);
     }
@@ -75,7 +86,8 @@ struct Log10 {
                                  .node = "Log10Backward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
-                                 .doc = "The logarithm to the base 10."};
+                                 .doc = "The logarithm to base 10.",
+                                 .example = ">>> torch.log10(torch.tensor([1.0, 100.0]))\ntensor([0., 2.])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("log10", kernels::exponential().log10, x, out, Result::Float);
     }
@@ -88,7 +100,10 @@ struct Log1p {
                                  .node = "Log1PBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
-                                 .doc = "log(1 + self), exact near 0 too."};
+                                 .doc = "ln(1 + self), without cancellation near 0.",
+                                 .example =
+                                     ">>> torch.log1p(torch.tensor([0.0, 1e-10]))\n"
+                                     "tensor([0.0000e+00, 1.0000e-10])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("log1p", kernels::exponential().log1p, x, out, Result::Float);
     }
@@ -100,7 +115,8 @@ struct Sinh {
                                  .node = "SinhBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "The hyperbolic sine."};
+                                 .doc = "The hyperbolic sine (exp(self) - exp(-self)) / 2.",
+                                 .example = ">>> torch.sinh(torch.tensor([0.0, 1.0]))\ntensor([0.0000, 1.1752])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("sinh", kernels::exponential().sinh, x, out, Result::Float);
     }
@@ -112,7 +128,8 @@ struct Cosh {
                                  .node = "CoshBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "The hyperbolic cosine."};
+                                 .doc = "The hyperbolic cosine (exp(self) + exp(-self)) / 2.",
+                                 .example = ">>> torch.cosh(torch.tensor([0.0, 1.0]))\ntensor([1.0000, 1.5431])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("cosh", kernels::exponential().cosh, x, out, Result::Float);
     }
@@ -123,7 +140,7 @@ struct Cosh {
 struct TanhBackward {
     static constexpr OpText text{.schema = "_tanh_backward(Tensor grad_output, Tensor output)",
                                  .node = "TanhBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "unit"};
     static void forward(const Tensor& g, const Tensor& y, Tensor& out) {
@@ -139,7 +156,7 @@ struct TanhBackward {
 struct SigmoidBackward {
     static constexpr OpText text{.schema = "_sigmoid_backward(Tensor grad_output, Tensor output)",
                                  .node = "SigmoidBackwardBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "unit"};
     static void forward(const Tensor& g, const Tensor& y, Tensor& out) {
@@ -156,12 +173,15 @@ struct Tanh {
                                  .node = "TanhBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "The hyperbolic tangent."};
+                                 .doc = "The hyperbolic tangent.",
+                                 .example = ">>> torch.tanh(torch.tensor([0.0, 1.0]))\ntensor([0.0000, 0.7616])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("tanh", kernels::exponential().tanh, x, out, Result::Float);
     }
-    static constexpr auto rules =
-        std::tuple{[](Tensor&& g, Out<> y) { return run_over<TanhBackward>(std::move(g), y); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) {
+        if (is_complex(y->dtype())) return mul(g, conj(add(neg(mul(y, y)), 1)));
+        return run_over<TanhBackward>(std::move(g), y);
+    }};
 };
 
 struct Sigmoid {
@@ -169,12 +189,15 @@ struct Sigmoid {
                                  .node = "SigmoidBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "1 / (1 + exp(-self))."};
+                                 .doc = "The logistic function 1 / (1 + exp(-self)).",
+                                 .example = ">>> torch.sigmoid(torch.tensor([0.0, 1.0]))\ntensor([0.5000, 0.7311])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("sigmoid", kernels::exponential().sigmoid, x, out, Result::Float);
     }
-    static constexpr auto rules =
-        std::tuple{[](Tensor&& g, Out<> y) { return run_over<SigmoidBackward>(std::move(g), y); }};
+    static constexpr auto rules = std::tuple{[](Tensor&& g, Out<> y) {
+        if (is_complex(y->dtype())) return mul(g, conj(mul(y, add(neg(y), 1))));
+        return run_over<SigmoidBackward>(std::move(g), y);
+    }};
 };
 
 }  // namespace

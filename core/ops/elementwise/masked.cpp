@@ -38,12 +38,16 @@ struct MaskedFill {
         Scalar value;
     };
     static constexpr auto fields = std::tuple{&Attrs::value};
-    static constexpr OpText text{.schema = "masked_fill(Tensor self, Tensor mask, Scalar value)",
-                                 .node = "MaskedFillBackward0",
-                                 .flags = kBoth | kInPlace | kChooses,
-                                 .derivative = "self; value",
-                                 .domain = "self=real(a, b), mask=mask(a, b), value=2.5",
-                                 .doc = "self with one number where the mask is True; mask and self are broadcast."};
+    static constexpr OpText text{
+        .schema = "masked_fill(Tensor self, Tensor mask, Scalar value)",
+        .node = "MaskedFillBackward0",
+        .flags = kBoth | kInPlace | kChooses | kAnyDType,
+        .derivative = "self; value",
+        .domain = "self=real(a, b), mask=mask(a, b), value=2.5",
+        .doc = "A copy of self with one number where mask (bool) is True; mask and self are broadcast.",
+        .example =
+            ">>> torch.masked_fill(torch.zeros(2), torch.tensor([True, False]), 5)\n"
+            "tensor([5., 0.])"};
     static void forward(const Tensor& self, const Tensor& mask, const Attrs& attrs, Tensor& out) {
         fill_where(self, mask, element("masked_fill", attrs.value, self.dtype()), out);
     }
@@ -51,12 +55,16 @@ struct MaskedFill {
 };
 
 struct MaskedFillTensor {
-    static constexpr OpText text{.schema = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value)",
-                                 .node = "MaskedFillBackward1",
-                                 .flags = kBoth | kInPlace | kChooses,
-                                 .derivative = "self + value",
-                                 .domain = "self=real(a, b), mask=mask(a, b), value=real()",
-                                 .doc = "self with the number in a 0-dim tensor where the mask is True."};
+    static constexpr OpText text{
+        .schema = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value)",
+        .node = "MaskedFillBackward1",
+        .flags = kBoth | kInPlace | kChooses | kAnyDType,
+        .derivative = "self + value",
+        .domain = "self=real(a, b), mask=mask(a, b), value=real()",
+        .doc = "A copy of self with the number in a 0-dim tensor where mask is True; its gradient is the sum there.",
+        .example =
+            ">>> torch.masked_fill(torch.zeros(2), torch.tensor([True, False]), torch.tensor(5.0))\n"
+            "tensor([5., 0.])"};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& value, Tensor& out) {
         if (value.ndim() != 0)
             fail(ErrorKind::Runtime,
@@ -68,7 +76,7 @@ struct MaskedFillTensor {
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<1> mask) { return masked_fill(g, mask, 0.0); },
         nullptr,
-        [](const Tensor& g, In<1> mask) { return sum(masked_select(g, mask)); },
+        [](const Tensor& g, In<1> mask) { return sum(is_meta(g) ? g : masked_select(g, mask)); },
     };
 };
 
@@ -76,10 +84,13 @@ struct MaskedSelect {
     static constexpr OpText text{
         .schema = "masked_select(Tensor self, Tensor mask)",
         .node = "MaskedSelectBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike | kSizedByValues,
+        .flags = kBoth | kOutArgument | kOutAlike | kSizedByValues | kAnyDType,
         .derivative = "self",
         .domain = "self=real(a, b), mask=mask(a, b)",
-        .doc = "The elements where the mask is True, in order, along one axis; mask and self are broadcast."};
+        .doc = "The elements of self where mask (bool) is True, row by row, as a vector; mask and self are broadcast.",
+        .example =
+            ">>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))\n"
+            "tensor([1, 3])"};
     static void forward(const Tensor& self, const Tensor& mask, Tensor& out) {
         check_mask(mask, "masked_select");
         const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), "masked_select");
@@ -93,12 +104,16 @@ struct MaskedSelect {
 };
 
 struct MaskedScatter {
-    static constexpr OpText text{.schema = "masked_scatter(Tensor self, Tensor mask, Tensor source)",
-                                 .node = "MaskedScatterBackward0",
-                                 .flags = kBoth | kInPlace,
-                                 .derivative = "self + source",
-                                 .domain = "self=real(a, b), mask=mask(a, b), source=real(a, b)",
-                                 .doc = "self with the elements of source, one after another, where the mask is True."};
+    static constexpr OpText text{
+        .schema = "masked_scatter(Tensor self, Tensor mask, Tensor source)",
+        .node = "MaskedScatterBackward0",
+        .flags = kBoth | kInPlace | kAnyDType,
+        .derivative = "self + source",
+        .domain = "self=real(a, b), mask=mask(a, b), source=real(a, b)",
+        .doc = "A copy of self whose elements where mask (bool) is True are those of source, one after another.",
+        .example =
+            ">>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))\n"
+            "tensor([1., 0., 2.])"};
     static void forward(const Tensor& self, const Tensor& mask, const Tensor& source, Tensor& out) {
         const char* name = out ? "masked_scatter_" : "masked_scatter";
         check_mask(mask, name);
@@ -127,6 +142,7 @@ struct MaskedScatter {
         [](const Tensor& g, In<1> mask) { return masked_fill(g, mask, 0.0); },
         nullptr,
         [](const Tensor& g, In<1> mask, Shape<2> source) {
+            if (is_meta(g)) return zeros(source, g.dtype());
             const Tensor read = masked_select(g, mask);
             if (read.numel() == source.numel()) return reshape(read, source);
             return reshape(embed(read, Dims{source.numel()}, {Dims{read.numel()}, Dims{1}, 0}), source);
@@ -135,10 +151,15 @@ struct MaskedScatter {
 };
 
 struct Nonzero {
-    static constexpr OpText text{.schema = "nonzero(Tensor self)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike | kSizedByValues,
-                                 .domain = "real",
-                                 .doc = "Where self is not zero: a row of indices for each such element, in order."};
+    static constexpr OpText text{
+        .schema = "nonzero(Tensor self)",
+        .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike | kSizedByValues,
+        .domain = "real",
+        .doc = "The indices of the nonzero elements, a row for each: (count, axes), int64, in row-major order.",
+        .example =
+            ">>> torch.nonzero(torch.tensor([[0, 5], [6, 0]]))\n"
+            "tensor([[0, 1],\n"
+            "        [1, 0]])"};
     static void forward(const Tensor& x, Tensor& out) {
         // Written axis by axis, as PyTorch's lie.
         const std::int64_t count = kernels::count_nonzero(x.view());
@@ -148,10 +169,15 @@ struct Nonzero {
 };
 
 struct Argwhere : Nonzero {
-    static constexpr OpText text{.schema = "argwhere(Tensor self)",
-                                 .flags = kBoth | kNonDifferentiable | kSizedByValues,
-                                 .domain = "real",
-                                 .doc = "nonzero, by NumPy's name."};
+    static constexpr OpText text{
+        .schema = "argwhere(Tensor self)",
+        .flags = kBoth | kNonDifferentiable | kSizedByValues,
+        .domain = "real",
+        .doc = "The indices of the nonzero elements, a row for each: (count, axes), int64. As nonzero, NumPy's name.",
+        .example =
+            ">>> torch.argwhere(torch.tensor([[0, 5], [6, 0]]))\n"
+            "tensor([[0, 1],\n"
+            "        [1, 0]])"};
 };
 
 struct WhereNonzero {
@@ -160,7 +186,8 @@ struct WhereNonzero {
         .flags = kFunction | kNonDifferentiable | kSizedByValues,
         .derivative = "elementwise",
         .domain = "condition=mask(a, b)",
-        .doc = "Where condition is not zero: a tuple with one vector of indices for each axis."};
+        .doc = "As nonzero, with a vector of indices for each axis, in a tuple: x[where(x > 0)] picks them.",
+        .example = ">>> torch.where(torch.tensor([0, 5, 6]))\n(tensor([1, 2]),)"};
     static std::size_t outputs(Tensors inputs, const NoAttrs&) {
         return static_cast<std::size_t>(std::max(inputs[0].ndim(), 1));
     }

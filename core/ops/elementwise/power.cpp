@@ -19,7 +19,7 @@ Tensor zero() { return number(0, DType::Float64); }
 
 // x^(y - 1) (1 + y log(x)), which goes to 0 with x for an exponent above 1
 Tensor mixed_slope(const Tensor& x, const Tensor& y) {
-    const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", y, 1));
+    const Tensor vanishes = logical_and(compare(kEq, x, 0), compare(kGt, real(y), 1));
     const Tensor base = where(vanishes, one(), x);
     return where(vanishes, zero(), conj(mul(pow(base, add(y, -1)), add(mul(y, log(base)), 1))));
 }
@@ -32,16 +32,16 @@ struct PowByBase {
     // y x^(y - 1), where an exponent of 0 makes a constant of the power.
     static void forward(const Tensor& g, const Tensor& x, const Tensor& y, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        out = where(compare("eq", y, 0), zero(), mul(g, conj(mul(y, pow(x, add(y, -1))))));
+        out = where(compare(kEq, y, 0), zero(), mul(g, conj(mul(y, pow(x, add(y, -1))))));
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& gg, In<1> x, In<2> y) { return run<PowByBase>(gg, x, y); },
+        [](const Tensor& gg, In<1> x, In<2> y) { return conj(run<PowByBase>(conj(gg), x, y)); },
         [](const Tensor& gg, In<0> g, In<1> x, In<2> y) {
-            const Tensor factor = mul(y, add(y, -1)), straight = compare("eq", factor, 0);
+            const Tensor factor = mul(y, add(y, -1)), straight = compare(kEq, factor, 0);
             const Tensor bend = mul(factor, pow(where(straight, one(), x), add(y, -2)));
-            return where(straight, zero(), mul(mul(gg, g), conj(bend)));
+            return where(straight, zero(), mul(mul(conj(gg), g), conj(bend)));
         },
-        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(gg, g), mixed_slope(x, y)); },
+        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(conj(gg), g), mixed_slope(x, y)); },
     };
 };
 
@@ -54,18 +54,18 @@ struct PowByExponent {
     // x^y log(x), and 0 at a base of 0 where the power stays finite.
     static void forward(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& power, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        const Tensor flat = logical_and(compare("eq", x, 0), compare("ge", y, 0));
+        const Tensor flat = logical_and(compare(kEq, x, 0), compare(kGe, real(y), 0));
         const Tensor base = cast(x, power.dtype());  // the logarithm of an integer would be float32
         out = where(flat, zero(), mul(g, conj(mul(power, log(where(flat, one(), base))))));
     }
     // The derivatives by base and exponent are whole: the power is no variable of its own.
     static constexpr auto rules = std::tuple{
-        [](const Tensor& gg, In<1> x, In<2> y, In<3> power) { return run<PowByExponent>(gg, x, y, power); },
-        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(gg, g), mixed_slope(x, y)); },
+        [](const Tensor& gg, In<1> x, In<2> y, In<3> power) { return conj(run<PowByExponent>(conj(gg), x, y, power)); },
+        [](const Tensor& gg, In<0> g, In<1> x, In<2> y) { return mul(mul(conj(gg), g), mixed_slope(x, y)); },
         [](const Tensor& gg, In<0> g, In<1> x, In<2> y, In<3> power) {
-            const Tensor vanishes = logical_and(compare("eq", x, 0), compare("gt", y, 0));
+            const Tensor vanishes = logical_and(compare(kEq, x, 0), compare(kGt, real(y), 0));
             const Tensor logarithm = log(where(vanishes, one(), cast(x, power->dtype())));
-            return mul(mul(gg, g), conj(mul(power, mul(logarithm, logarithm))));
+            return mul(mul(conj(gg), g), conj(mul(power, mul(logarithm, logarithm))));
         },
         nullptr,
     };
@@ -75,10 +75,13 @@ struct Pow {
     static constexpr OpText text{.schema = "pow.Tensor(Tensor self, Tensor exponent)",
                                  .node = "PowBackward1",
                                  .operators = "__pow__",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "positive",
-                                 .doc = "self to the power of exponent, element by element."};
+                                 .doc = "self ** exponent, element by element.",
+                                 .example =
+                                     ">>> torch.pow(torch.tensor([2.0, 3.0]), torch.tensor([3.0, 2.0]))\n"
+                                     "tensor([8., 9.])"};
     static void forward(const Tensor& x, const Tensor& y, Tensor& out) {
         binary("pow", kernels::division().pow, x, y, out);
     }
@@ -98,7 +101,7 @@ struct PowerSlope {
     static constexpr auto fields = std::tuple{&Attrs::exponent};
     static constexpr OpText text{
         .schema = "power_slope(Tensor grad_output, Tensor self, Scalar exponent)",
-        .flags = kHidden | kNonDifferentiable,
+        .flags = kHidden | kNonDifferentiable | kAnyDType,
         .domain = "grad_output=real(a, b), self=positive(a, b), exponent=3",
         .doc = "grad_output * exponent * self ** (exponent - 1) for an exponent of 2, 3 or 4."};
     static void forward(const Tensor& g, const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -109,12 +112,14 @@ struct PowerSlope {
 struct PowNumber {
     using Attrs = ExponentAttrs;
     static constexpr auto fields = std::tuple{&Attrs::exponent};
-    static constexpr OpText text{.schema = "pow.Scalar(Tensor self, Scalar exponent)",
-                                 .node = "PowBackward0",
-                                 .operators = "__pow__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "positive, exponent=3; positive, exponent=-0.5",
-                                 .doc = "self to the power of one number."};
+    static constexpr OpText text{
+        .schema = "pow.Scalar(Tensor self, Scalar exponent)",
+        .node = "PowBackward0",
+        .operators = "__pow__",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "positive, exponent=3; positive, exponent=-0.5",
+        .doc = "self ** exponent for one number. Integers to a negative integer: RuntimeError.",
+        .example = ">>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)\ntensor([1., 4., 9.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.dtype() == DType::Float32 && std::abs(attrs.exponent.real) > 0x1p24 &&
             std::abs(std::fmod(attrs.exponent.real, 2)) == 1) {
@@ -124,12 +129,12 @@ struct PowNumber {
             parametric("pow", kernels::parametric().pow, {even}, Tensors(&x, 1), power);
             return binary("pow", kernels::arithmetic().mul, power, x, out);
         }
-        if (is_floating(x.dtype()) && fits(attrs.exponent, x.dtype())) {
-            parametric("pow", kernels::parametric().pow, {attrs.exponent}, Tensors(&x, 1), out);
+        if (is_inexact(x.dtype()) && fits(attrs.exponent, x.dtype())) {
+            parametric("pow", kernels::parametric().pow, {rounded_beside(x, attrs.exponent)}, Tensors(&x, 1), out);
             return;
         }
         const Tensor base = converted_beside(x, {attrs.exponent});
-        if (!is_floating(base.dtype()) && attrs.exponent.real < 0)
+        if (is_integral(base.dtype()) && attrs.exponent.real < 0)
             fail(ErrorKind::Runtime,
                  "pow: Integers to negative integer powers are not allowed. Got %s to the power of %lld; cast the base "
                  "to "
@@ -143,6 +148,10 @@ struct PowNumber {
     }
     static constexpr auto rules = std::tuple{[](Tensor&& g, In<0> x, const Attrs& attrs) {
         const double y = attrs.exponent.real;
+        if (attrs.exponent.kind == Scalar::Complex || is_complex(x->dtype())) {
+            const Tensor exponent = number(attrs.exponent);
+            return where(compare(kEq, exponent, 0), zero(), mul(g, conj(mul(exponent, pow(x, sub(exponent, one()))))));
+        }
         if (y == 0) return zeros_like(g);
         // Under create_graph the last powers depend on x, too, though their derivative is 0: so that it can be asked
         // for.
@@ -159,10 +168,11 @@ struct PowOfNumber {
     static constexpr auto fields = std::tuple{&Attrs::self};
     static constexpr OpText text{.schema = "pow.Scalar_Tensor(Scalar self, Tensor exponent)",
                                  .node = "PowBackward2",
-                                 .flags = kBoth | kOutArgument,
+                                 .flags = kBoth | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "self=1.5, exponent=real(a, b)",
-                                 .doc = "One number to the powers of a tensor."};
+                                 .doc = "One number to the powers of a tensor.",
+                                 .example = ">>> torch.pow(2, torch.tensor([0.0, 1.0, 3.0]))\ntensor([1., 2., 8.])"};
     static void forward(const Tensor& y, const Attrs& attrs, Tensor& out) {
         const Tensor base = number(attrs.self);
         if (!out) out = empty(Layout::make(y.sizes()), result_dtype(std::array{base, y}));  // row-major, as PyTorch's
@@ -170,6 +180,8 @@ struct PowOfNumber {
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> y, Out<> power, const Attrs& attrs) {
         const double base = attrs.self.real;
+        if (attrs.self.kind == Scalar::Complex || is_complex(y->dtype()) || (base < 0 && is_complex(power->dtype())))
+            return mul(g, conj(mul(power, log(cast(number(attrs.self), complex_dtype(power->dtype()))))));
         if (base != 0) return mul(g, conj(mul(power, std::log(base))));
         return run<PowByExponent>(g, number(0, power->dtype()), y, power);
     }};
@@ -180,7 +192,8 @@ struct Square {
                                  .node = "PowBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "self * self."};
+                                 .doc = "self².",
+                                 .example = ">>> torch.square(torch.tensor([-2.0, 3.0]))\ntensor([4., 9.])"};
     static void forward(const Tensor& x, Tensor& out) {
         const Tensor base = x.dtype() == DType::Bool ? converted(x, DType::Int64) : x;
         unary("square", kernels::unary().square, base, out);
@@ -193,7 +206,10 @@ struct Sqrt {
                                  .node = "SqrtBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
-                                 .doc = "The square root; NaN below 0."};
+                                 .doc = "The square root; NaN below 0. The gradient at 0 is inf.",
+                                 .example =
+                                     ">>> torch.sqrt(torch.tensor([4.0, 2.0, -1.0]))\n"
+                                     "tensor([2.0000, 1.4142,    nan])"};
     static void forward(const Tensor& x, Tensor& out) { unary("sqrt", kernels::unary().sqrt, x, out, Result::Float); }
     static constexpr auto rules =
         std::tuple{[](Tensor&& g, Out<> root) { return div(std::move(g), conj(mul(root, 2))); }};
@@ -204,7 +220,8 @@ struct Rsqrt {
                                  .node = "RsqrtBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "positive",
-                                 .doc = "1 / sqrt(self)."};
+                                 .doc = "1 / sqrt(self); inf at 0, NaN below.",
+                                 .example = ">>> torch.rsqrt(torch.tensor([4.0, 0.25]))\ntensor([0.5000, 2.0000])"};
     static void forward(const Tensor& x, Tensor& out) { unary("rsqrt", kernels::unary().rsqrt, x, out, Result::Float); }
     static constexpr auto rules =
         std::tuple{[](Tensor&& g, Out<> inverse) { return mul(mul(std::move(g), -0.5), conj(pow(inverse, 3))); }};
@@ -215,7 +232,8 @@ struct Reciprocal {
                                  .node = "ReciprocalBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "nonzero",
-                                 .doc = "1 / self."};
+                                 .doc = "1 / self.",
+                                 .example = ">>> torch.reciprocal(torch.tensor([2.0, 0.5]))\ntensor([0.5000, 2.0000])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("reciprocal", kernels::unary().reciprocal, x, out, Result::Float);
     }

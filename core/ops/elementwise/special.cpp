@@ -19,23 +19,27 @@ Tensor bell(const Tensor& g, const Tensor& x) {
 }
 
 struct Erf {
-    static constexpr OpText text{.schema = "erf(Tensor self)",
-                                 .node = "ErfBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "real",
-                                 .doc = "The error function."};
+    static constexpr OpText text{
+        .schema = "erf(Tensor self)",
+        .node = "ErfBackward0",
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
+        .derivative = "elementwise",
+        .domain = "real",
+        .doc = "The error function 2 / sqrt(pi) times the integral of exp(-t²) from 0 to self.",
+        .example = ">>> torch.erf(torch.tensor([0.0, 1.0]))\ntensor([0.0000, 0.8427])"};
     static void forward(const Tensor& x, Tensor& out) { unary("erf", kernels::special().erf, x, out, Result::Float); }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return bell(g, x); }};
 };
 
 struct Erfc {
-    static constexpr OpText text{.schema = "erfc(Tensor self)",
-                                 .node = "ErfcBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "real",
-                                 .doc = "1 - erf(self), exact where that is small."};
+    static constexpr OpText text{
+        .schema = "erfc(Tensor self)",
+        .node = "ErfcBackward0",
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
+        .derivative = "elementwise",
+        .domain = "real",
+        .doc = "The complementary error function 1 - erf(self), without cancellation where it is small.",
+        .example = ">>> torch.erfc(torch.tensor([0.0, 5.0]))\ntensor([1.0000e+00, 1.5375e-12])"};
     static void forward(const Tensor& x, Tensor& out) { unary("erfc", kernels::special().erfc, x, out, Result::Float); }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x) { return neg(bell(g, x)); }};
 };
@@ -43,12 +47,16 @@ struct Erfc {
 Tensor erfinv(const Tensor& x);
 
 struct Erfinv {
-    static constexpr OpText text{.schema = "erfinv(Tensor self)",
-                                 .node = "ErfinvBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "unit",
-                                 .doc = "The inverse of erf, on (-1, 1)."};
+    static constexpr OpText text{
+        .schema = "erfinv(Tensor self)",
+        .node = "ErfinvBackward0",
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
+        .derivative = "elementwise",
+        .domain = "unit",
+        .doc = "The inverse error function: erf(erfinv(x)) = x; infinite at -1 and 1, NaN beyond.",
+        .example =
+            ">>> torch.erfinv(torch.tensor([0.0, 0.5, 1.0]))\n"
+            "tensor([0.0000, 0.4769,    inf])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("erfinv", kernels::special().erfinv, x, out, Result::Float);
     }
@@ -62,10 +70,13 @@ struct Erfinv {
 struct Lgamma {
     static constexpr OpText text{.schema = "lgamma(Tensor self)",
                                  .node = "LgammaBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "positive",
-                                 .doc = "The logarithm of the absolute value of the gamma function."};
+                                 .doc = "The log-gamma function ln |Gamma(self)|; inf at 0 and negative integers.",
+                                 .example =
+                                     ">>> torch.lgamma(torch.tensor([1.0, 5.0, 0.5]))\n"
+                                     "tensor([0.0000, 3.1781, 0.5724])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("lgamma", kernels::special().lgamma, x, out, Result::Float);
     }
@@ -75,10 +86,13 @@ struct Lgamma {
 struct Digamma {
     static constexpr OpText text{.schema = "digamma(Tensor self)",
                                  .node = "DigammaBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "positive",
-                                 .doc = "The derivative of lgamma."};
+                                 .doc =
+                                     "The digamma function, the derivative of lgamma: Gamma'(x) / Gamma(x). NaN at "
+                                     "negative integers, -inf at 0.",
+                                 .example = ">>> torch.digamma(torch.tensor([1.0, 0.5]))\ntensor([-0.5772, -1.9635])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("digamma", kernels::special().digamma, x, out, Result::Float);
     }
@@ -96,7 +110,8 @@ struct Polygamma {
         .flags = kFunction | kOutArgument,
         .derivative = "elementwise",
         .domain = "n=1, self=positive(a, b); n=0, self=positive(a, b); n=3, self=positive(a, b)",
-        .doc = "The n-th derivative of digamma."};
+        .doc = "The polygamma function of order n >= 0, the n-th derivative of digamma at self.",
+        .example = ">>> torch.polygamma(1, torch.tensor([1.0, 0.5]))\ntensor([1.6449, 4.9348])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (attrs.n < 0)
             fail(ErrorKind::Runtime, "polygamma(n, x) does not support negative n, got n=%lld",
@@ -120,12 +135,18 @@ Tensor no_derivative(const char* op) {
 }
 
 struct Igamma {
-    static constexpr OpText text{.schema = "igamma(Tensor self, Tensor other)",
-                                 .node = "IgammaBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "self=constant(positive(a, b)), other=positive(a, b)",
-                                 .doc = "The regularised lower incomplete gamma function P(self, other)."};
+    static constexpr OpText text{
+        .schema = "igamma(Tensor self, Tensor other)",
+        .node = "IgammaBackward0",
+        .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
+        .derivative = "elementwise",
+        .domain = "self=constant(positive(a, b)), other=positive(a, b)",
+        .doc =
+            "The regularized lower incomplete gamma function P(a, x) for a = self and x = other: the integral of "
+            "t^(a-1) exp(-t) from 0 to x, over Gamma(a). It has a derivative by x only.",
+        .example =
+            ">>> torch.igamma(torch.tensor([1.0]), torch.tensor([2.0]))\n"
+            "tensor([0.8647])"};
     static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
         binary("igamma", kernels::gamma_family().lower, a, x, out, Result::Float);
     }
@@ -137,10 +158,15 @@ struct Igamma {
 struct Igammac {
     static constexpr OpText text{.schema = "igammac(Tensor self, Tensor other)",
                                  .node = "IgammacBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "self=constant(positive(a, b)), other=positive(a, b)",
-                                 .doc = "The regularised upper incomplete gamma function, 1 - igamma."};
+                                 .doc =
+                                     "The regularized upper incomplete gamma function Q(a, x) = 1 - igamma(a, x), "
+                                     "without cancellation. It has a derivative by x only.",
+                                 .example =
+                                     ">>> torch.igammac(torch.tensor([1.0]), torch.tensor([2.0]))\n"
+                                     "tensor([0.1353])"};
     static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
         binary("igammac", kernels::gamma_family().upper, a, x, out, Result::Float);
     }
@@ -157,10 +183,13 @@ struct Xlogy {
                                  .flags = kBoth | kInPlace | kOutArgument,
                                  .derivative = "elementwise",
                                  .domain = "positive",
-                                 .doc = "self * log(other), and 0 where self is 0 (unless other is NaN)."};
+                                 .doc = "self * ln(other), and 0 where self is 0 (unless other is NaN).",
+                                 .example =
+                                     ">>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 1.0]))\n"
+                                     "tensor([0., 0.])"};
     static void forward(const Tensor& x, const Tensor& y, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        const Tensor nothing = logical_and(compare("eq", x, 0), compare("eq", y, y));
+        const Tensor nothing = logical_and(compare(kEq, x, 0), compare(kEq, y, y));
         const Tensor both[] = {x, y};
         const Tensor product = mul(x, log(is_floating(result_dtype(both)) ? converted(y, result_dtype(both)) : y));
         ternary("xlogy", kernels::ternary().where, std::array{nothing, number(0, DType::Float64), product}, out);
@@ -168,7 +197,7 @@ struct Xlogy {
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> x, In<1> y) {
             const Tensor& other = y;
-            const Tensor beyond = logical_and(compare("eq", x, 0), compare("le", other, 0));
+            const Tensor beyond = logical_and(compare(kEq, x, 0), compare(kLe, other, 0));
             return where(beyond, number(0, DType::Float64), xlogy(g, conj(other)));
         },
         [](const Tensor& g, In<0> x, In<1> y) { return mul(g, conj(div(x, y))); },

@@ -17,10 +17,13 @@ struct Where {
     static constexpr OpText text{
         .schema = "where(Tensor condition, Operand self, Operand other)",
         .node = "WhereBackward0",
-        .flags = kFunction | kOutArgument | kOutAlike | kChooses,
+        .flags = kFunction | kOutArgument | kOutAlike | kChooses | kAnyDType,
         .derivative = "elementwise",
         .domain = "condition=mask(a, b), self=real(a, b), other=real(a, b)",
-        .doc = "self where the condition holds, else other. The gradient goes only to what was chosen."};
+        .doc = "self where condition (bool or uint8) is True, else other. The gradient goes only to what was chosen.",
+        .example =
+            ">>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0.0)\n"
+            "tensor([1., 0.])"};
     static void forward(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& out) {
         // uint8 was the type of truth once.
         const Tensor chooses = condition.dtype() == DType::UInt8 ? converted(condition, DType::Bool) : condition;
@@ -50,12 +53,16 @@ void need_same_dtype(const Tensor& a, const Tensor& other, const char* which) {
 }
 
 struct Lerp {
-    static constexpr OpText text{.schema = "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
-                                 .node = "LerpBackward1",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
-                                 .derivative = "elementwise",
-                                 .domain = "real",
-                                 .doc = "self + weight * (end - self), with a weight for each element."};
+    static constexpr OpText text{
+        .schema = "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
+        .node = "LerpBackward1",
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
+        .derivative = "elementwise",
+        .domain = "real",
+        .doc = "Linear interpolation self + weight * (end - self), with a weight for each element.",
+        .example =
+            ">>> torch.lerp(torch.zeros(2), torch.tensor([10.0, 10.0]), torch.tensor([0.1, 0.5]))\n"
+            "tensor([1., 5.])"};
     static void forward(const Tensor& a, const Tensor& b, const Tensor& weight, Tensor& out) {
         need_same_dtype(a, b, "end");
         need_same_dtype(a, weight, "weight");
@@ -75,10 +82,13 @@ struct LerpNumber {
     static constexpr auto fields = std::tuple{&Attrs::weight};
     static constexpr OpText text{.schema = "lerp.Scalar(Tensor self, Tensor end, float weight)",
                                  .node = "LerpBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "real, weight=0.3",
-                                 .doc = "self + weight * (end - self)."};
+                                 .doc = "Linear interpolation self + weight * (end - self).",
+                                 .example =
+                                     ">>> torch.lerp(torch.zeros(2), torch.tensor([10.0, 20.0]), 0.5)\n"
+                                     "tensor([ 5., 10.])"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         need_same_dtype(a, b, "end");
         parametric("lerp", kernels::parametric().lerp, {attrs.weight}, std::array{a, b}, out);
@@ -93,43 +103,49 @@ struct ValueAttrs {
     Scalar value;
 };
 
-Tensor scaled(const Tensor& x, const Scalar& value) { return value.real == 1 ? x : mul(x, value.real); }
-
 struct Addcmul {
     using Attrs = ValueAttrs;
     static constexpr auto fields = std::tuple{&Attrs::value};
-    static constexpr OpText text{.schema = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
-                                 .node = "AddcmulBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "real",
-                                 .doc = "self + value * tensor1 * tensor2, in one pass."};
+    static constexpr OpText text{
+        .schema = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+        .node = "AddcmulBackward0",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .derivative = "elementwise",
+        .domain = "real",
+        .doc = "self + value * tensor1 * tensor2, in one pass.",
+        .example =
+            ">>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)\n"
+            "tensor([2.5000, 5.0000])"};
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         const Tensor inputs[] = {x, a, b};
         const DType dtype = result_dtype(inputs);
-        if (is_floating(dtype)) return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
+        if (is_inexact(dtype)) return parametric("addcmul", kernels::parametric().addcmul, {attrs.value}, inputs, out);
         Tensor product;
         binary("addcmul", kernels::arithmetic().mul, converted(a, dtype), converted(b, dtype), product);
         parametric("addcmul", kernels::parametric().add_scaled, {attrs.value}, std::array{x, product}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g) { return g; },
-        [](Tensor&& g, In<2> b, const Attrs& attrs) { return mul(std::move(g), conj(scaled(b, attrs.value))); },
-        [](Tensor&& g, In<1> a, const Attrs& attrs) { return mul(std::move(g), conj(scaled(a, attrs.value))); },
+        [](Tensor&& g, In<2> b, const Attrs& attrs) { return mul(std::move(g), scaled(conj(b), attrs.value)); },
+        [](Tensor&& g, In<1> a, const Attrs& attrs) { return mul(std::move(g), scaled(conj(a), attrs.value)); },
     };
 };
 
 struct Addcdiv {
     using Attrs = ValueAttrs;
     static constexpr auto fields = std::tuple{&Attrs::value};
-    static constexpr OpText text{.schema = "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
-                                 .node = "AddcdivBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
-                                 .derivative = "elementwise",
-                                 .domain = "nonzero",
-                                 .doc = "self + value * tensor1 / tensor2, in one pass."};
+    static constexpr OpText text{
+        .schema = "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+        .node = "AddcdivBackward0",
+        .flags = kBoth | kInPlace | kOutArgument,
+        .derivative = "elementwise",
+        .domain = "nonzero",
+        .doc = "self + value * tensor1 / tensor2, in one pass.",
+        .example =
+            ">>> torch.addcdiv(torch.zeros(2), torch.tensor([1.0, 2.0]), torch.tensor([4.0, 4.0]), value=2)\n"
+            "tensor([0.5000, 1.0000])"};
     static void forward(const Tensor& x, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
-        if (!is_floating(a.dtype()) && !is_floating(b.dtype()))
+        if (is_integral(a.dtype()) && is_integral(b.dtype()))
             fail(ErrorKind::Runtime,
                  "addcdiv: Integer division with addcdiv is no longer supported; expected a floating tensor1 or "
                  "tensor2, got "
@@ -154,17 +170,22 @@ struct NanToNum {
     static constexpr OpText text{
         .schema = "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
         .node = "NanToNumBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "elementwise",
         .domain = "real",
-        .doc = "NaN replaced by 0 and infinities by the largest finite numbers, or by what is given."};
+        .doc =
+            "Replaces NaN by `nan` (0 by default), inf by `posinf` (the largest finite number of the dtype) and -inf "
+            "by `neginf` (the smallest one).",
+        .example =
+            ">>> torch.nan_to_num(torch.tensor([float(\"nan\"), float(\"inf\")]), posinf=9.0)\n"
+            "tensor([0., 9.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (!is_floating(x.dtype())) {
+        if (is_complex(x.dtype())) no_kernel_for(x.dtype());
+        if (is_integral(x.dtype())) {
             if (!out) out = empty(result_layout(x.sizes(), {&x, 1}), x.dtype());
             return kernels::copy(out.view(), x.view());
         }
-        const double largest =
-            x.dtype() == DType::Float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+        const double largest = clew::largest(x.dtype());
         Tensor is_nan;
         unary("nan_to_num", kernels::compare().isnan, x, is_nan, Result::Bool);
         const auto replaced = [](const Tensor& from, double what, double by) {

@@ -13,7 +13,8 @@ struct Sin {
                                  .node = "SinBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "The sine of an angle in radians."};
+                                 .doc = "The sine of an angle in radians.",
+                                 .example = ">>> torch.sin(torch.tensor([0.0, 1.0]))\ntensor([0.0000, 0.8415])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("sin", kernels::trigonometry().sin, x, out, Result::Float);
     }
@@ -25,7 +26,8 @@ struct Cos {
                                  .node = "CosBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "The cosine of an angle in radians."};
+                                 .doc = "The cosine of an angle in radians.",
+                                 .example = ">>> torch.cos(torch.tensor([0.0, 1.0]))\ntensor([1.0000, 0.5403])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("cos", kernels::trigonometry().cos, x, out, Result::Float);
     }
@@ -37,7 +39,8 @@ struct Tan {
                                  .node = "TanBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "unit",
-                                 .doc = "The tangent of an angle in radians."};
+                                 .doc = "The tangent of an angle in radians.",
+                                 .example = ">>> torch.tan(torch.tensor([0.0, 1.0]))\ntensor([0.0000, 1.5574])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("tan", kernels::trigonometry().tan, x, out, Result::Float);
     }
@@ -46,11 +49,15 @@ struct Tan {
 };
 
 struct Asin {
-    static constexpr OpText text{.schema = "asin(Tensor self)",
-                                 .node = "AsinBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "unit",
-                                 .doc = "The angle between -pi/2 and pi/2 with this sine."};
+    static constexpr OpText text{
+        .schema = "asin(Tensor self)",
+        .node = "AsinBackward0",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "unit",
+        .doc = "The inverse sine (arcsin) in radians, between -pi/2 and pi/2; NaN outside [-1, 1].",
+        .example =
+            ">>> torch.asin(torch.tensor([-1.0, 0.0, 1.0]))\n"
+            "tensor([-1.5708,  0.0000,  1.5708])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("asin", kernels::trigonometry().asin, x, out, Result::Float);
     }
@@ -59,11 +66,15 @@ struct Asin {
 };
 
 struct Acos {
-    static constexpr OpText text{.schema = "acos(Tensor self)",
-                                 .node = "AcosBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
-                                 .domain = "unit",
-                                 .doc = "The angle between 0 and pi with this cosine."};
+    static constexpr OpText text{
+        .schema = "acos(Tensor self)",
+        .node = "AcosBackward0",
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .domain = "unit",
+        .doc = "The inverse cosine (arccos) in radians, between 0 and pi; NaN outside [-1, 1].",
+        .example =
+            ">>> torch.acos(torch.tensor([1.0, 0.0, -1.0]))\n"
+            "tensor([0.0000, 1.5708, 3.1416])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("acos", kernels::trigonometry().acos, x, out, Result::Float);
     }
@@ -76,7 +87,10 @@ struct Atan {
                                  .node = "AtanBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kElementwise,
                                  .domain = "real",
-                                 .doc = "The angle between -pi/2 and pi/2 with this tangent."};
+                                 .doc = "The inverse tangent (arctan) in radians, between -pi/2 and pi/2.",
+                                 .example =
+                                     ">>> torch.atan(torch.tensor([-1.0, 0.0, float(\"inf\")]))\n"
+                                     "tensor([-0.7854,  0.0000,  1.5708])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("atan", kernels::trigonometry().atan, x, out, Result::Float);
     }
@@ -88,16 +102,21 @@ struct Atan {
 // because the quotient that `where` leaves out is not made harmless.
 Tensor over_square_radius(const Tensor& g, const Tensor& x, const Tensor& y) {
     const Tensor radius = add(mul(x, x), mul(y, y));
-    return where(compare("eq", radius, 0), number(0, DType::Float64), mul(g, div(x, radius)));
+    return where(compare(kEq, radius, 0), number(0, DType::Float64), mul(g, div(x, radius)));
 }
 
 struct Atan2 {
     static constexpr OpText text{.schema = "atan2(Tensor self, Tensor other)",
                                  .node = "Atan2Backward0",
-                                 .flags = kBoth | kInPlace | kOutArgument,
+                                 .flags = kBoth | kInPlace | kOutArgument | kAnyDType,
                                  .derivative = "elementwise",
                                  .domain = "nonzero",
-                                 .doc = "The angle of the point (other, self), between -pi and pi."};
+                                 .doc =
+                                     "The angle of the point (x, y) = (other, self) in radians, between -pi and pi: "
+                                     "arctan(self / other) in the right quadrant.",
+                                 .example =
+                                     ">>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([-1.0, 0.0]))\n"
+                                     "tensor([ 2.3562, -1.5708])"};
     static void forward(const Tensor& y, const Tensor& x, Tensor& out) {
         binary("atan2", kernels::division().atan2, y, x, out, Result::Float);
     }

@@ -67,7 +67,7 @@ struct EmbeddingBackward {
         Tensor flat = index_select(gg, 0, reshape(indices, Dims{indices->numel()}));
         if (attrs.padding_idx >= 0) {
             const Tensor is_padding =
-                compare("eq", reshape(indices, Dims{indices->numel(), 1}), static_cast<double>(attrs.padding_idx));
+                compare(kEq, reshape(indices, Dims{indices->numel(), 1}), static_cast<double>(attrs.padding_idx));
             flat = masked_fill(flat, is_padding, 0.0);
         }
         Dims sizes(indices->sizes());
@@ -84,12 +84,18 @@ struct Embedding {
             "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
             "scale_grad_by_freq=False, bool sparse=False)",
         .node = "EmbeddingBackward0",
-        .flags = kFunction,
+        .flags = kFunction | kAnyDType,
         .derivative = "weight",
         .domain = "weight=real(c, b), indices=index(c, a, 3); weight=real(c, b), indices=index(b, 4), padding_idx=3",
         .doc =
-            "Rows of a table (V, D) picked by indices of any shape (*): a result of shape (*, "
-            "D). The row padding_idx gets no gradient."};
+            "Looks up rows of a table: weight (V, D) and indices (*) of int32 or int64 give (*, D), out[i] = "
+            "weight[indices[i]]. The row padding_idx gets no gradient; scale_grad_by_freq divides the gradient of a "
+            "row by how often it is looked up. IndexError for an index outside the table.",
+        .example =
+            ">>> torch.embedding(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1, 0, 1]))\n"
+            "tensor([[3., 4.],\n"
+            "        [1., 2.],\n"
+            "        [3., 4.]])"};
     static void forward(const Tensor& table, const Tensor& indices, const Attrs& attrs, Tensor& out) {
         if (attrs.scale_grad_by_freq || attrs.sparse)
             fail(ErrorKind::NotImplemented, "embedding: %s=True is not supported; leave it off",

@@ -35,7 +35,7 @@ struct Index {
     static constexpr OpText text{
         .schema = "_index(Tensor self, Tensor[] indices)",
         .node = "IndexBackward0",
-        .flags = kHidden | kSizedByValues,
+        .flags = kHidden | kSizedByValues | kAnyDType,
         .derivative = "self",
         .domain = "self=real(b, c), indices=[index(b, 4)]; self=real(b, c), indices=[index(b, 4), index(c, 4)]"};
     static void forward(const Tensor& x, Tensors indices, Tensor& out) {
@@ -87,8 +87,13 @@ struct IndexPut {
             "self=real(b, c), indices=[order(b, a)], values=real(a, c); self=real(b, c), indices=[index(b, 4), "
             "index(c, 4)], values=real(4), accumulate=True",
         .doc =
-            "self with values written (or added) at self[indices], where None stands for a whole axis; values are "
-            "broadcast."};
+            "A copy of self with values written to self[indices], or added there with accumulate=True: indices has a "
+            "tensor of integers or bools (or None, the whole axis) for each of the first axes; they and values are "
+            "broadcast.",
+        .example =
+            ">>> torch.index_put(torch.zeros(2, 2), (torch.tensor([0, 1]), torch.tensor([1, 0])), torch.tensor(5.0))\n"
+            "tensor([[0., 5.],\n"
+            "        [5., 0.]])"};
     static void forward(const Tensor& self, Tensors indices, const Tensor& given_values, const Attrs& attrs,
                         Tensor& out) {
         const bool fills = !attrs.accumulate && given_values.numel() == 1 && is_one_mask(indices);
@@ -133,13 +138,17 @@ struct IndexPut {
 };
 
 struct Take {
-    static constexpr OpText text{
-        .schema = "take(Tensor self, Tensor index)",
-        .node = "TakeBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike,
-        .derivative = "self",
-        .domain = "self=real(a, b), index=index(a * b, c)",
-        .doc = "The elements at these places of self seen as one vector, in the shape of index."};
+    static constexpr OpText text{.schema = "take(Tensor self, Tensor index)",
+                                 .node = "TakeBackward0",
+                                 .flags = kBoth | kOutArgument | kOutAlike | kAnyDType,
+                                 .derivative = "self",
+                                 .domain = "self=real(a, b), index=index(a * b, c)",
+                                 .doc =
+                                     "The elements at the indices (int32 or int64) into the flattened tensor, in the "
+                                     "shape of index. IndexError out of range.",
+                                 .example =
+                                     ">>> torch.take(torch.tensor([[4, 5], [6, 7]]), torch.tensor([0, 3]))\n"
+                                     "tensor([4, 7])"};
     static void forward(const Tensor& x, const Tensor& given, Tensor& out) {
         const Tensor index = as_contiguous(checked_index(given, "take")), dense = as_contiguous(x);
         const std::int64_t count = x.numel(), step = 1;

@@ -54,4 +54,18 @@ void check_mask(const Tensor& mask, const char* op) {
              dtype_name(mask.dtype()));
 }
 
+void check_index_shape(const Tensor& index, const Tensor& self, int axis, const char* op) {
+    if (std::max(index.ndim(), 1) != std::max(self.ndim(), 1))
+        fail(ErrorKind::Runtime,
+             "%s: Index tensor must have the same number of dimensions as self tensor, got shapes %s and %s", op,
+             shape_text(index.sizes()).c_str(), shape_text(self.sizes()).c_str());
+    if (index.ndim() == 0 || self.ndim() == 0) return;
+    for (int i = 0; i < index.ndim(); ++i)
+        if (i != axis && index.size(i) > self.size(i))
+            fail(ErrorKind::Runtime,
+                 "%s: Size does not match at dimension %d expected index %s to be no larger than self %s apart from "
+                 "dimension %d",
+                 op, i, shape_text(index.sizes()).c_str(), shape_text(self.sizes()).c_str(), axis);
+}
+
 }  // namespace clew

@@ -23,6 +23,8 @@ enum class Lies { RowMajor, AsSelf };
 void start_from(const Tensor& self, Tensor& out, Lies how = Lies::RowMajor);
 // `source`, or a copy of it if it shares memory with what is about to be written.
 Tensor apart_from(const Tensor& out, const Tensor& source);
+// Where index may not be larger than self: everywhere but along the axis.
+void check_index_shape(const Tensor& index, const Tensor& self, int axis, const char* op);
 void check_mask(const Tensor& mask, const char* op);
 
 // A tensor as a view with at least one axis.

@@ -74,7 +74,12 @@ struct IndexAdd {
         .domain =
             "self=real(b, c), dim=1, index=index(c, a), source=real(b, a); self=real(b, c), dim=0, index=index(b, a), "
             "source=real(a, c), alpha=2.5",
-        .doc = "self with alpha * source added at the positions of an axis that index names; repeated ones add up."};
+        .doc =
+            "A copy of self with alpha * source added along an axis: out[index[i]] += alpha * source[i] for dim=0; "
+            "repeated indices accumulate. index: int32 or int64 of one axis.",
+        .example =
+            ">>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))\n"
+            "tensor([4., 0., 2.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source,
                         Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_add");
@@ -110,11 +115,15 @@ struct IndexCopy {
     static constexpr OpText text{
         .schema = "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
         .node = "IndexCopyBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "self + source",
         .domain = "self=real(b, c), dim=1, index=order(c, a), source=real(b, a)",
         .doc =
-            "self with source written at the positions of an axis that index names; of repeated ones the last stays."};
+            "A copy of self with source written along an axis: out[index[i]] = source[i] for dim=0; of repeated "
+            "indices the last wins. index: int32 or int64 of one axis.",
+        .example =
+            ">>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))\n"
+            "tensor([2., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, const Tensor& given_source,
                         Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_copy");
@@ -140,6 +149,9 @@ void fill_positions(const Tensor& self, std::int64_t dim, const Tensor& given, c
     if (given.ndim() > 1)
         fail(ErrorKind::Runtime, "index_fill: Index has to be a vector/scalar, got shape %s",
              shape_text(given.sizes()).c_str());
+    if (is_floating(given.dtype()) || given.dtype() == DType::Bool || given.dtype() == DType::UInt8)
+        fail(ErrorKind::Index, "index_fill: Expected dtype int64 or int32 for index, got %s; cast it",
+             dtype_name(given.dtype()));
     const Tensor index = positions(given, self, axis, "index_fill", kFromEnd);
     start_from(self, out, Lies::AsSelf);
     if (index.numel() && out.numel()) kernels::index_fill(*AtLeast1(out), axis, *AtLeast1(index), value.data());
@@ -153,10 +165,15 @@ struct IndexFill {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::value};
     static constexpr OpText text{.schema = "index_fill(Tensor self, int dim, Tensor index, Scalar value)",
                                  .node = "IndexFillBackward0",
-                                 .flags = kBoth | kInPlace,
+                                 .flags = kBoth | kInPlace | kAnyDType,
                                  .derivative = "self; value",
                                  .domain = "self=real(b, c), dim=1, index=order(c, a), value=2.5",
-                                 .doc = "self with one number at the positions of an axis that index names."};
+                                 .doc =
+                                     "A copy of self with one number at the indices along an axis: out[index[i]] = "
+                                     "value for dim=0. index: int32 or int64 of one axis.",
+                                 .example =
+                                     ">>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 1)\n"
+                                     "tensor([1., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, Tensor& out) {
         fill_positions(self, attrs.dim, index, element("index_fill", attrs.value, self.dtype()), out);
     }
@@ -173,10 +190,13 @@ struct IndexFillTensor {
     static constexpr OpText text{
         .schema = "index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value)",
         .node = "IndexFillBackward1",
-        .flags = kBoth | kInPlace,
+        .flags = kBoth | kInPlace | kAnyDType,
         .derivative = "self + value",
         .domain = "self=real(b, c), dim=1, index=order(c, a), value=real()",
-        .doc = "self with the number in a 0-dim tensor at the positions of an axis that index names."};
+        .doc = "A copy of self with the number in a 0-dim tensor at the indices along an axis.",
+        .example =
+            ">>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), torch.tensor(1.0))\n"
+            "tensor([1., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& value, Tensor& out) {
         if (value.ndim() != 0)
             fail(ErrorKind::Runtime,

@@ -36,7 +36,7 @@ struct Cat {
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::constant};
     static constexpr OpText text{.schema = "_cat(Tensor[] tensors, int dim, int[] constant)",
                                  .node = "CatBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "tensors",
                                  .domain = "tensors=[real(a, b), real(a, c)], dim=1, constant=()"};
 
@@ -144,7 +144,12 @@ struct PublicCat {
     static constexpr OpText text{.schema = "cat(Tensor[] tensors, int dim=0)",
                                  .flags = kFunction | kComposite | kOutArgument,
                                  .domain = "real",
-                                 .doc = "Tensors joined along an axis that they have; dtypes are promoted."};
+                                 .doc =
+                                     "Concatenates tensors along an axis that they have; their other sizes must agree "
+                                     "(RuntimeError), dtypes are promoted.",
+                                 .example =
+                                     ">>> torch.cat((torch.tensor([1, 2]), torch.tensor([3])))\n"
+                                     "tensor([1, 2, 3])"};
     static void forward(Tensors parts, const Attrs& attrs, Tensor& out) {
         if (parts.empty()) fail(ErrorKind::Value, "cat(): expected a non-empty list of Tensors");
         check_parts(parts, attrs.dim);
@@ -156,13 +161,19 @@ struct Concat : PublicCat {
     static constexpr OpText text{.schema = "concat(Tensor[] tensors, int dim=0)",
                                  .flags = kFunction | kComposite | kOutArgument,
                                  .domain = "real",
-                                 .doc = "cat, by another name."};
+                                 .doc = "Alias of cat.",
+                                 .example =
+                                     ">>> torch.concat((torch.tensor([1, 2]), torch.tensor([3])))\n"
+                                     "tensor([1, 2, 3])"};
 };
 struct Concatenate : PublicCat {
     static constexpr OpText text{.schema = "concatenate(Tensor[] tensors, int dim=0)",
                                  .flags = kFunction | kComposite | kOutArgument,
                                  .domain = "real",
-                                 .doc = "cat, by NumPy's name."};
+                                 .doc = "Alias of cat, NumPy's name.",
+                                 .example =
+                                     ">>> torch.concatenate((torch.tensor([[1, 2]]), torch.tensor([[3, 4]])), dim=1)\n"
+                                     "tensor([[1, 2, 3, 4]])"};
 };
 
 struct Stack {
@@ -170,12 +181,17 @@ struct Stack {
         std::int64_t dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "stack(Tensor[] tensors, int dim=0)",
-                                 .node = "StackBackward0",
-                                 .flags = kFunction | kOutArgument,
-                                 .derivative = "tensors",
-                                 .domain = "real",
-                                 .doc = "Tensors of one shape joined along a new axis; dtypes are promoted."};
+    static constexpr OpText text{
+        .schema = "stack(Tensor[] tensors, int dim=0)",
+        .node = "StackBackward0",
+        .flags = kFunction | kOutArgument | kAnyDType,
+        .derivative = "tensors",
+        .domain = "real",
+        .doc = "Joins tensors of one shape along a new axis; dtypes are promoted. RuntimeError where shapes differ.",
+        .example =
+            ">>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])))\n"
+            "tensor([[1, 2],\n"
+            "        [3, 4]])"};
     static void forward(Tensors parts, const Attrs& attrs, Tensor& out) {
         if (parts.empty()) fail(ErrorKind::Runtime, "stack expects a non-empty TensorList");
         const Tensor& model = parts[0];

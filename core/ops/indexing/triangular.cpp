@@ -30,10 +30,14 @@ struct Tril {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "tril(Tensor self, int diagonal=0)",
                                  .node = "TrilBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real",
-                                 .doc = "The lower triangle of each matrix, zeros above the diagonal."};
+                                 .doc = "The lower triangle of each matrix: zeros where j > i + diagonal. A copy.",
+                                 .example =
+                                     ">>> torch.tril(torch.tensor([[1, 2], [3, 4]]))\n"
+                                     "tensor([[1, 0],\n"
+                                     "        [3, 4]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         triangle("tril", kernels::tril, x, attrs.diagonal, out);
     }
@@ -46,10 +50,14 @@ struct Triu {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "triu(Tensor self, int diagonal=0)",
                                  .node = "TriuBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real",
-                                 .doc = "The upper triangle of each matrix, zeros below the diagonal."};
+                                 .doc = "The upper triangle of each matrix: zeros where j < i + diagonal. A copy.",
+                                 .example =
+                                     ">>> torch.triu(torch.tensor([[1, 2], [3, 4]]))\n"
+                                     "tensor([[1, 2],\n"
+                                     "        [0, 4]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         triangle("triu", kernels::triu, x, attrs.diagonal, out);
     }
@@ -62,11 +70,16 @@ struct DiagEmbed {
         std::int64_t offset, dim1, dim2;
     };
     static constexpr auto fields = std::tuple{&Attrs::offset, &Attrs::dim1, &Attrs::dim2};
-    static constexpr OpText text{.schema = "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
-                                 .node = "DiagEmbedBackward0",
-                                 .derivative = "self",
-                                 .domain = "real, offset=1",
-                                 .doc = "Matrices of zeros with the last axis of self on a diagonal."};
+    static constexpr OpText text{
+        .schema = "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
+        .node = "DiagEmbedBackward0",
+        .flags = kBoth | kAnyDType,
+        .derivative = "self",
+        .domain = "real, offset=1",
+        .doc =
+            "Matrices of zeros with the last axis of self on a diagonal: (..., n) gives (..., "
+            "n, n), or larger by |offset|. dim1 and dim2 are the new axes.",
+        .example = ">>> torch.diag_embed(torch.tensor([1, 2]))\ntensor([[1, 0],\n        [0, 2]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         // A 0-dim tensor has no last axis; torch's check says so.
         const int ndim = x.ndim() + (x.ndim() ? 1 : 0);
@@ -92,7 +105,7 @@ struct DiagonalCopy {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "_diagonal_copy(Tensor self, int diagonal)",
                                  .node = "DiagonalBackward0_copy",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "self=real(c, c), diagonal=1"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -108,11 +121,17 @@ struct DiagonalCopy {
 struct Diag {
     using Attrs = Which;
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
-    static constexpr OpText text{
-        .schema = "diag(Tensor self, int diagonal=0)",
-        .flags = kBoth | kComposite | kOutArgument | kOutAlike,
-        .domain = "real; self=real(b), diagonal=1",
-        .doc = "Of a vector the matrix with it on a diagonal; of a matrix a copy of that diagonal."};
+    static constexpr OpText text{.schema = "diag(Tensor self, int diagonal=0)",
+                                 .flags = kBoth | kComposite | kOutArgument | kOutAlike,
+                                 .domain = "real; self=real(b), diagonal=1",
+                                 .doc =
+                                     "Of a vector of n elements the matrix with it on the given diagonal; of a matrix "
+                                     "a copy of that diagonal. Positive numbers count diagonals above the main one.",
+                                 .example =
+                                     ">>> torch.diag(torch.tensor([1, 2]), 1)\n"
+                                     "tensor([[0, 1, 0],\n"
+                                     "        [0, 0, 2],\n"
+                                     "        [0, 0, 0]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.ndim() != 1 && x.ndim() != 2)
             fail(ErrorKind::Runtime, "diag(): Supports 1D or 2D tensors. Got %dD", x.ndim());
@@ -125,7 +144,8 @@ struct Trace {
                                  .node = "TraceBackward0",
                                  .derivative = "self",
                                  .domain = "self=real(b, c)",
-                                 .doc = "The sum of the diagonal of a matrix."};
+                                 .doc = "The sum of the main diagonal of a matrix.",
+                                 .example = ">>> torch.trace(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))\ntensor(5.)"};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() != 2) fail(ErrorKind::Runtime, "trace: expected a matrix, but got tensor with dim %d", x.ndim());
         if (x.dtype() == DType::Bool)

@@ -25,14 +25,14 @@ kernels::BatchNorm shape_of(const Tensor& x) {
 
 Numbers numbers_of(const Tensor& x, std::int64_t channels, double missing) {
     Numbers values(static_cast<std::size_t>(channels), missing);
-    if (!x) return values;
+    if (!x || kernels_skipped) return values;
     const Tensor doubles = as_contiguous(converted(x, DType::Float64));
     std::copy_n(doubles.data_as<double>(), channels, values.begin());
     return values;
 }
 Tensor tensor_of(const Numbers& values, DType dtype) {
     Tensor doubles = empty({static_cast<std::int64_t>(values.size())}, DType::Float64);
-    std::copy(values.begin(), values.end(), doubles.data_as<double>());
+    if (!kernels_skipped) std::copy(values.begin(), values.end(), doubles.data_as<double>());
     return converted(doubles, dtype);
 }
 
@@ -227,8 +227,15 @@ struct BatchNorm {
             "running_mean=constant(real(b)), running_var=constant(positive(b)), training=False, momentum=0.1, "
             "eps=1e-05",
         .doc =
-            "(x - mean) / sqrt(variance + eps) * weight + bias for each channel of input (N, C, ...): with the moments "
-            "of the batch in training, which move the running ones, else with these."};
+            "Batch normalization of input (N, C, ...): y = (x - mean) / sqrt(var + eps) * weight + bias for each "
+            "channel. In training mean and (biased) var are those of the batch, and the running ones are updated in "
+            "place: running = (1 - momentum) * running + momentum * batch, with the unbiased variance. Else the "
+            "running ones are used.",
+        .example =
+            ">>> x = torch.tensor([[1.0, 10.0], [3.0, 30.0]])\n"
+            ">>> torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)\n"
+            "tensor([[-1.0000, -1.0000],\n"
+            "        [ 1.0000,  1.0000]])"};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                         const Tensor& running_var, const Attrs& attrs, Tensor& out) {
         if (!is_floating(x.dtype()))

@@ -84,7 +84,13 @@ struct Convolution {
             "input=real(a, 2, 5), weight=real(2, 2, 3), bias=real(2), stride=(2,), padding=(1,), dilation=(1,), "
             "transposed=False, output_padding=(0,), groups=1; input=real(a, 2, 3), weight=real(2, 2, 3), stride=(2,), "
             "padding=(1,), dilation=(1,), transposed=True, output_padding=(1,), groups=1",
-        .doc = "The convolution of input (N, groups * C, ...) with weight (K, C, ...), or the transpose of one."};
+        .doc =
+            "The convolution of input (N, C_in, ...) with weight (C_out, C_in / groups, ...) plus bias (C_out,), or "
+            "the transposed one: what conv1d to conv3d and conv_transpose1d to conv_transpose3d call. Lists have one "
+            "number for each axis of the kernel.",
+        .example =
+            ">>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)\n"
+            "tensor([[[2., 2.]]])"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& attrs,
                         Tensor& out) {
         check_convolution("convolution", input, weight, bias, attrs);

@@ -7,13 +7,30 @@
 namespace clew {
 namespace {
 
+template <int N>
 constexpr const char* kConvDoc =
-    "The convolution (no kernel is flipped) of input (N, groups * C, ...) with weight (K, C, ...), plus bias (K); N "
-    "may "
-    "be missing.";
+    N == 1   ? "1D convolution (cross-correlation: the kernel is not flipped) of input (N, C_in, L) or (C_in, L) with "
+               "weight (C_out, C_in / groups, K), plus bias (C_out,): out[n, c, i] = bias[c] + sum over k, j of "
+               "weight[c, k, j] * input[n, k, i * stride + j * dilation - padding]. padding may be 'valid' (none) or "
+               "'same'. RuntimeError for shapes that do not fit."
+    : N == 2 ? "2D convolution (cross-correlation: the kernel is not flipped) of input (N, C_in, H, W) or (C_in, H, W) "
+               "with weight (C_out, C_in / groups, KH, KW), plus bias (C_out,). A result has floor((H + 2 padding - "
+               "dilation (KH - 1) - 1) / stride) + 1 rows. padding may be 'valid' (none) or 'same'. RuntimeError for "
+               "shapes that do not fit."
+             : "3D convolution (cross-correlation: the kernel is not flipped) of input (N, C_in, D, H, W) or (C_in, D, "
+               "H, W) with weight (C_out, C_in / groups, KD, KH, KW), plus bias (C_out,). Sizes of the result as for "
+               "conv2d. padding may be 'valid' (none) or 'same'. RuntimeError for shapes that do not fit.";
+template <int N>
 constexpr const char* kTransposedDoc =
-    "The transpose of a convolution: input (N, groups * C, ...), weight (groups * C, K / groups, ...), bias (K); N may "
-    "be missing.";
+    N == 1   ? "1D transposed convolution (\"deconvolution\"), the gradient of conv1d by its input: input (N, C_in, L) "
+               "or (C_in, L), weight (C_in, C_out / groups, K), bias (C_out,). The length is (L - 1) * stride - 2 * "
+               "padding + dilation * (K - 1) + output_padding + 1."
+    : N == 2 ? "2D transposed convolution (\"deconvolution\"), the gradient of conv2d by its input: input (N, C_in, H, "
+               "W) or (C_in, H, W), weight (C_in, C_out / groups, KH, KW), bias (C_out,). Sizes of the result as for "
+               "conv_transpose1d."
+             : "3D transposed convolution (\"deconvolution\"), the gradient of conv3d by its input: input (N, C_in, D, "
+               "H, W) or (C_in, D, H, W), weight (C_in, C_out / groups, KD, KH, KW), bias (C_out,). Sizes of the "
+               "result as for conv_transpose1d.";
 
 // Runs body on a batch of one where the batch is missing.
 template <class Body>
@@ -80,7 +97,15 @@ struct Conv {
                   : N == 2 ? "input=real(1, 2, 4, 3), weight=real(2, 2, 2, 2), bias=real(2); input=real(2, 4, 3), "
                              "weight=real(2, 1, 2, 2), stride=(2, 1), padding=(1, 0), groups=2"
                            : "input=real(1, 1, 3, 3, 2), weight=real(2, 1, 2, 2, 2), bias=real(2)",
-        .doc = kConvDoc};
+        .doc = kConvDoc<N>,
+        .example = N == 1 ? ">>> torch.conv1d(torch.tensor([[[1.0, 2.0, 3.0, 4.0]]]), torch.tensor([[[1.0, -1.0]]]))\n"
+                            "tensor([[[-1., -1., -1.]]])"
+                   : N == 2
+                       ? ">>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2), bias=torch.tensor([1.0]))\n"
+                         "tensor([[[[5., 5.],\n"
+                         "          [5., 5.]]]])"
+                       : ">>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2))\n"
+                         "tensor([[[[[8.]]]]])"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {
         const char* op = kName<N>[0];
@@ -113,7 +138,7 @@ struct ConvWithNamedPadding {
         .domain = N == 1   ? "input=real(a, 2, 5), weight=real(2, 2, 2), padding='same'"
                   : N == 2 ? "input=real(1, 2, 4, 3), weight=real(2, 2, 2, 2), padding='same'"
                            : "input=real(1, 1, 3, 3, 2), weight=real(1, 1, 2, 2, 2), padding='valid'",
-        .doc = kConvDoc};
+        .doc = kConvDoc<N>};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {
         const char* op = kName<N>[0];
@@ -155,7 +180,17 @@ struct ConvTransposed {
                            "1, 3), stride=2, padding=1, output_padding=1, groups=2"
                   : N == 2 ? "input=real(1, 2, 2, 3), weight=real(2, 2, 2, 2), bias=real(2)"
                            : "input=real(1, 1, 2, 2, 2), weight=real(1, 2, 2, 2, 2), bias=real(2)",
-        .doc = kTransposedDoc};
+        .doc = kTransposedDoc<N>,
+        .example =
+            N == 1
+                ? ">>> torch.conv_transpose1d(torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[1.0, 10.0]]]), stride=2)\n"
+                  "tensor([[[ 1., 10.,  2., 20.]]])"
+            : N == 2
+                ? ">>> torch.conv_transpose2d(torch.ones(1, 1, 1, 2), torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]))\n"
+                  "tensor([[[[1., 3., 2.],\n"
+                  "          [3., 7., 4.]]]])"
+                : ">>> torch.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))\n"
+                  "tensor([[[[[1., 2., 1.]]]]])"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {
         const char* op = kName<N>[1];

@@ -39,14 +39,14 @@ struct Groups {
 
 Numbers numbers_of(const Tensor& x, std::int64_t count, double missing) {
     Numbers values(static_cast<std::size_t>(count), missing);
-    if (!x) return values;
+    if (!x || kernels_skipped) return values;
     const Tensor doubles = as_contiguous(converted(x, DType::Float64));
     std::copy_n(doubles.data_as<double>(), count, values.begin());
     return values;
 }
 Tensor tensor_of(const Numbers& values, Sizes sizes, DType dtype) {
     Tensor doubles = empty(sizes, DType::Float64);
-    std::copy(values.begin(), values.end(), doubles.data_as<double>());
+    if (!kernels_skipped) std::copy(values.begin(), values.end(), doubles.data_as<double>());
     return converted(doubles, dtype);
 }
 
@@ -201,8 +201,12 @@ struct GroupNorm {
             "input=real(a, c, b), num_groups=2, weight=real(c), bias=real(c); input=real(b, c), num_groups=1; "
             "input=real(a, c, b), num_groups=2, weight=real(c)",
         .doc =
-            "(x - mean) / sqrt(variance + eps) over groups of channels of input (N, C, ...), times weight plus bias "
-            "for each channel."};
+            "(x - mean) / sqrt(var + eps) * weight + bias for input (N, C, ...), with mean and (biased) var over each "
+            "of num_groups groups of C / num_groups channels of a sample; weight and bias (C,). Source: Wu and He "
+            "2018, arXiv:1803.08494.",
+        .example =
+            ">>> torch.group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)\n"
+            "tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])"};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& weight, const Tensor& bias, Tensor& out) {
         if (x.ndim() < 2)
             fail(ErrorKind::Runtime,

@@ -132,7 +132,14 @@ struct LayerNorm {
         .domain =
             "input=real(a, c), normalized_shape=(c,), weight=real(c), bias=real(c); input=real(a, b, c), "
             "normalized_shape=(b, c)",
-        .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over the last axes, of the sizes normalized_shape."};
+        .doc =
+            "(x - mean) / sqrt(var + eps) * weight + bias, with mean and (biased) var over the last axes of input, "
+            "whose sizes are normalized_shape; weight and bias have that shape. Source: Ba et al. 2016, "
+            "arXiv:1607.06450.",
+        .example =
+            ">>> torch.layer_norm(torch.tensor([[1.0, 3.0], [10.0, 30.0]]), (2,))\n"
+            "tensor([[-1.0000,  1.0000],\n"
+            "        [-1.0000,  1.0000]])"};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& weight, const Tensor& bias, Tensor& out) {
         const Dims& shape = attrs.normalized_shape;
         if (shape.empty())

@@ -92,7 +92,11 @@ struct MaxPoolWithIndices {
         .domain = CLEW_BY_AXES("input=distinct(a, b, 5), kernel_size=(3,), stride=(2,), padding=(1,), ceil_mode=True",
                                "input=distinct(a, 5, 4), kernel_size=(2, 2), stride=(1, 2), dilation=(2, 1)",
                                "input=distinct(1, 1, 4, 3, 2), kernel_size=(2, 2, 2)"),
-        .doc = "The largest of each window of input (N, C, ...), and where in its plane it is; N may be missing."};
+        .doc = "max_pool1d, and the index of each maximum in its plane (int64).",
+        .example =
+            ">>> values, indices = torch.max_pool1d_with_indices(torch.tensor([[[1.0, 3.0, 2.0, 5.0]]]), 2)\n"
+            ">>> values, indices\n"
+            "(tensor([[[3., 5.]]]), tensor([[[1, 3]]]))"};
     static constexpr const char* name = CLEW_BY_AXES("max_pool1d", "max_pool2d", "max_pool3d");
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         check_pooled(name, x, N);
@@ -114,7 +118,20 @@ struct MaxPool {
         .domain =
             CLEW_BY_AXES("input=distinct(a, b, 5), kernel_size=(2,)", "input=distinct(1, a, 5, 4), kernel_size=(2, 2)",
                          "input=distinct(1, 1, 4, 3, 2), kernel_size=(2, 2, 2)"),
-        .doc = "The largest of each window of input (N, C, ...); N may be missing."};
+        .doc = CLEW_BY_AXES(
+            "Max pooling: the maximum of each window of kernel_size positions, dilation apart, of input (N, C, L) or "
+            "(C, L); windows are stride apart (kernel_size by default). Padding is -inf. The length is floor((L + 2 "
+            "padding - dilation (kernel_size - 1) - 1) / stride) + 1, rounded up instead with ceil_mode.",
+            "Max pooling: the maximum of each window of input (N, C, H, W) or (C, H, W). Arguments and sizes of the "
+            "result as for max_pool1d, a number for each axis or one for both.",
+            "Max pooling: the maximum of each window of input (N, C, D, H, W) or (C, D, H, W). Arguments and sizes of "
+            "the result as for max_pool1d, a number for each axis or one for all."),
+        .example = CLEW_BY_AXES(">>> torch.max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 5.0]]]), 2)\n"
+                                "tensor([[[3., 5.]]])",
+                                ">>> torch.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)\n"
+                                "tensor([[[4.]]])",
+                                ">>> torch.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)\n"
+                                "tensor([[[[7.]]]])")};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = run_many<MaxPoolWithIndices<N>, 2>(attrs, x)[0];
     }
@@ -137,7 +154,13 @@ struct AdaptiveMaxPool {
         .domain =
             CLEW_BY_AXES("input=distinct(a, b, 5), output_size=(2,)", "input=distinct(a, b, 5, 4), output_size=(2, 2)",
                          "input=distinct(1, a, 3, 4, 2), output_size=(2, 2, 2)"),
-        .doc = "The largest of each of output_size windows that cover the input, and where in its plane it is."};
+        .doc =
+            "Max pooling to a length that is given, and the index of each maximum: window i of output_size covers the "
+            "positions from floor(i L / output_size) to ceil((i + 1) L / output_size) of input (N, C, L) or (C, L).",
+        .example =
+            ">>> values, indices = torch.adaptive_max_pool1d(torch.tensor([[[1.0, 4.0, 3.0, 2.0]]]), 2)\n"
+            ">>> values, indices\n"
+            "(tensor([[[4., 3.]]]), tensor([[[1, 2]]]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const char* op = CLEW_BY_AXES("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d");
         check_pooled(op, x, N, MayBeEmpty::First);

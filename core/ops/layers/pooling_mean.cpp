@@ -96,7 +96,13 @@ struct AvgPool {
                                "input=real(1, a, 5, 4), kernel_size=(2, 2); input=real(a, 5, 4), kernel_size=(3, 2), "
                                "stride=(2, 1), padding=(1, 0), divisor_override=5",
                                "input=real(1, 2, 4, 3, 2), kernel_size=(2, 2, 2)"),
-        .doc = "The mean of each window of input (N, C, ...); N may be missing."};
+        .doc =
+            "Average pooling: the mean of each window of kernel_size positions, stride apart (kernel_size by default), "
+            "of input (N, C, L) or (C, L). Padding is zeros, which count_include_pad=False leaves out of the divisor; "
+            "ceil_mode=True lets the last window pass the end.",
+        .example =
+            ">>> torch.avg_pool1d(torch.tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)\n"
+            "tensor([[[2., 6.]]])"};
 #undef CLEW_ARGUMENTS
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const char* op = CLEW_BY_AXES("avg_pool1d", "avg_pool2d", "avg_pool3d");
@@ -159,7 +165,13 @@ struct AdaptiveAvgPool {
         .derivative = "input",
         .domain = CLEW_BY_AXES("input=real(a, b, 5), output_size=(2,)", "input=real(a, b, 5, 4), output_size=(2, 2)",
                                "input=real(1, a, 3, 4, 2), output_size=(2, 2, 2)"),
-        .doc = "The mean of each of output_size windows that cover the input (N, C, ...); N may be missing."};
+        .doc =
+            "Average pooling to a length that is given: window i of output_size covers the positions from floor(i L / "
+            "output_size) to ceil((i + 1) L / output_size) of input (N, C, L) or (C, L). Also for two and three axes, "
+            "in nn.functional.",
+        .example =
+            ">>> torch.adaptive_avg_pool1d(torch.tensor([[[1.0, 2.0, 3.0, 4.0]]]), 2)\n"
+            "tensor([[[1.5000, 3.5000]]])"};
 #undef CLEW_ARGUMENTS
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const char* op = CLEW_BY_AXES("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d");

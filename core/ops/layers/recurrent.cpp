@@ -63,6 +63,7 @@ struct FusedLstmCell {
         const WithoutGil released(batch * hidden * (x.size(1) + hidden) / 4);
         multiply(gates, {x}, {w_ih, true});
         multiply(gates, {hx}, {w_hh, true}, 1);
+        if (kernels_skipped) return;
         kernels::recurrent().lstm_cell[static_cast<int>(x.dtype())](
             {batch, hidden, gates.data(), data_or_null(bias_input), data_or_null(bias_hidden), cell.data(), hy.data(),
              cy.data()});
@@ -122,9 +123,10 @@ private:
                      grad_next = contiguous_or_null(call.incoming[kNextCell]);
         const Tensor grad_gates = empty(gates.layout_ref(), gates.dtype()),
                      grad_cell = empty(cy.layout_ref(), cy.dtype());
-        kernels::recurrent().lstm_cell_backward[static_cast<int>(gates.dtype())](
-            {cy.size(0), cy.size(1), gates.data(), cx.data(), cy.data(), data_or_null(grad_hidden),
-             data_or_null(grad_next), grad_gates.data(), grad_cell.data()});
+        if (!kernels_skipped)
+            kernels::recurrent().lstm_cell_backward[static_cast<int>(gates.dtype())](
+                {cy.size(0), cy.size(1), gates.data(), cx.data(), cy.data(), data_or_null(grad_hidden),
+                 data_or_null(grad_next), grad_gates.data(), grad_cell.data()});
         if (call.needs(kCell)) call.results[kCell] = grad_cell;
         return grad_gates;
     }
@@ -181,8 +183,14 @@ struct LstmCell {
             "input=real(a, b), hx=[real(a, 2), real(a, 2)], w_ih=real(8, b), w_hh=real(8, 2), b_ih=real(8), "
             "b_hh=real(8)",
         .doc =
-            "One LSTM step: input (N, I), hx = (hidden, cell) of shape (N, H), weights (4H, I) and (4H, H); gives the "
-            "next hidden and cell state."};
+            "One step of an LSTM: input (N, I), hx = (h, c) of shape (N, H) each, w_ih (4H, I), w_hh (4H, H), biases "
+            "(4H,). The four parts of a = input @ w_ih.T + b_ih + h @ w_hh.T + b_hh are i, f, g, o: c' = sigmoid(f) * "
+            "c + sigmoid(i) * tanh(g), h' = sigmoid(o) * tanh(c'). Gives (h', c').",
+        .example =
+            ">>> state = torch.zeros(1, 1), torch.ones(1, 1)\n"
+            ">>> h, c = torch.lstm_cell(torch.ones(1, 1), state, torch.zeros(4, 1), torch.zeros(4, 1))\n"
+            ">>> h, c\n"
+            "(tensor([[0.2311]]), tensor([[0.5000]]))"};
     static void forward(const Tensor& x, Tensors state, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
                         const Tensor& b_hh, Tensor& hy, Tensor& cy) {
         if (state.size() != 2)

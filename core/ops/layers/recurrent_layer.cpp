@@ -31,12 +31,12 @@ struct Part {
     const Tensor& tensor;
     std::int64_t first;  // element
     std::int64_t rows, columns, row_stride;
-    bool turned = false;
+    bool transposed = false;
 };
 class PartView {
 public:
     explicit PartView(const Part& part) {
-        const int across = part.turned ? 0 : 1;
+        const int across = part.transposed ? 0 : 1;
         sizes_[1 - across] = part.rows;
         sizes_[across] = part.columns;
         strides_[1 - across] = part.row_stride;

@@ -36,8 +36,12 @@ struct BinaryCrossEntropy {
             "self=fraction(a, b), target=fraction(a, b); self=fraction(a, b), target=fraction(a, b), "
             "weight=constant(positive(b)), reduction=2; fraction, weight=None, reduction=0",
         .doc =
-            "-(t * log(p) + (1 - t) * log(1 - p)) * weight for probabilities p = self, with logarithms of at least "
-            "-100, reduced: 0 leaves it, 1 takes the mean, 2 the sum."};
+            "-weight * (target * log(self) + (1 - target) * log(1 - self)) for probabilities self in [0, 1]; "
+            "logarithms below -100 count as -100. reduction: 0 none, 1 mean, 2 sum.",
+        .example =
+            ">>> p, target = torch.tensor([0.9, 0.2]), torch.tensor([1.0, 0.0])\n"
+            ">>> torch.nn.functional.binary_cross_entropy(p, target, reduction=\"none\")\n"
+            "tensor([0.1054, 0.2231])"};
     static void forward(const Tensor& p, const Tensor& target, const Tensor& weight, const Attrs& attrs, Tensor& out) {
         constexpr const char* op = "binary_cross_entropy";
         check_reduction(op, attrs.reduction);

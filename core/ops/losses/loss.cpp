@@ -56,11 +56,15 @@ Tensor mse_gradient(const Tensor& g, const Tensor& input, const Tensor& target, 
 struct MseLoss {
     using Attrs = ReductionAttrs;
     static constexpr auto fields = std::tuple{&Attrs::reduction};
-    static constexpr OpText text{.schema = "mse_loss(Tensor self, Tensor target, int reduction=1)",
-                                 .node = "MseLossBackward0",
-                                 .flags = kFunction | kOutArgument,
-                                 .domain = "real; real, reduction=0",
-                                 .doc = "(self - target) ** 2, reduced: 0 leaves it, 1 takes the mean, 2 the sum."};
+    static constexpr OpText text{
+        .schema = "mse_loss(Tensor self, Tensor target, int reduction=1)",
+        .node = "MseLossBackward0",
+        .flags = kFunction | kOutArgument,
+        .domain = "real; real, reduction=0",
+        .doc = "The squared error (self - target)². reduction: 0 none, 1 mean, 2 sum.",
+        .example =
+            ">>> torch.nn.functional.mse_loss(torch.tensor([1.0, 5.0]), torch.tensor([2.0, 2.0]))\n"
+            "tensor(5.)"};
     static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
         check_reduction("mse_loss", attrs.reduction);
         Tensor difference;
@@ -88,12 +92,16 @@ struct MseLoss {
 struct L1Loss {
     using Attrs = ReductionAttrs;
     static constexpr auto fields = std::tuple{&Attrs::reduction};
-    static constexpr OpText text{.schema = "l1_loss(Tensor self, Tensor target, int reduction=1)",
-                                 .flags = kFunction | kComposite | kOutArgument,
-                                 .domain =
-                                     "self=distinct(a, b), target=distinct(a, b) + 0.05; self=distinct(a, b), "
-                                     "target=distinct(a, b) + 0.05, reduction=0",
-                                 .doc = "|self - target|, reduced: 0 leaves it, 1 takes the mean, 2 the sum."};
+    static constexpr OpText text{
+        .schema = "l1_loss(Tensor self, Tensor target, int reduction=1)",
+        .flags = kFunction | kComposite | kOutArgument,
+        .domain =
+            "self=distinct(a, b), target=distinct(a, b) + 0.05; self=distinct(a, b), "
+            "target=distinct(a, b) + 0.05, reduction=0",
+        .doc = "The absolute error |self - target|. reduction: 0 none, 1 mean, 2 sum.",
+        .example =
+            ">>> torch.nn.functional.l1_loss(torch.tensor([1.0, 5.0]), torch.tensor([2.0, 2.0]))\n"
+            "tensor(2.)"};
     static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
         check_reduction("l1_loss", attrs.reduction);
         broadcast_sizes(input.sizes(), target.sizes(), "l1_loss");
@@ -136,13 +144,17 @@ Tensor limited_gradient(const Tensor& g, const Tensor& input, const Tensor& targ
 struct HuberLoss {
     struct Attrs : DifferenceAttrs {};
     static constexpr auto fields = std::tuple{&Attrs::reduction, &Attrs::corner};
-    static constexpr OpText text{.schema = "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
-                                 .node = "HuberLossBackward0",
-                                 .flags = kFunction | kOutArgument,
-                                 .domain = "real",
-                                 .doc =
-                                     "d * d / 2 for differences d below delta, else delta * (|d| - delta / 2), "
-                                     "reduced: 0 leaves it, 1 takes the mean, 2 the sum."};
+    static constexpr OpText text{
+        .schema = "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
+        .node = "HuberLossBackward0",
+        .flags = kFunction | kOutArgument,
+        .domain = "real",
+        .doc =
+            "d² / 2 where |d| < delta, else delta * (|d| - delta / 2), for d = self - target. reduction: 0 none, 1 "
+            "mean, 2 sum.",
+        .example =
+            ">>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction=\"none\")\n"
+            "tensor([0.1250, 2.5000])"};
     static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
         if (!(attrs.corner > 0))
             fail(ErrorKind::Runtime, "huber_loss: huber_loss does not support non-positive values for delta, got %g",
@@ -168,8 +180,11 @@ struct SmoothL1Loss {
         .flags = kFunction | kOutArgument,
         .domain = "real",
         .doc =
-            "d * d / (2 * beta) for differences d below beta, else |d| - beta / 2, reduced: 0 leaves it, 1 takes "
-            "the mean, 2 the sum."};
+            "d² / (2 beta) where |d| < beta, else |d| - beta / 2, for d = self - target. reduction: 0 none, 1 mean, 2 "
+            "sum.",
+        .example =
+            ">>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction=\"none\")\n"
+            "tensor([0.1250, 2.5000])"};
     static void forward(const Tensor& input, const Tensor& target, const Attrs& attrs, Tensor& out) {
         if (!(attrs.corner > 0))
             fail(ErrorKind::Runtime,
@@ -206,7 +221,11 @@ struct BinaryCrossEntropy {
             "self=real(a, b), target=fraction(a, b); self=real(a, b), target=fraction(a, b), "
             "weight=constant(positive(b)), pos_weight=constant(positive(b)), reduction=2",
         .doc =
-            "-(pos_weight * t * log(p) + (1 - t) * log(1 - p)) * weight with p = sigmoid(self), exact for large self."};
+            "-weight * (pos_weight * target * log(p) + (1 - target) * log(1 - p)) with p = sigmoid(self), computed so "
+            "that large logits neither overflow nor lose digits. reduction: 0 none, 1 mean, 2 sum.",
+        .example =
+            ">>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0, 100.0]), torch.tensor([1.0, 0.0]))\n"
+            "tensor([  0.6931, 100.0000])"};
     // (1 - t) x - (1 + (pos_weight - 1) t) log(sigmoid(x))
     static void forward(const Tensor& x, const Tensor& target, const Tensor& weight, const Tensor& pos_weight,
                         const Attrs& attrs, Tensor& out) {

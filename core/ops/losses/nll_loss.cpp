@@ -166,9 +166,12 @@ struct NllLoss {
             "self=real(a, b), target=index(b, a); self=real(a, b), target=index(b, a), weight=constant(positive(b)), "
             "reduction=2; self=real(1, b, a, c), target=index(b, 1, a, c)",
         .doc =
-            "-weight[target] * self[target] over the class axis of (classes), (batch, classes) or (batch, classes, d1, "
-            "...), reduced: 0 leaves "
-            "it, 1 takes the weighted mean, 2 the sum. Targets of ignore_index count for nothing."};
+            "The negative log likelihood -weight[t] * self[t] over the class axis of self (C,), (N, C) or (N, C, d1, "
+            "...), t being the class in target (int64) of shape (), (N,) or (N, d1, ...). reduction: 0 none, 1 the "
+            "weighted mean, 2 sum. Targets equal to ignore_index do not count.",
+        .example =
+            ">>> torch.nn.functional.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))\n"
+            "tensor(0.3000)"};
     static void forward(const Tensor& input, const Tensor& target, const Tensor& weight, const Attrs& attrs,
                         Tensor& out) {
         check_reduction("nll_loss", attrs.reduction);

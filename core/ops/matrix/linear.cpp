@@ -26,7 +26,7 @@ Tensor start_from(const char* op, const Tensor& self, Sizes sizes, const Scales&
     check_fits(op, scales.alpha, self.dtype());
     check_fits(op, scales.beta, self.dtype());
     Tensor out = empty(Layout::make(sizes), self.dtype());
-    if (scales.beta.real == 0) return out;
+    if (is_exactly(scales.beta, 0)) return out;
     std::int64_t strides[kMaxDims];
     const int lead = out.ndim() - self.ndim();
     for (int i = 0; i < out.ndim(); ++i) strides[i] = i < lead || self.size(i - lead) == 1 ? 0 : self.stride(i - lead);
@@ -34,14 +34,17 @@ Tensor start_from(const char* op, const Tensor& self, Sizes sizes, const Scales&
     return out;
 }
 
-kernels::Number scale_of(const Scalar& scale) { return {scale.real, scale.integer}; }
+kernels::Number scale_of(const Scalar& scale) {
+    const bool complex = scale.kind == Scalar::Complex;
+    return {scale.real, complex ? 0 : scale.integer, complex ? scale.imag : 0};
+}
 
 // As in the BLAS, alpha = 0 means that there is no product: NaN in the factors does not count.
 bool without_product(const Tensor& result, const Scales& scales) {
-    if (scales.alpha.real != 0) return false;
-    if (scales.beta.real == 0) {
+    if (!is_exactly(scales.alpha, 0)) return false;
+    if (is_exactly(scales.beta, 0)) {
         kernels::fill(result.view(), 0.0);
-    } else if (scales.beta.real != 1) {
+    } else if (!is_exactly(scales.beta, 1)) {
         const Tensor factor = element("addmm", scales.beta, result.dtype());
         kernels::elementwise(kernels::arithmetic().mul[static_cast<int>(result.dtype())], result.view(),
                              {result.view(), BroadcastView(factor, result.sizes())});
@@ -60,8 +63,6 @@ void deliver(const char* op, const Tensor& result, Tensor& out) {
              op, shape_text(result.sizes()).c_str(), shape_text(out.sizes()).c_str());
     kernels::copy(out.view(), result.view());
 }
-
-Tensor scaled(const Tensor& x, const Scalar& scale) { return scale.real == 1 ? x : mul(x, scale.real); }
 
 void need_factors(const char* op, const Tensor& a, const Tensor& b, bool batched) {
     need_rank(op, batched ? "batch1" : "mat1", a, batched ? 3 : 2);
@@ -91,8 +92,16 @@ struct AddedProduct {
                 ? "self=real(a, b, e), batch1=real(a, b, c), batch2=real(a, c, e), beta=2, alpha=0.5"
                 : "self=real(a, c), mat1=real(a, b), mat2=real(b, c); self=real(c), mat1=real(a, b), mat2=real(b, c), "
                   "beta=2, alpha=0.5",
-        .doc = batched ? "beta * self + alpha * bmm(batch1, batch2); self is broadcast to the shape of the products."
-                       : "beta * self + alpha * mat1 @ mat2; self is broadcast to the shape of the product."};
+        .doc = batched ? "beta * self + alpha * bmm(batch1, batch2) for batch1 (b, n, k) and batch2 (b, k, m); self is "
+                         "broadcast to (b, n, m). With beta=0, NaN and infinities in self are ignored."
+                       : "beta * self + alpha * (mat1 @ mat2) for mat1 (n, k) and mat2 (k, m); self is broadcast to "
+                         "(n, m). With beta=0, NaN and infinities in self are ignored.",
+        .example =
+            batched ? ">>> torch.baddbmm(torch.ones(1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))\n"
+                      "tensor([[[4., 4.]]])"
+                    : ">>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), beta=10)\n"
+                      "tensor([[11., 12.],\n"
+                      "        [13., 14.]])"};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
         need_factors(name, a, b, batched);
         need_same_dtype(name, batched ? "batch1 and batch2" : "mat1 and mat2", a, b);
@@ -128,7 +137,12 @@ struct Addmv {
         .derivative = "self + mat * vec",
         .domain =
             "self=real(a), mat=real(a, b), vec=real(b); self=real(), mat=real(a, b), vec=real(b), beta=2, alpha=0.5",
-        .doc = "beta * self + alpha * mat @ vec; self is broadcast to the shape of the product."};
+        .doc =
+            "beta * self + alpha * (mat @ vec) for mat (n, k) and vec (k,); self is broadcast to (n,). With beta=0, "
+            "NaN and infinities in self are ignored.",
+        .example =
+            ">>> torch.addmv(torch.ones(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))\n"
+            "tensor([4., 8.])"};
     static void forward(const Tensor& self, const Tensor& a, const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_rank("addmv", "mat", a, 2);
         need_rank("addmv", "vec", x, 1);
@@ -160,7 +174,10 @@ struct Linear {
         .schema = "linear(Tensor self, Tensor weight, Tensor? bias=None)",
         .flags = kFunction | kComposite,
         .domain = "self=real(a, b), weight=real(c, b), bias=real(c); self=real(e, a, b), weight=real(c, b)",
-        .doc = "self @ weight.T + bias, for self of shape (..., in) and weight of shape (out, in)."};
+        .doc = "self @ weight.T + bias, for self (..., in), weight (out, in) and bias (out,).",
+        .example =
+            ">>> torch.nn.functional.linear(torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 1.0], [0.0, 3.0]]))\n"
+            "tensor([3., 6.])"};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor& out) {
         const bool one_product = bias && (bias.ndim() <= 1 || x.ndim() == 2) && weight.ndim() == 2 && x.ndim() > 0;
         if (one_product && x.ndim() == 2) {
@@ -178,7 +195,7 @@ struct Linear {
             if (bias && !can_expand(bias.sizes(), product.sizes()))
                 fail(ErrorKind::Runtime, "linear: expected a bias that broadcasts to %s, got shape %s",
                      shape_text(product.sizes()).c_str(), shape_text(bias.sizes()).c_str());
-            out = bias ? add(product, is_floating(product.dtype()) ? cast(bias, product.dtype()) : bias) : product;
+            out = bias ? add(product, is_inexact(product.dtype()) ? cast(bias, product.dtype()) : bias) : product;
         }
     }
 };

@@ -8,13 +8,26 @@
 namespace clew {
 namespace {
 
-struct Mm {
+// Of one pair of matrices or of many.
+struct ProductRules {
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<1> b, Shape<0> a) { return product({g}, {conj(b), true}, is_column_major(a.layout)); },
+        [](const Tensor& g, In<0> a, Shape<1> b) { return product({conj(a), true}, {g}, is_column_major(b.layout)); },
+    };
+};
+
+struct Mm : ProductRules {
     static constexpr OpText text{.schema = "mm(Tensor self, Tensor mat2)",
                                  .node = "MmBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
                                  .derivative = "self * mat2",
                                  .domain = "self=real(a, b), mat2=real(b, c)",
-                                 .doc = "The product of an (n, k) and a (k, m) matrix."};
+                                 .doc =
+                                     "The matrix product of self (n, k) and mat2 (k, m), an (n, m) matrix. Nothing is "
+                                     "broadcast (matmul does that); both have one dtype.",
+                                 .example =
+                                     ">>> torch.mm(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))\n"
+                                     "tensor([[11.]])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         if (a.ndim() != 2 || b.ndim() != 2)
             fail(ErrorKind::Runtime, "mm: expected two matrices, got shapes %s and %s; use matmul for other ranks",
@@ -25,19 +38,19 @@ struct Mm {
         const WithoutGil released(a.size(0) * a.size(1) * b.size(1) / 16);
         kernels::gemm(out.view(), a.view(), b.view());
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> b, Shape<0> a) { return product({g}, {conj(b), true}, is_column_major(a.layout)); },
-        [](const Tensor& g, In<0> a, Shape<1> b) { return product({conj(a), true}, {g}, is_column_major(b.layout)); },
-    };
 };
 
-struct Bmm {
-    static constexpr OpText text{.schema = "bmm(Tensor self, Tensor mat2)",
-                                 .node = "BmmBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
-                                 .derivative = "self * mat2",
-                                 .domain = "self=real(a, b, c), mat2=real(a, c, b)",
-                                 .doc = "The products of b pairs of matrices: (b, n, k) and (b, k, m) give (b, n, m)."};
+struct Bmm : ProductRules {
+    static constexpr OpText text{
+        .schema = "bmm(Tensor self, Tensor mat2)",
+        .node = "BmmBackward0",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .derivative = "self * mat2",
+        .domain = "self=real(a, b, c), mat2=real(a, c, b)",
+        .doc =
+            "Batched matrix product: out[i] = self[i] @ mat2[i] for self (b, n, k) and mat2 (b, k, m), a result of "
+            "shape (b, n, m). Leading axes are not broadcast (matmul does that).",
+        .example = ">>> torch.bmm(torch.ones(1, 1, 3), torch.ones(1, 3, 1))\ntensor([[[3.]]])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         need_rank("bmm", "batch1", a, 3);
         need_rank("bmm", "batch2", b, 3);
@@ -51,19 +64,19 @@ struct Bmm {
         out = empty({a.size(0), a.size(1), b.size(2)}, a.dtype());
         kernels::bgemm(out.view(), a.view(), b.view());
     }
-    static constexpr auto rules = std::tuple{
-        [](const Tensor& g, In<1> b, Shape<0> a) { return product({g}, {conj(b), true}, is_column_major(a.layout)); },
-        [](const Tensor& g, In<0> a, Shape<1> b) { return product({conj(a), true}, {g}, is_column_major(b.layout)); },
-    };
 };
 
 struct Mv {
-    static constexpr OpText text{.schema = "mv(Tensor self, Tensor vec)",
-                                 .node = "MvBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
-                                 .derivative = "self * vec",
-                                 .domain = "self=real(a, b), vec=real(b)",
-                                 .doc = "The product of an (n, k) matrix and a vector of k elements."};
+    static constexpr OpText text{
+        .schema = "mv(Tensor self, Tensor vec)",
+        .node = "MvBackward0",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .derivative = "self * vec",
+        .domain = "self=real(a, b), vec=real(b)",
+        .doc = "The product of a matrix self (n, k) and a vector vec (k,), a vector of n elements.",
+        .example =
+            ">>> torch.mv(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))\n"
+            "tensor([3., 7.])"};
     static void forward(const Tensor& a, const Tensor& x, Tensor& out) {
         need_rank("mv", "self", a, 2);
         need_rank("mv", "vec", x, 1);
@@ -82,12 +95,16 @@ struct Mv {
 };
 
 struct Dot {
-    static constexpr OpText text{.schema = "dot(Tensor self, Tensor tensor)",
-                                 .node = "DotBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
-                                 .derivative = "self * tensor",
-                                 .domain = "self=real(b), tensor=real(b)",
-                                 .doc = "The sum of the products of the elements of two vectors."};
+    static constexpr OpText text{
+        .schema = "dot(Tensor self, Tensor tensor)",
+        .node = "DotBackward0",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .derivative = "self * tensor",
+        .domain = "self=real(b), tensor=real(b)",
+        .doc = "The inner product of two vectors of the same length and dtype: sum of self[i] * tensor[i].",
+        .example =
+            ">>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))\n"
+            "tensor(11.)"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         if (a.ndim() != 1 || b.ndim() != 1)
             fail(ErrorKind::Runtime, "dot: 1D tensors expected, but got %dD and %dD tensors; use matmul", a.ndim(),
@@ -110,7 +127,11 @@ struct Outer {
     static constexpr OpText text{.schema = "outer(Tensor self, Tensor vec2)",
                                  .flags = kBoth | kOutArgument | kComposite,
                                  .domain = "self=real(a), vec2=real(b)",
-                                 .doc = "All products of an element of self and an element of vec2, as a matrix."};
+                                 .doc = "The outer product of two vectors: out[i][j] = self[i] * vec2[j].",
+                                 .example =
+                                     ">>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))\n"
+                                     "tensor([[3, 4],\n"
+                                     "        [6, 8]])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         need_rank("outer", "self", a, 1);
         need_rank("outer", "vec2", b, 1);
@@ -160,7 +181,13 @@ struct Matmul {
         .flags = kBoth | kOutArgument | kOutAlike | kComposite,
         .domain =
             "self=real(a, b), other=real(b, c); self=real(b), other=real(b); self=real(a, e, b, c), other=real(c, b)",
-        .doc = "The product of two vectors, matrices or batches of matrices (leading axes are broadcast)."};
+        .doc =
+            "The matrix product self @ other. Of two vectors the inner product; a vector counts as a row on the left "
+            "and as a column on the right; leading axes are batches and are broadcast: (*, n, k) @ (*, k, m) gives (*, "
+            "n, m). Both have one dtype; RuntimeError where k differs.",
+        .example =
+            ">>> torch.matmul(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))\n"
+            "tensor([3., 7.])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) { out = matmul(a, b); }
 };
 

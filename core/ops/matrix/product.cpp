@@ -89,13 +89,13 @@ struct Product {
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<1> b, Shape<0> a, const Attrs& attrs) {
             const bool columns = is_column_major(a.layout);
-            return attrs.transpose_self ? product({b, attrs.transpose_other}, {g, true}, columns)
-                                        : product({g}, {b, !attrs.transpose_other}, columns);
+            return attrs.transpose_self ? product({conj(b), attrs.transpose_other}, {g, true}, columns)
+                                        : product({g}, {conj(b), !attrs.transpose_other}, columns);
         },
         [](const Tensor& g, In<0> a, Shape<1> b, const Attrs& attrs) {
             const bool columns = is_column_major(b.layout);
-            return attrs.transpose_other ? product({g, true}, {a, attrs.transpose_self}, columns)
-                                         : product({a, !attrs.transpose_self}, {g}, columns);
+            return attrs.transpose_other ? product({g, true}, {conj(a), attrs.transpose_self}, columns)
+                                         : product({conj(a), !attrs.transpose_self}, {g}, columns);
         },
     };
 };

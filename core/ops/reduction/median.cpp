@@ -35,20 +35,24 @@ Tensor median_of_all(const Tensor& x, const char* op, bool ignore_nan) {
 }
 
 struct Median {
-    static constexpr OpText text{.schema = "median(Tensor self)",
-                                 .node = "MedianBackward0",
-                                 .domain = "self=distinct(a, c)",
-                                 .doc = "The median of all elements, the lower one of two; NaN if there is a NaN."};
+    static constexpr OpText text{
+        .schema = "median(Tensor self)",
+        .node = "MedianBackward0",
+        .domain = "self=distinct(a, c)",
+        .doc = "The median of all elements, the lower of the two in the middle; NaN if one is.",
+        .example = ">>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))\ntensor(2.)"};
     static void forward(const Tensor& x, Tensor& out) { out = median_of_all(x, "median", false); }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, In<0> x, Out<> result) { return share_among_equals(g, x, result); }};
 };
 
 struct Nanmedian {
-    static constexpr OpText text{.schema = "nanmedian(Tensor self)",
-                                 .node = "NanmedianBackward0",
-                                 .domain = "distinct",
-                                 .doc = "The median of the elements that are not NaN."};
+    static constexpr OpText text{
+        .schema = "nanmedian(Tensor self)",
+        .node = "NanmedianBackward0",
+        .domain = "distinct",
+        .doc = "The median of the elements that are not NaN, the lower of the two in the middle.",
+        .example = ">>> torch.nanmedian(torch.tensor([1.0, float(\"nan\"), 3.0]))\ntensor(1.)"};
     static void forward(const Tensor& x, Tensor& out) { out = median_of_all(x, "nanmedian", true); }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, In<0> x, Out<> result) { return share_among_equals(g, x, result); }};
@@ -85,12 +89,17 @@ Tensor send_back(const Tensor& g, const Tensor& indices, const Shape<0>& x, cons
 struct MedianAxis {
     using Attrs = AlongAxis;
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
-    static constexpr OpText text{.schema = "median.dim(Tensor self, int dim, bool keepdim=False)",
-                                 .node = "MedianBackward1",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
-                                 .outputs = "values indices",
-                                 .domain = "distinct, dim=1",
-                                 .doc = "The medians along an axis, and where they are."};
+    static constexpr OpText text{
+        .schema = "median.dim(Tensor self, int dim, bool keepdim=False)",
+        .node = "MedianBackward1",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .outputs = "values indices",
+        .domain = "distinct, dim=1",
+        .doc = "The median along an axis, the lower of the two in the middle, and an index of it; NaN if one is.",
+        .example =
+            ">>> values, indices = torch.median(torch.tensor([[4.0, 1.0, 3.0]]), dim=1)\n"
+            ">>> values, indices\n"
+            "(tensor([3.]), tensor([2]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         median_along("median", x, attrs, false, values, indices);
     }
@@ -102,12 +111,17 @@ struct MedianAxis {
 struct NanmedianAxis {
     using Attrs = AlongAxis;
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
-    static constexpr OpText text{.schema = "nanmedian.dim(Tensor self, int dim, bool keepdim=False)",
-                                 .node = "NanmedianBackward1",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
-                                 .outputs = "values indices",
-                                 .domain = "distinct, dim=1",
-                                 .doc = "The medians along an axis without regard to NaN, and where they are."};
+    static constexpr OpText text{
+        .schema = "nanmedian.dim(Tensor self, int dim, bool keepdim=False)",
+        .node = "NanmedianBackward1",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .outputs = "values indices",
+        .domain = "distinct, dim=1",
+        .doc = "The median along an axis of the elements that are not NaN, and an index of it.",
+        .example =
+            ">>> values, indices = torch.nanmedian(torch.tensor([[1.0, float(\"nan\"), 3.0]]), dim=1)\n"
+            ">>> values, indices\n"
+            "(tensor([1.]), tensor([0]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         median_along("nanmedian", x, attrs, true, values, indices);
     }
@@ -162,14 +176,19 @@ struct Searchsorted {
         std::optional<Text> side;
     };
     static constexpr auto fields = std::tuple{&Attrs::out_int32, &Attrs::right, &Attrs::side};
-    static constexpr OpText text{.schema =
-                                     "searchsorted(Tensor sorted_sequence, Operand self, *, bool out_int32=False, bool "
-                                     "right=False, str? side=None)",
-                                 .flags = kFunction | kNonDifferentiable,
-                                 .domain = "sorted_sequence=ascending(d), self=real(a, b)",
-                                 .doc =
-                                     "Where each value would be inserted into a sorted sequence to keep it sorted: "
-                                     "before its equals, or after them with right."};
+    static constexpr OpText text{
+        .schema =
+            "searchsorted(Tensor sorted_sequence, Operand self, *, bool out_int32=False, bool "
+            "right=False, str? side=None)",
+        .flags = kFunction | kNonDifferentiable,
+        .domain = "sorted_sequence=ascending(d), self=real(a, b)",
+        .doc =
+            "Binary search: the index i at which each value would be inserted into a sequence sorted along its last "
+            "axis, sequence[i-1] < value <= sequence[i], or with right=True (side='right') sequence[i-1] <= value < "
+            "sequence[i]. int64, or int32 with out_int32.",
+        .example =
+            ">>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))\n"
+            "tensor([1, 3])"};
     static void forward(const Tensor& sorted, const Tensor& values, const Attrs& attrs, Tensor& out) {
         if (attrs.side && *attrs.side != "left" && *attrs.side != "right")
             fail(ErrorKind::Runtime, "searchsorted(): side can only be 'left' or 'right' but got %s", attrs.side->data);
@@ -190,7 +209,13 @@ struct Bucketize {
         .schema = "bucketize(Operand self, Tensor boundaries, *, bool out_int32=False, bool right=False)",
         .flags = kFunction | kNonDifferentiable,
         .domain = "self=real(a, b), boundaries=ascending(c)",
-        .doc = "Which bucket between ascending boundaries each value falls into."};
+        .doc =
+            "The index of the bucket into which each value falls, for ascending boundaries of one axis: "
+            "boundaries[i-1] < value <= boundaries[i], or with right=True boundaries[i-1] <= value < boundaries[i]. "
+            "int64, or int32 with out_int32.",
+        .example =
+            ">>> torch.bucketize(torch.tensor([1.0, 3.5]), torch.tensor([1.0, 2.0, 3.0]))\n"
+            "tensor([0, 3])"};
     static void forward(const Tensor& values, const Tensor& boundaries, const Attrs& attrs, Tensor& out) {
         if (boundaries.ndim() != 1)
             fail(ErrorKind::Runtime, "bucketize: boundaries tensor must be 1 dimension, but got dim(%d)",

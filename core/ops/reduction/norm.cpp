@@ -15,7 +15,7 @@ using kernels::ReduceKind;
 
 struct NormAttrs {
     Scalar ord;
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     bool keepdim;
     std::optional<DType> dtype;
 };
@@ -59,7 +59,7 @@ Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) 
 struct NormBackward {
     struct Attrs {
         Scalar ord;
-        Dims dim;
+        Axes dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::ord, &Attrs::dim};
     static constexpr OpText text{
@@ -70,12 +70,12 @@ struct NormBackward {
     static void forward(const Tensor& g, const Tensor& x, const Tensor& norm, const Attrs& attrs, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         const double order = attrs.ord.real;
-        const Tensor divisor = order > 1 ? masked_fill(norm, compare("eq", norm, 0.0), 1.0) : norm;
+        const Tensor divisor = order > 1 ? masked_fill(norm, compare(kEq, norm, 0.0), 1.0) : norm;
         if (order == 2) {
             out = mul(x, div(g, divisor));
             return;
         }
-        const Tensor is_zero = compare("eq", x, 0.0), size = masked_fill(abs(x), is_zero, 1.0);
+        const Tensor is_zero = compare(kEq, x, 0.0), size = masked_fill(abs(x), is_zero, 1.0);
         const Tensor slope = masked_fill(mul(sign(x), pow(size, order - 1)), is_zero, 0.0);
         out = mul(slope, order > 1 ? div(g, pow(divisor, order - 1)) : mul(g, pow(divisor, 1 - order)));
     }
@@ -84,14 +84,14 @@ struct NormBackward {
     // that nobody reads (g is 0) count for nothing, also where their derivatives are infinite.
     static Tensor by_elements(const Tensor& v, const Tensor& g, const Tensor& x, const Tensor& norm, double order,
                               const Dims& axes) {
-        const Tensor size = abs(x), unasked = compare("eq", v, 0.0);
+        const Tensor size = abs(x), unasked = compare(kEq, v, 0.0);
         const Tensor slope = order == 2 ? Tensor(x) : mul(sign(x), pow(size, order - 1));
         const Tensor bend = order == 2 ? Tensor(v) : masked_fill(mul(v, pow(size, order - 2)), unasked, 0.0);
         const Tensor along = sum(masked_fill(mul(slope, v), unasked, 0.0), axes, true);
         const Tensor rest =
-            sub(bend, masked_fill(mul(slope, div(along, pow(norm, order))), compare("eq", along, 0.0), 0.0));
+            sub(bend, masked_fill(mul(slope, div(along, pow(norm, order))), compare(kEq, along, 0.0), 0.0));
         const Tensor scale = mul(mul(g, order - 1), pow(norm, 1 - order));
-        return masked_fill(mul(rest, scale), compare("eq", g, 0.0), 0.0);
+        return masked_fill(mul(rest, scale), compare(kEq, g, 0.0), 0.0);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& v, In<0> g, In<1> x, In<2> norm, const Attrs& attrs) {
@@ -109,9 +109,15 @@ Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& norm, Scala
     if (order.real == 0) return zeros_like(x);
     if (order.real == 1) return mul(g, sign(x));
     if (!std::isinf(order.real)) return run<NormBackward>({order, axes_of(mask)}, g, x, norm);
-    const Tensor size = abs(x), both_nan = logical_and(compare("ne", size, size), compare("ne", norm, norm));
-    const Tensor hit = cast(logical_or(compare("eq", size, norm), both_nan), g.dtype());
+    const Tensor size = abs(x), both_nan = logical_and(compare(kNe, size, size), compare(kNe, norm, norm));
+    const Tensor hit = cast(logical_or(compare(kEq, size, norm), both_nan), g.dtype());
     return mul(mul(sign(x), hit), div(g, sum(hit, axes_of(mask), true)));
+}
+
+// Of complex numbers.
+Tensor sizes_of(const Tensor& z) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    return abs(z);
 }
 
 struct VectorNorm {
@@ -127,11 +133,11 @@ struct VectorNorm {
             "The ord-th root of the sum of |self| ** ord over the given axes; inf and -inf give the largest and the "
             "smallest |self|."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (!is_floating(x.dtype()))
+        if (is_integral(x.dtype()))
             fail(ErrorKind::Runtime,
                  "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s; cast it first",
                  dtype_name(x.dtype()));
-        if (attrs.dtype && !is_floating(*attrs.dtype))
+        if (attrs.dtype && is_integral(*attrs.dtype))
             fail(ErrorKind::Runtime, "linalg.vector_norm: dtype should be floating point, got %s",
                  dtype_name(*attrs.dtype));
         if (attrs.dtype && promote(x.dtype(), *attrs.dtype) != *attrs.dtype)
@@ -139,10 +145,14 @@ struct VectorNorm {
                  "linalg.vector_norm: expected a dtype to which %s converts without loss, got %s; cast the input first",
                  dtype_name(x.dtype()), dtype_name(*attrs.dtype));
         const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "linalg.vector_norm");
-        out = norm_of(converted(x, attrs.dtype.value_or(x.dtype())), attrs.ord.real, mask, attrs.keepdim);
+        const Tensor in = converted(x, attrs.dtype.value_or(x.dtype()));
+        out = norm_of(is_complex(in.dtype()) ? sizes_of(in) : in, attrs.ord.real, mask, attrs.keepdim);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), "linalg.vector_norm");
+        if (is_complex(x->dtype()))
+            return mul(sgn(x), norm_gradient(restore_axes(g, mask, x->ndim(), attrs.keepdim), cast(abs(x), g.dtype()),
+                                             restore_axes(result, mask, x->ndim(), attrs.keepdim), attrs.ord, mask));
         return norm_gradient(restore_axes(g, mask, x->ndim(), attrs.keepdim), cast(x, g.dtype()),
                              restore_axes(result, mask, x->ndim(), attrs.keepdim), attrs.ord, mask);
     }};
@@ -152,7 +162,7 @@ struct VectorNorm {
 struct Norm {
     struct Attrs {
         std::optional<Scalar> p;
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
         std::optional<DType> dtype;
     };
@@ -161,7 +171,10 @@ struct Norm {
         .schema = "norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
         .flags = kBoth | kComposite | kOutArgument | kOutAlike,
         .domain = "real; nonzero, p=3, dim=(1,), keepdim=True",
-        .doc = "The p-norm over the given axes, of all elements by default; its gradient at 0 is 0."};
+        .doc =
+            "The vector norm (sum of |x|^p)^(1/p) over the axes dim, of all elements by default; p=inf is the largest "
+            "|x|, p=-inf the smallest, p=0 counts the nonzero. The gradient at 0 is 0.",
+        .example = ">>> torch.norm(torch.tensor([3.0, 4.0]))\ntensor(5.)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = run<VectorNorm>({attrs.p.value_or(Scalar::of(2.0)), attrs.dim, attrs.keepdim, attrs.dtype}, x);
     }
@@ -170,7 +183,7 @@ struct Norm {
 struct NamedNorm {
     struct Attrs {
         Text p;
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
         std::optional<DType> dtype;
     };
@@ -179,7 +192,12 @@ struct NamedNorm {
         .schema = "norm.name(Tensor self, str p, int[]? dim=None, bool keepdim=False, dtype? dtype=None)",
         .flags = kBoth | kComposite | kOutArgument | kOutAlike,
         .domain = "real, p='fro'; real, p='fro', dim=(0, 1)",
-        .doc = "The norm of this name: 'fro' is the root of the sum of squares."};
+        .doc =
+            "The norm of this name: 'fro' is the Frobenius norm, the root of the sum of squares; 'nuc' raises "
+            "NotImplementedError.",
+        .example =
+            ">>> torch.norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), \"fro\")\n"
+            "tensor(5.)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (attrs.p == "nuc")
             fail(ErrorKind::NotImplemented,
@@ -191,7 +209,7 @@ struct NamedNorm {
 
 struct LogSumExp {
     struct Attrs {
-        Dims dim;
+        Axes dim;
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
@@ -199,8 +217,12 @@ struct LogSumExp {
                                  .node = "LogsumexpBackward0",
                                  .flags = kBoth | kOutArgument,
                                  .domain = "real, dim=(1,); real, dim=(0, 1), keepdim=True",
-                                 .doc = "log(sum(exp(self))) over the given axes, also where exp would overflow."};
+                                 .doc = "ln(sum(exp(self))) over the axes dim, without overflow.",
+                                 .example =
+                                     ">>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)\n"
+                                     "tensor(1000.6932)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (is_complex(x.dtype())) no_kernel_for(x.dtype());
         const Tensor in = converted(x, is_floating(x.dtype()) ? x.dtype() : DType::Float32);
         out = reduce_axes(ReduceKind::LogSumExp, in, axes_mask(attrs.dim, x.ndim(), "logsumexp"), attrs.keepdim);
     }

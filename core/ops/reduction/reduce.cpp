@@ -26,7 +26,8 @@ struct SumAll {
                                  .node = "SumBackward0",
                                  .derivative = "self",
                                  .domain = "real",
-                                 .doc = "The sum of all elements; integers are summed as int64."};
+                                 .doc = "The sum of all elements; integers and bools are summed as int64.",
+                                 .example = ">>> torch.sum(torch.tensor([1.0, 2.0, 3.0]))\ntensor(6.)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = sum_as(x, attrs.dtype, all_axes(x), false);
     }
@@ -35,7 +36,7 @@ struct SumAll {
 
 struct SumAxes {
     struct Attrs {
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
         std::optional<DType> dtype;
     };
@@ -45,7 +46,8 @@ struct SumAxes {
                                  .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
                                  .derivative = "self",
                                  .domain = "real, dim=(1,), keepdim=True",
-                                 .doc = "The sum over the given axes; none given means all."};
+                                 .doc = "The sum over the axes dim; dim=None or () means all.",
+                                 .example = ">>> torch.sum(torch.tensor([[1, 2], [3, 4]]), dim=0)\ntensor([4, 6])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = sum_as(x, attrs.dtype, axes_mask(attrs.dim, x.ndim(), "sum"), attrs.keepdim);
     }
@@ -56,7 +58,7 @@ struct SumAxes {
 
 void need_floating(const Tensor& x, const std::optional<DType>& dtype) {
     const DType result = dtype.value_or(x.dtype());
-    if (!is_floating(result))
+    if (is_integral(result))
         fail(ErrorKind::Runtime,
              "mean: could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
              "%s; cast it, or give "
@@ -70,12 +72,14 @@ double divisor(std::int64_t count) { return static_cast<double>(std::max<std::in
 struct MeanAll {
     using Attrs = SumAll::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "mean(Tensor self, *, dtype? dtype=None)",
-                                 .node = "MeanBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
-                                 .derivative = "self",
-                                 .domain = "real",
-                                 .doc = "The mean of all elements; of none it is NaN."};
+    static constexpr OpText text{
+        .schema = "mean(Tensor self, *, dtype? dtype=None)",
+        .node = "MeanBackward0",
+        .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
+        .derivative = "self",
+        .domain = "real",
+        .doc = "The arithmetic mean of all elements; NaN of none. Floating-point dtypes only, or give dtype=.",
+        .example = ">>> torch.mean(torch.tensor([1.0, 2.0, 6.0]))\ntensor(3.)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_floating(x, attrs.dtype);
         out = sum_as(x, attrs.dtype, all_axes(x), false);
@@ -94,7 +98,11 @@ struct MeanAxes {
         .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
         .derivative = "self",
         .domain = "real, dim=(1,), keepdim=True",
-        .doc = "The mean over the given axes; none given means all."};
+        .doc = "The arithmetic mean over the axes dim; dim=None or () means all.",
+        .example =
+            ">>> torch.mean(torch.tensor([[1.0, 3.0], [5.0, 9.0]]), dim=1, keepdim=True)\n"
+            "tensor([[2.],\n"
+            "        [7.]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_floating(x, attrs.dtype);
         const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "mean");

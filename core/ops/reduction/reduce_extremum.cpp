@@ -11,7 +11,7 @@ namespace {
 
 using kernels::ReduceKind;
 
-void need_elements(const char* op, const Tensor& x, const std::optional<Dims>& dims,
+void need_elements(const char* op, const Tensor& x, const std::optional<Axes>& dims,
                    ErrorKind kind = ErrorKind::Runtime) {
     if (!dims || dims->empty()) {
         if (x.numel() == 0)
@@ -41,16 +41,16 @@ constexpr const char* extremum_name = kind == ReduceKind::Max ? "max" : "min";
 template <ReduceKind kind>
 struct ExtremumAll {
     static constexpr bool largest = kind == ReduceKind::Max;
-    static constexpr OpText text{
-        .schema = largest ? "max(Tensor self)" : "min(Tensor self)",
-        .node = largest ? "MaxBackward1" : "MinBackward1",
-        .flags = kBoth | kOutArgument,
-        .domain = "distinct",
-        .doc = largest
-                   ? "The largest element (NaN wins; equals share the gradient evenly); with dim, the largest along "
-                     "an axis and their indices; of two tensors, the larger element by element."
-                   : "The smallest element (NaN wins; equals share the gradient evenly); with dim, the smallest "
-                     "along an axis and their indices; of two tensors, the smaller element by element."};
+    static constexpr OpText text{.schema = largest ? "max(Tensor self)" : "min(Tensor self)",
+                                 .node = largest ? "MaxBackward1" : "MinBackward1",
+                                 .flags = kBoth | kOutArgument,
+                                 .domain = "distinct",
+                                 .doc = largest ? "The maximum of all elements. NaN propagates; elements that are "
+                                                  "equally large share the gradient evenly."
+                                                : "The minimum of all elements. NaN propagates; elements that are "
+                                                  "equally small share the gradient evenly.",
+                                 .example = largest ? ">>> torch.max(torch.tensor([1.0, 7.0, 3.0]))\ntensor(7.)"
+                                                    : ">>> torch.min(torch.tensor([1.0, 7.0, 3.0]))\ntensor(1.)"};
     static void forward(const Tensor& x, Tensor& out) {
         need_elements(extremum_name<kind>, x, std::nullopt);
         out = reduce_axes(kind, x, all_axes(x), false);
@@ -75,11 +75,19 @@ struct ExtremumAxis {
         .flags = kBoth | kOutArgument | kOutAlike,
         .outputs = "values indices",
         .domain = "distinct, dim=1",
-        .doc =
-            "The extreme elements along an axis and their indices; the first of equals, to which the gradient goes."};
+        .doc = largest ? "The maximum along an axis and its index (int64), the first of equal ones, to which the "
+                         "gradient goes. NaN propagates."
+                       : "The minimum along an axis and its index (int64), the first of equal ones, to which the "
+                         "gradient goes. NaN propagates.",
+        .example = largest ? ">>> values, indices = torch.max(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)\n"
+                             ">>> values, indices\n"
+                             "(tensor([5., 7.]), tensor([1, 0]))"
+                           : ">>> values, indices = torch.min(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)\n"
+                             ">>> values, indices\n"
+                             "(tensor([1., 3.]), tensor([0, 1]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const char* op = extremum_name<kind>;
-        need_elements(op, x, Dims{attrs.dim});
+        need_elements(op, x, Axes{attrs.dim});
         const int axis = wrap_axis(attrs.dim, x.ndim(), op);
         const std::uint32_t mask = x.ndim() ? 1u << axis : 0;
         const Dims without = reduced_sizes(x.sizes(), mask, false);
@@ -106,7 +114,12 @@ struct ExtremumOfTwo {
         .schema = largest ? "max.other(Tensor self, Tensor other)" : "min.other(Tensor self, Tensor other)",
         .flags = kBoth | kComposite | kOutArgument,
         .domain = "self=distinct(a, b), other=distinct(a, b) + 0.05",
-        .doc = "Element by element, as maximum and minimum."};
+        .doc = largest ? "As maximum: the larger of two, element by element."
+                       : "As minimum: the smaller of two, element by element.",
+        .example = largest ? ">>> torch.max(torch.tensor([1.0, 7.0]), torch.tensor([2.0, 2.0]))\n"
+                             "tensor([2., 7.])"
+                           : ">>> torch.min(torch.tensor([1.0, 7.0]), torch.tensor([2.0, 2.0]))\n"
+                             "tensor([1., 2.])"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) {
         out = largest ? maximum(a, b) : minimum(a, b);
     }
@@ -116,19 +129,25 @@ template <ReduceKind kind>
 struct ExtremumAxes {
     static constexpr bool largest = kind == ReduceKind::Max;
     struct Attrs {
-        Dims dim;
+        Axes dim;
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
     static constexpr const char* name = largest ? "amax" : "amin";
-    static constexpr OpText text{
-        .schema = largest ? "amax(Tensor self, int[] dim=[], bool keepdim=False)"
-                          : "amin(Tensor self, int[] dim=[], bool keepdim=False)",
-        .node = largest ? "AmaxBackward0" : "AminBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike,
-        .domain = "distinct; distinct, dim=(1,), keepdim=True",
-        .doc = largest ? "The largest elements over the given axes, none given means all; equals share the gradient."
-                       : "The smallest elements over the given axes, none given means all; equals share the gradient."};
+    static constexpr OpText text{.schema = largest ? "amax(Tensor self, int[] dim=[], bool keepdim=False)"
+                                                   : "amin(Tensor self, int[] dim=[], bool keepdim=False)",
+                                 .node = largest ? "AmaxBackward0" : "AminBackward0",
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .domain = "distinct; distinct, dim=(1,), keepdim=True",
+                                 .doc = largest
+                                            ? "The maximum over the axes dim (all of them by default). NaN propagates; "
+                                              "elements that are equally large share the gradient evenly."
+                                            : "The minimum over the axes dim (all of them by default). NaN propagates; "
+                                              "elements that are equally small share the gradient evenly.",
+                                 .example = largest ? ">>> torch.amax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)\n"
+                                                      "tensor([5., 7.])"
+                                                    : ">>> torch.amin(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)\n"
+                                                      "tensor([1., 3.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_elements(name, x, attrs.dim);
         out = reduce_axes(kind, x, axes_mask(attrs.dim, x.ndim(), name), attrs.keepdim);
@@ -136,7 +155,7 @@ struct ExtremumAxes {
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const std::uint32_t mask = axes_mask(attrs.dim, x->ndim(), name);
         return share_along_axes(restore_axes(g, mask, x->ndim(), attrs.keepdim),
-                                compare("eq", x, restore_axes(result, mask, x->ndim(), attrs.keepdim)), mask);
+                                compare(kEq, x, restore_axes(result, mask, x->ndim(), attrs.keepdim)), mask);
     }};
 };
 
@@ -154,13 +173,18 @@ struct ArgExtremum {
                           : "argmin(Tensor self, int? dim=None, bool keepdim=False)",
         .flags = kBoth | kNonDifferentiable | kOutArgument | kOutAlike,
         .domain = "distinct; distinct, dim=1",
-        .doc = largest
-                   ? "Where the largest element is, the first of equals; along an axis, or in the flattened tensor."
-                   : "Where the smallest element is, the first of equals; along an axis, or in the flattened tensor."};
+        .doc = largest ? "The index of the maximum along an axis, or in the flattened tensor if dim is None; the first "
+                         "of equal elements, NaN counting as the largest."
+                       : "The index of the minimum along an axis, or in the flattened tensor if dim is None; the first "
+                         "of equal elements, NaN counting as the smallest.",
+        .example = largest ? ">>> torch.argmax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)\n"
+                             "tensor([1, 0])"
+                           : ">>> torch.argmin(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)\n"
+                             "tensor([0, 1])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.dtype() == DType::Bool)
             fail(ErrorKind::Runtime, "%s(): does not support bool input; cast it to uint8", name);
-        need_elements(name, x, attrs.dim ? std::optional(Dims{*attrs.dim}) : std::nullopt, ErrorKind::Index);
+        need_elements(name, x, attrs.dim ? std::optional(Axes{*attrs.dim}) : std::nullopt, ErrorKind::Index);
         const std::uint32_t mask = attrs.dim && x.ndim() ? 1u << wrap_axis(*attrs.dim, x.ndim(), name) : all_axes(x);
         out = empty(reduced_sizes(x.sizes(), mask, false), DType::Int64);
         if (attrs.dim) {

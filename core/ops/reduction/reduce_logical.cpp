@@ -18,10 +18,14 @@ void reduce_truth(ReduceKind kind, const Tensor& x, std::uint32_t mask, bool kee
 template <ReduceKind kind>
 struct TruthAll {
     static constexpr bool any = kind == ReduceKind::Any;
-    static constexpr OpText text{.schema = any ? "any(Tensor self)" : "all(Tensor self)",
-                                 .flags = kBoth | kNonDifferentiable | kOutArgument | kOutTruth,
-                                 .domain = "real",
-                                 .doc = any ? "Whether any element is not zero." : "Whether no element is zero."};
+    static constexpr OpText text{
+        .schema = any ? "any(Tensor self)" : "all(Tensor self)",
+        .flags = kBoth | kNonDifferentiable | kOutArgument | kOutTruth,
+        .domain = "real",
+        .doc = any ? "True if some element is nonzero, as a tensor without axes."
+                   : "True if every element is nonzero (also where there are none), as a tensor without axes.",
+        .example = any ? ">>> torch.any(torch.tensor([True, False]))\ntensor(True)"
+                       : ">>> torch.all(torch.tensor([True, False]))\ntensor(False)"};
     static void forward(const Tensor& x, Tensor& out) { reduce_truth(kind, x, all_axes(x), false, out); }
 };
 
@@ -29,7 +33,7 @@ template <ReduceKind kind>
 struct TruthAxes {
     static constexpr bool any = kind == ReduceKind::Any;
     struct Attrs {
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::keepdim};
@@ -38,7 +42,12 @@ struct TruthAxes {
                       : "all.dims(Tensor self, int[]? dim=None, bool keepdim=False)",
         .flags = kBoth | kNonDifferentiable | kOutArgument | kOutTruth,
         .domain = "mask, dim=(1,); real, dim=(0, 1), keepdim=True",
-        .doc = any ? "Whether any element along the axes is not zero." : "Whether no element along the axes is zero."};
+        .doc = any ? "True if some element along the axes dim is nonzero; dim=None reduces all axes."
+                   : "True if every element along the axes dim is nonzero; dim=None reduces all axes.",
+        .example = any ? ">>> torch.any(torch.tensor([[1, 2], [0, 0]]), dim=1)\n"
+                         "tensor([ True, False])"
+                       : ">>> torch.all(torch.tensor([[1, 2], [0, 3]]), dim=1)\n"
+                         "tensor([ True, False])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         // Unlike for sums, an empty list of axes means none of them.
         const std::uint32_t mask =
@@ -49,13 +58,16 @@ struct TruthAxes {
 
 struct CountNonzero {
     struct Attrs {
-        std::optional<Dims> dim;
+        std::optional<Axes> dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "count_nonzero(Tensor self, int[]? dim=None)",
                                  .flags = kBoth | kNonDifferentiable,
                                  .domain = "real; real, dim=(1,)",
-                                 .doc = "How many elements are not zero, in all or along the given axes."};
+                                 .doc = "The number of nonzero elements (int64), over the axes dim or over all.",
+                                 .example =
+                                     ">>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), dim=0)\n"
+                                     "tensor([1, 2])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = reduce_axes(ReduceKind::Sum, not_zero(x), axes_mask(attrs.dim, x.ndim(), "count_nonzero"), false);
     }

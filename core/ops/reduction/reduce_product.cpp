@@ -24,7 +24,7 @@ Tensor products_of_the_others(const Tensor& x, int axis) {
 // `g` and `result` have size 1 along the axis.
 Tensor product_gradient(const Tensor& g, const Tensor& given, const Tensor& result, int axis) {
     const Tensor x = cast(given, g.dtype());
-    return mul(g, has_zero(x) ? products_of_the_others(x, axis) : div(result, x));
+    return mul(g, conj(has_zero(x) ? products_of_the_others(x, axis) : div(result, x)));
 }
 
 struct ProdAll {
@@ -32,10 +32,12 @@ struct ProdAll {
         std::optional<DType> dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{.schema = "prod(Tensor self, *, dtype? dtype=None)",
-                                 .node = "ProdBackward0",
-                                 .domain = "real",
-                                 .doc = "The product of all elements; zeros among them have their right gradient."};
+    static constexpr OpText text{
+        .schema = "prod(Tensor self, *, dtype? dtype=None)",
+        .node = "ProdBackward0",
+        .domain = "real",
+        .doc = "The product of all elements; integers are multiplied as int64. Zeros have their right gradient.",
+        .example = ">>> torch.prod(torch.tensor([2.0, 3.0, 4.0]))\ntensor(24.)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         check_history_fits(x, attrs.dtype, "prod");
         const Tensor in = converted(x, attrs.dtype.value_or(x.dtype()));
@@ -59,7 +61,8 @@ struct ProdAxis {
                                  .node = "ProdBackward1",
                                  .flags = kBoth | kOutArgument | kOutAlike | kOutSetsDType,
                                  .domain = "real, dim=1",
-                                 .doc = "The products along an axis."};
+                                 .doc = "The product along an axis.",
+                                 .example = ">>> torch.prod(torch.tensor([[1, 2], [3, 4]]), dim=1)\ntensor([ 2, 12])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const std::uint32_t mask = axes_mask(Dims{attrs.dim}, x.ndim(), "prod");
         check_history_fits(x, attrs.dtype, "prod");

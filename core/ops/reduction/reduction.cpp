@@ -10,7 +10,7 @@
 
 namespace clew {
 
-std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* op) {
+std::uint32_t axes_mask(const std::optional<Axes>& axes, int ndim, const char* op) {
     if (!axes || axes->empty()) return (1u << ndim) - 1;
     std::uint32_t mask = 0;
     for (const std::int64_t given : *axes) {
@@ -46,7 +46,30 @@ Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim) {
     return result;
 }
 
+namespace {
+
+// Along one axis, or of all elements.
+Tensor complex_product(const Tensor& x, std::uint32_t mask, bool keepdim) {
+    const bool all = mask == all_axes(x);
+    const Tensor flat = all ? as_contiguous(x) : x;
+    const std::int64_t count = x.numel(), step = 1;
+    const Dims sizes = reduced_sizes(x.sizes(), mask, false);
+    Tensor out = empty(Layout::make(sizes), x.dtype());
+    kernels::fill(out.view(), 1.0);  // of nothing
+    const kernels::View in = all ? kernels::View{flat.data(), x.dtype(), 1, &count, &step} : x.view();
+    kernels::complex_product(out.view(), in, all ? 0 : __builtin_ctz(mask));
+    if (keepdim) out->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
+    return out;
+}
+
+}  // namespace
+
 Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim) {
+    if (is_complex(x.dtype())) {
+        if (kind == kernels::ReduceKind::Any || kind == kernels::ReduceKind::All)
+            return reduce_axes(kind, converted(x, DType::Bool), mask, keepdim);
+        if (kind == kernels::ReduceKind::Product) return complex_product(x, mask, keepdim);
+    }
     Tensor out = empty(Layout::make(reduced_sizes(x.sizes(), mask, false)), kernels::reduced_dtype(kind, x.dtype()));
     kernels::reduce(kind, out.view(), x.view(), mask);
     if (keepdim) out->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
@@ -54,7 +77,7 @@ Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask
 }
 
 void check_history_fits(const Tensor& x, const std::optional<DType>& dtype, const char* op) {
-    if (dtype && !is_floating(*dtype) && grad_enabled() && x.requires_grad())
+    if (dtype && !is_inexact(*dtype) && grad_enabled() && x.requires_grad())
         fail(ErrorKind::Runtime, "%s: autograd does not support dtype %s; detach() the input first, or cast it", op,
              dtype_name(*dtype));
 }
@@ -67,8 +90,8 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
 }
 
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
-    const bool is_nan = has_zero(compare("eq", chosen, chosen));
-    const Tensor equal = is_nan ? compare("ne", x, x) : compare("eq", x, chosen);
+    const bool is_nan = has_zero(compare(kEq, chosen, chosen));
+    const Tensor equal = is_nan ? compare(kNe, x, x) : compare(kEq, x, chosen);
     return where(equal, div(g, sum(cast(equal, g.dtype()))), number(0, DType::Float64));
 }
 
@@ -79,6 +102,7 @@ Tensor not_zero(const Tensor& x) {
 }
 
 bool has_zero(const Tensor& x) {
+    if (is_meta(x)) return false;  // either way has the same shape
     return peek(x, "zeros", [&] {
         const Tensor none = reduce_axes(kernels::ReduceKind::All, not_zero(x), all_axes(x), false);
         return !*none.data_as<bool>();
@@ -86,6 +110,10 @@ bool has_zero(const Tensor& x) {
 }
 
 void scale_in_place(const Tensor& x, double divisor) {
+    if (is_storage_type(x.dtype())) {
+        Tensor scaled = x;
+        return binary("div", kernels::arithmetic().div, x, number(divisor, compute_dtype(x.dtype())), scaled);
+    }
     const Tensor number = scalar(divisor, x.dtype());
     const std::int64_t zeros[kMaxDims] = {};
     const kernels::View same{number.data(), x.dtype(), x.ndim(), x.sizes().data(), zeros};

@@ -11,7 +11,7 @@ inline std::uint32_t all_axes(const Tensor& x) { return (1u << x.ndim()) - 1; }
 // Fails where the history of x would be lost because its sum or product is asked for as an integer.
 void check_history_fits(const Tensor& x, const std::optional<DType>& dtype, const char* op);
 // None and [] mean all axes. Fails on an axis out of range or given twice.
-std::uint32_t axes_mask(const std::optional<Dims>& axes, int ndim, const char* op);
+std::uint32_t axes_mask(const std::optional<Axes>& axes, int ndim, const char* op);
 Dims axes_of(std::uint32_t mask);
 std::int64_t reduced_count(Sizes sizes, std::uint32_t mask);
 Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim);

@@ -36,7 +36,7 @@ void scan(const char* op, Kernel kernel, const Tensor& x, const ScanAttrs& attrs
         out = result;
 }
 
-// The sum of each element and all that come after it: the sums of a view that runs backwards, written backwards.
+// The sum of each element and all that come after it: the sums of a reversed view, written in reverse.
 struct CumsumFromTheEnd {
     struct Attrs {
         std::int64_t dim;
@@ -53,13 +53,13 @@ struct CumsumFromTheEnd {
         if (x.numel() == 0) return;
         const AtLeast1 to(out), from(x);
         Dims to_strides, from_strides;
-        const auto backwards = [axis](const kernels::View& view, Dims& strides) {
+        const auto reversed = [axis](const kernels::View& view, Dims& strides) {
             for (int i = 0; i < view.ndim; ++i) strides.push_back(i == axis ? -view.strides[i] : view.strides[i]);
             const std::int64_t last = (view.sizes[axis] - 1) * view.strides[axis];
             char* const data = static_cast<char*>(view.data) + last * static_cast<std::int64_t>(item_size(view.dtype));
             return kernels::View{data, view.dtype, view.ndim, view.sizes, strides.values};
         };
-        kernels::cumsum(backwards(*to, to_strides), backwards(*from, from_strides), axis);
+        kernels::cumsum(reversed(*to, to_strides), reversed(*from, from_strides), axis);
     }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, const Attrs& attrs) { return cumsum(g, static_cast<int>(attrs.dim)); }};
@@ -69,13 +69,15 @@ Tensor cumsum_from_the_end(const Tensor& x, int axis) { return run<CumsumFromThe
 struct Cumsum {
     using Attrs = ScanAttrs;
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::dtype};
-    static constexpr OpText text{
-        .schema = "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
-        .node = "CumsumBackward0",
-        .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
-        .derivative = "self",
-        .domain = "real, dim=1",
-        .doc = "At each place along an axis, the sum of all elements up to it; integers are summed as int64."};
+    static constexpr OpText text{.schema = "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
+                                 .node = "CumsumBackward0",
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
+                                 .derivative = "self",
+                                 .domain = "real, dim=1",
+                                 .doc =
+                                     "The cumulative sum (prefix sum) along an axis: out[i] = self[0] + ... + self[i]. "
+                                     "Integers are summed as int64.",
+                                 .example = ">>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0)\ntensor([1, 3, 6])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         scan("cumsum", kernels::cumsum, x, attrs, out);
     }
@@ -86,13 +88,13 @@ struct Cumsum {
 // The gradient of element k is the sum over i >= k of g_i y_i / x_k. Where an x_k is zero that is 0 / 0, and the
 // products are made without it: only the first zero of a row can have a gradient, and what comes after it has none.
 Tensor cumprod_gradient_beside_zeros(const Tensor& g, const Tensor& x, const Tensor& result, int axis) {
-    const Tensor is_zero = compare("eq", x, 0.0);
+    const Tensor is_zero = compare(kEq, x, 0.0);
     const Tensor zeros_so_far = cumsum(cast(is_zero, DType::Int64), axis);
-    const Tensor first_zero = logical_and(is_zero, compare("eq", zeros_so_far, 1.0));
+    const Tensor first_zero = logical_and(is_zero, compare(kEq, zeros_so_far, 1.0));
     const Tensor none = zeros(x.sizes(), x.dtype()), one = ones(x.sizes(), x.dtype());
     const Tensor at_the_zero = cumsum_from_the_end(mul(g, cumprod(where(first_zero, one, x), axis)), axis);
     const Tensor before = div(cumsum_from_the_end(mul(g, result), axis), where(is_zero, one, x));
-    return where(compare("eq", zeros_so_far, 0.0), before, where(first_zero, at_the_zero, none));
+    return where(compare(kEq, zeros_so_far, 0.0), before, where(first_zero, at_the_zero, none));
 }
 
 // The same with every product written out, n^2 of them, because the formula above can't be differentiated again at the
@@ -121,17 +123,22 @@ struct Cumprod {
                                  .node = "CumprodBackward0",
                                  .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kOutSetsDType,
                                  .domain = "nonzero, dim=1",
-                                 .doc = "At each place along an axis, the product of all elements up to it."};
+                                 .doc =
+                                     "The cumulative product along an axis: out[i] = self[0] * ... * self[i]. Integers "
+                                     "are multiplied as int64. Zeros have their right gradient.",
+                                 .example =
+                                     ">>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), dim=0)\n"
+                                     "tensor([1., 2., 6.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         scan("cumprod", kernels::cumprod, x, attrs, out);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
         const int axis = wrap_axis(attrs.dim, x->ndim(), "cumprod");
         if (x->ndim() == 0 || x->numel() == 0 || x->size(axis) == 1) return g;
-        const Tensor given = cast(x, g.dtype());
-        if (!has_zero(given)) return div(cumsum_from_the_end(mul(g, result), axis), given);
+        const Tensor given = conj(cast(x, g.dtype())), products = conj(result);
+        if (!has_zero(given)) return div(cumsum_from_the_end(mul(g, products), axis), given);
         return grad_enabled() ? cumprod_gradient_in_full(g, given, axis)
-                              : cumprod_gradient_beside_zeros(g, given, result, axis);
+                              : cumprod_gradient_beside_zeros(g, given, products, axis);
     }};
 };
 

@@ -64,7 +64,10 @@ struct Softmax {
                                  .node = "SoftmaxBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
                                  .domain = "real, dim=1",
-                                 .doc = "exp(self) divided by its sum along an axis, also where exp would overflow."};
+                                 .doc = "exp(self) / sum(exp(self)) along an axis, without overflow.",
+                                 .example =
+                                     ">>> torch.softmax(torch.tensor([0.0, 1.0]), dim=0)\n"
+                                     "tensor([0.2689, 0.7311])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         forward_by("softmax", kernels::softmax, x, attrs, out);
     }
@@ -95,11 +98,15 @@ struct LogSoftmaxBackward {
 struct LogSoftmax {
     using Attrs = AxisAttrs;
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "log_softmax(Tensor self, int dim)",
-                                 .node = "LogSoftmaxBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
-                                 .domain = "real, dim=1",
-                                 .doc = "log(softmax(self)) along an axis, exact where softmax would be 0."};
+    static constexpr OpText text{
+        .schema = "log_softmax(Tensor self, int dim)",
+        .node = "LogSoftmaxBackward0",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .domain = "real, dim=1",
+        .doc = "ln softmax(self) along an axis: self - logsumexp(self), which does not underflow.",
+        .example =
+            ">>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)\n"
+            "tensor([-0.6931, -0.6931])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         forward_by("log_softmax", kernels::log_softmax, x, attrs, out);
     }
@@ -116,11 +123,12 @@ struct WithDType {
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::dtype};
     static constexpr bool logarithm = std::is_same_v<Op, LogSoftmax>;
-    static constexpr OpText text{.schema = logarithm ? "log_softmax.int(Tensor self, int dim, dtype? dtype=None)"
-                                                     : "softmax.int(Tensor self, int dim, dtype? dtype=None)",
-                                 .flags = kBoth | kComposite | kOutArgument | kOutAlike,
-                                 .domain = "real, dim=0, dtype=float64",
-                                 .doc = "The same, of self in another dtype."};
+    static constexpr OpText text{
+        .schema = logarithm ? "log_softmax.int(Tensor self, int dim, dtype? dtype=None)"
+                            : "softmax.int(Tensor self, int dim, dtype? dtype=None)",
+        .flags = kBoth | kComposite | kOutArgument | kOutAlike,
+        .domain = "real, dim=0, dtype=float64",
+        .doc = logarithm ? "log_softmax of self cast to dtype first." : "softmax of self cast to dtype first."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = run<Op>({attrs.dim}, cast(x, attrs.dtype.value_or(x.dtype())));
     }

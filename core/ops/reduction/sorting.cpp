@@ -41,13 +41,18 @@ struct Sort {
         bool descending;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::descending};
-    static constexpr OpText text{
-        .schema = "sort(Tensor self, int dim=-1, bool descending=False)",
-        .node = "SortBackward0",
-        .flags = kBoth | kOutArgument | kOutAlike,
-        .outputs = "values indices",
-        .domain = "distinct; distinct, dim=0, descending=True",
-        .doc = "The elements in order along an axis, and where they came from; NaN comes last. Always stable."};
+    static constexpr OpText text{.schema = "sort(Tensor self, int dim=-1, bool descending=False)",
+                                 .node = "SortBackward0",
+                                 .flags = kBoth | kOutArgument | kOutAlike,
+                                 .outputs = "values indices",
+                                 .domain = "distinct; distinct, dim=0, descending=True",
+                                 .doc =
+                                     "Sorts along an axis; gives the sorted elements and their indices (int64). Always "
+                                     "stable; NaN counts as the largest.",
+                                 .example =
+                                     ">>> values, indices = torch.sort(torch.tensor([3.0, 1.0, 2.0]))\n"
+                                     ">>> values, indices\n"
+                                     "(tensor([1., 2., 3.]), tensor([1, 2, 0]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         sort_into(x, attrs.dim, attrs.descending, values, indices);
     }
@@ -69,7 +74,11 @@ struct SortStable {
         .flags = kBoth | kOutArgument | kOutAlike,
         .outputs = "values indices",
         .domain = "distinct, stable=True, dim=0",
-        .doc = "The elements in order along an axis, and where they came from; equal ones keep their order."};
+        .doc = "Sorts along an axis; equal elements keep their order whatever `stable` says.",
+        .example =
+            ">>> values, indices = torch.sort(torch.tensor([1, 0, 1]), stable=True, descending=True)\n"
+            ">>> values, indices\n"
+            "(tensor([1, 1, 0]), tensor([0, 2, 1]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         sort_into(x, attrs.dim, attrs.descending, values, indices);
     }
@@ -87,7 +96,10 @@ struct Argsort {
     static constexpr OpText text{.schema = "argsort(Tensor self, int dim=-1, bool descending=False)",
                                  .flags = kBoth | kNonDifferentiable,
                                  .domain = "distinct; distinct, dim=0, descending=True",
-                                 .doc = "The indices that would sort along an axis; equal elements keep their order."};
+                                 .doc =
+                                     "The indices (int64) that sort along an axis: self.gather(dim, result) is sorted. "
+                                     "The sort is stable; NaN comes last.",
+                                 .example = ">>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]))\ntensor([1, 2, 0])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor values;
         sort_into(x, attrs.dim, attrs.descending, values, out);
@@ -105,7 +117,10 @@ struct StableArgsort {
         .schema = "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False)",
         .flags = kBoth | kNonDifferentiable,
         .domain = "distinct, stable=True; distinct, stable=False, dim=0, descending=True",
-        .doc = "The same; the order is stable in any case."};
+        .doc = "The indices that sort along an axis; the order is stable whatever `stable` says.",
+        .example =
+            ">>> torch.argsort(torch.tensor([1, 0, 1]), stable=True, descending=True)\n"
+            "tensor([0, 2, 1])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Argsort::forward(x, {attrs.dim, attrs.descending}, out);
     }
@@ -115,7 +130,8 @@ struct Msort {
     static constexpr OpText text{.schema = "msort(Tensor self)",
                                  .flags = kBoth | kComposite | kOutArgument | kOutAlike,
                                  .domain = "distinct",
-                                 .doc = "The elements in order along the first axis."};
+                                 .doc = "Sorts along the first axis: sort(self, dim=0) without the indices.",
+                                 .example = ">>> torch.msort(torch.tensor([3, 1, 2]))\ntensor([1, 2, 3])"};
     static void forward(const Tensor& x, Tensor& out) { out = run_many<Sort, 2>({0, false}, x)[0]; }
 };
 
@@ -130,7 +146,13 @@ struct Topk {
                                  .flags = kBoth | kOutArgument | kOutAlike,
                                  .outputs = "values indices",
                                  .domain = "distinct, k=2; distinct, k=1, dim=0, largest=False",
-                                 .doc = "The k largest (smallest) elements along an axis, and where they are."};
+                                 .doc =
+                                     "The k largest elements along an axis (the smallest with largest=False), in "
+                                     "order, and their indices (int64).",
+                                 .example =
+                                     ">>> values, indices = torch.topk(torch.tensor([1.0, 4.0, 3.0]), 2)\n"
+                                     ">>> values, indices\n"
+                                     "(tensor([4., 3.]), tensor([1, 2]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "topk");
         const std::int64_t size = x.ndim() ? x.size(axis) : 1;
@@ -169,12 +191,17 @@ struct Kthvalue {
         bool keepdim;
     };
     static constexpr auto fields = std::tuple{&Attrs::k, &Attrs::dim, &Attrs::keepdim};
-    static constexpr OpText text{.schema = "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)",
-                                 .node = "KthvalueBackward0",
-                                 .flags = kBoth | kOutArgument | kOutAlike,
-                                 .outputs = "values indices",
-                                 .domain = "distinct, k=2; distinct, k=1, dim=0, keepdim=True",
-                                 .doc = "The k-th smallest element along an axis (k counts from 1), and where it is."};
+    static constexpr OpText text{
+        .schema = "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)",
+        .node = "KthvalueBackward0",
+        .flags = kBoth | kOutArgument | kOutAlike,
+        .outputs = "values indices",
+        .domain = "distinct, k=2; distinct, k=1, dim=0, keepdim=True",
+        .doc = "The k-th smallest element along an axis (k counts from 1), and its index. NaN counts as the largest.",
+        .example =
+            ">>> values, indices = torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2)\n"
+            ">>> values, indices\n"
+            "(tensor(2.), tensor(2))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const int axis = wrap_axis(attrs.dim, x.ndim(), "kthvalue");
         const std::int64_t size = x.ndim() ? x.size(axis) : 1;

@@ -24,22 +24,19 @@ struct UnbiasedAttrs {
     static constexpr auto fields = std::tuple{&UnbiasedAttrs::unbiased};
 };
 struct DimAttrs {
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     bool unbiased, keepdim;
     static constexpr int way = 1;
     static constexpr const char* domain = "real, dim=(1,); real, dim=(0,), unbiased=False, keepdim=True";
     static constexpr auto fields = std::tuple{&DimAttrs::dim, &DimAttrs::unbiased, &DimAttrs::keepdim};
 };
 struct CorrectionAttrs {
-    std::optional<Dims> dim;
+    std::optional<Axes> dim;
     std::optional<Scalar> correction;
     bool keepdim;
     static constexpr auto fields =
         std::tuple{&CorrectionAttrs::dim, &CorrectionAttrs::correction, &CorrectionAttrs::keepdim};
 };
-#define CLEW_WAYS(name)                                                                   \
-    static constexpr const char* ways[] = {name "(Tensor self, bool unbiased=True)", name \
-                                           ".dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"}
 
 CorrectionAttrs in_full(const UnbiasedAttrs& attrs) {
     return {std::nullopt, Scalar::of(std::int64_t{attrs.unbiased}), false};
@@ -54,15 +51,23 @@ double degrees_of_freedom(Sizes sizes, std::uint32_t mask, const CorrectionAttrs
 }
 
 void variance(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& squares, Tensor& mean_of_x) {
-    if (!is_floating(x.dtype()))
+    if (is_integral(x.dtype()))
         fail(ErrorKind::Runtime,
              "%s: std and var only support floating point and complex dtypes, got %s; cast it first", op,
              dtype_name(x.dtype()));
     const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), op);
     const Dims without = reduced_sizes(x.sizes(), mask, false);
-    squares = empty(without, x.dtype());
+    squares = empty(without, real_dtype(x.dtype()));
     mean_of_x = empty(without, x.dtype());
-    kernels::moments(mean_of_x.view(), squares.view(), x.view(), mask);
+    if (is_complex(x.dtype())) {  // of both parts together
+        const Tensor imag = empty(without, squares.dtype());
+        kernels::moments(part_of(mean_of_x, 0).view(), squares.view(), part_of(x, 0).view(), mask);
+        kernels::moments(part_of(mean_of_x, 1).view(), imag.view(), part_of(x, 1).view(), mask);
+        kernels::elementwise(kernels::arithmetic().add[static_cast<int>(imag.dtype())], squares.view(),
+                             {squares.view(), imag.view()});
+    } else {
+        kernels::moments(mean_of_x.view(), squares.view(), x.view(), mask);
+    }
     if (attrs.keepdim) squares->layout = mean_of_x->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
     if (reduced_count(x.sizes(), mask) == 0) return kernels::fill(squares.view(), kNaN);
     // Never by a negative number: with too few elements the result is NaN or infinite.
@@ -73,10 +78,10 @@ void variance(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Ten
 void deviation(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& out, Tensor& mean_of_x) {
     const ModeGuard guard(kNoGrad | kInBackward, true);
     variance(op, x, attrs, out, mean_of_x);
-    if (x.dtype() == DType::Float32 && !all_finite(out))
-        variance(op, converted(x, DType::Float64), attrs, out, mean_of_x);
+    if (out.dtype() == DType::Float32 && !all_finite(out))
+        variance(op, converted(x, promote(x.dtype(), DType::Float64)), attrs, out, mean_of_x);
     kernels::elementwise(kernels::unary().sqrt[static_cast<int>(out.dtype())], out.view(), {out.view()});
-    out = converted(out, x.dtype());
+    out = converted(out, real_dtype(x.dtype()));
     mean_of_x = converted(mean_of_x, x.dtype());
 }
 
@@ -87,13 +92,13 @@ Tensor variance_gradient(const Tensor& g, const Tensor& x, const CorrectionAttrs
     // Where nothing is left to divide by there is no derivative. PyTorch's convention: infinity or NaN if all axes are
     // reduced, and the formula's number else.
     if (degrees <= 0 && (x.ndim() == 0 || !attrs.dim))
-        return mul(g_of_all, where(compare("eq", x, mean_of_x), number(kNaN, DType::Float64),
+        return mul(g_of_all, where(compare(kEq, x, mean_of_x), number(kNaN, DType::Float64),
                                    full(Sizes(), kInfinity, x.dtype())));
     return mul(sub(x, mean_of_x), mul(g_of_all, 2 / degrees));
 }
 // Where all elements are equal the deviation has a corner; its gradient there is 0.
 Tensor deviation_gradient(const Tensor& g, const Tensor& x, const Tensor& deviation, const CorrectionAttrs& attrs) {
-    const Tensor flat = compare("eq", deviation, 0.0);
+    const Tensor flat = compare(kEq, deviation, 0.0);
     const Tensor divisor = mul(masked_fill(deviation, flat, 1.0), 2.0);
     return variance_gradient(masked_fill(div(g, divisor), flat, 0.0), x, attrs);
 }
@@ -104,42 +109,48 @@ Tensor mean_gradient(const Tensor& g, Sizes sizes, const CorrectionAttrs& attrs)
                   sizes);
 }
 
-struct Var {
-    CLEW_WAYS("var");
+template <bool root>
+struct Spread {
+    static constexpr const char* name = root ? "std" : "var";
+    static constexpr const char* ways[] = {
+        root ? "std(Tensor self, bool unbiased=True)" : "var(Tensor self, bool unbiased=True)",
+        root ? "std.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"
+             : "var.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False)"};
     using Attrs = CorrectionAttrs;
     static constexpr auto fields = Attrs::fields;
     static constexpr OpText text{
-        .schema = "var.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-        .node = "VarBackward0",
+        .schema = root ? "std.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
+                       : "var.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
+        .node = root ? "StdBackward0" : "VarBackward0",
         .flags = kBoth | kOutArgument,
         .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc = "The mean square deviation from the mean, divided by n - correction (by default 1)."};
+        .doc =
+            root ? "The standard deviation sqrt(sum((x - mean)²) / (n - correction)) over the axes dim, or of all "
+                   "elements. "
+                   "correction is 1 by default, 0 with unbiased=False. The gradient is 0 where all elements are equal."
+                 : "The variance sum((x - mean)²) / (n - correction) over the axes dim, or of all elements. correction "
+                   "is 1 "
+                   "by default, 0 with unbiased=False.",
+        .example = root ? ">>> torch.std(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)\n"
+                          "tensor([1.4142, 0.0000])"
+                        : ">>> torch.var(torch.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)\n"
+                          "tensor([2., 0.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor mean_of_x;
-        variance("var", x, attrs, out, mean_of_x);
+        (root ? deviation : variance)(name, x, attrs, out, mean_of_x);
     }
-    static constexpr auto rules =
-        std::tuple{[](const Tensor& g, In<0> x, const Attrs& attrs) { return variance_gradient(g, x, attrs); }};
+    static constexpr auto rules = [] {
+        if constexpr (root)
+            return std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
+                return deviation_gradient(g, x, result, attrs);
+            }};
+        else
+            return std::tuple{
+                [](const Tensor& g, In<0> x, const Attrs& attrs) { return variance_gradient(g, x, attrs); }};
+    }();
 };
-
-struct Std {
-    CLEW_WAYS("std");
-    using Attrs = CorrectionAttrs;
-    static constexpr auto fields = Attrs::fields;
-    static constexpr OpText text{
-        .schema = "std.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False)",
-        .node = "StdBackward0",
-        .flags = kBoth | kOutArgument,
-        .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc = "The root of the variance; its gradient is 0 where all elements are equal."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        Tensor mean_of_x;
-        deviation("std", x, attrs, out, mean_of_x);
-    }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> x, Out<> result, const Attrs& attrs) {
-        return deviation_gradient(g, x, result, attrs);
-    }};
-};
+using Var = Spread<false>;
+using Std = Spread<true>;
 
 // (variance or its root, mean)
 template <bool root>
@@ -159,7 +170,13 @@ struct WithMean {
         .flags = kFunction,
         .outputs = "result0 result1",
         .domain = "real; real, dim=(1,), correction=0, keepdim=True",
-        .doc = root ? "The standard deviation and the mean." : "The variance and the mean."};
+        .doc = root ? "The standard deviation, as std, and the mean." : "The variance, as var, and the mean.",
+        .example = root ? ">>> std, mean = torch.std_mean(torch.tensor([[1.0, 3.0]]), dim=1, correction=0)\n"
+                          ">>> std, mean\n"
+                          "(tensor([1.]), tensor([2.]))"
+                        : ">>> var, mean = torch.var_mean(torch.tensor([[1.0, 3.0]]), dim=1, correction=0)\n"
+                          ">>> var, mean\n"
+                          "(tensor([1.]), tensor([2.]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& spread, Tensor& mean_of_x) {
         (root ? deviation : variance)(name, x, attrs, spread, mean_of_x);
     }

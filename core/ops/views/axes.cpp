@@ -16,7 +16,11 @@ struct SwapAxes {
     static constexpr OpText text{.schema = "swapaxes(Tensor self, int axis0, int axis1)",
                                  .flags = kBoth | kComposite,
                                  .domain = "real, axis0=0, axis1=1",
-                                 .doc = "transpose, by NumPy's name."};
+                                 .doc = "Alias of transpose, NumPy's name.",
+                                 .example =
+                                     ">>> torch.swapaxes(torch.tensor([[1, 2], [3, 4]]), 0, 1)\n"
+                                     "tensor([[1, 3],\n"
+                                     "        [2, 4]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int a = wrap_axis(attrs.axis0, x.ndim(), "swapaxes"), b = wrap_axis(attrs.axis1, x.ndim(), "swapaxes");
         out = transpose(x, a, b);
@@ -27,7 +31,11 @@ struct SwapDims : SwapAxes {
     static constexpr OpText text{.schema = "swapdims(Tensor self, int dim0, int dim1)",
                                  .flags = kBoth | kComposite,
                                  .domain = "real, dim0=0, dim1=1",
-                                 .doc = "transpose, by another name."};
+                                 .doc = "Alias of transpose.",
+                                 .example =
+                                     ">>> torch.swapdims(torch.tensor([[1, 2], [3, 4]]), 0, 1)\n"
+                                     "tensor([[1, 3],\n"
+                                     "        [2, 4]])"};
 };
 
 struct MoveDim {
@@ -35,10 +43,14 @@ struct MoveDim {
         Dims source, destination;
     };
     static constexpr auto fields = std::tuple{&Attrs::source, &Attrs::destination};
-    static constexpr OpText text{.schema = "movedim(Tensor self, int[] source, int[] destination)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "self=real(a, b, c), source=(0, 1), destination=(2, 0)",
-                                 .doc = "A view with some axes moved to other places; the others keep their order."};
+    static constexpr OpText text{
+        .schema = "movedim(Tensor self, int[] source, int[] destination)",
+        .flags = kBoth | kComposite,
+        .domain = "self=real(a, b, c), source=(0, 1), destination=(2, 0)",
+        .doc = "A view with the axes `source` moved to the positions `destination`; the others keep their order.",
+        .example =
+            ">>> torch.movedim(torch.zeros(2, 3, 4), 0, -1).shape\n"
+            "torch.Size([3, 4, 2])"};
     static Dims wrapped(const Dims& axes, int ndim, const char* which) {
         Dims result;
         for (const auto axis : axes) {
@@ -79,7 +91,10 @@ struct MoveAxis : MoveDim {
     static constexpr OpText text{.schema = "moveaxis(Tensor self, int[] source, int[] destination)",
                                  .flags = kBoth | kComposite,
                                  .domain = "self=real(a, b, c), source=(0, 1), destination=(2, 0)",
-                                 .doc = "movedim, by NumPy's name."};
+                                 .doc = "Alias of movedim, NumPy's name.",
+                                 .example =
+                                     ">>> torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape\n"
+                                     "torch.Size([3, 4, 2])"};
 };
 
 Tensor transposed_matrices(const Tensor& x, const char* name) {
@@ -94,15 +109,24 @@ struct MatrixTranspose {
     static constexpr OpText text{.schema = "mT(Tensor self)",
                                  .flags = kProperty | kComposite,
                                  .domain = "real",
-                                 .doc = "A view with the last two axes exchanged: the transpose of each matrix."};
+                                 .doc = "The transpose of each matrix: a view with the last two axes exchanged.",
+                                 .example =
+                                     ">>> torch.tensor([[[1, 2], [3, 4]]]).mT\n"
+                                     "tensor([[[1, 3],\n"
+                                     "         [2, 4]]])"};
     static void forward(const Tensor& x, Tensor& out) { out = transposed_matrices(x, "mT"); }
 };
 
 struct Adjoint {
-    static constexpr OpText text{.schema = "mH(Tensor self)",
-                                 .flags = kProperty | kComposite,
-                                 .domain = "real",
-                                 .doc = "The conjugate transpose of each matrix; of real ones the transpose."};
+    static constexpr OpText text{
+        .schema = "mH(Tensor self)",
+        .flags = kProperty | kComposite,
+        .domain = "real",
+        .doc = "The conjugate transpose of each matrix in the last two axes, a view; of real ones the transpose.",
+        .example =
+            ">>> torch.tensor([[[1, 2], [3, 4]]]).mH\n"
+            "tensor([[[1, 3],\n"
+            "         [2, 4]]])"};
     static void forward(const Tensor& x, Tensor& out) { out = conj(transposed_matrices(x, "mH")); }
 };
 
@@ -110,7 +134,10 @@ struct MatrixAdjoint {
     static constexpr OpText text{.schema = "H(Tensor self)",
                                  .flags = kProperty | kComposite,
                                  .domain = "real",
-                                 .doc = "The conjugate transpose of a matrix; of a real one the transpose."};
+                                 .doc =
+                                     "The conjugate transpose of a matrix, a view; of a real one the transpose. "
+                                     "RuntimeError unless it has two axes (or none).",
+                                 .example = ">>> torch.tensor([[1, 2], [3, 4]]).H\ntensor([[1, 3],\n        [2, 4]])"};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() != 2 && x.ndim() != 0)
             fail(ErrorKind::Runtime,

@@ -34,7 +34,11 @@ struct TransposeInPlace {
                                  .node = "TransposeBackward1",
                                  .flags = kMethod | kWritesInput | kAxesInPlace,
                                  .domain = "real, dim0=0, dim1=1",
-                                 .doc = "Exchanges two axes of self itself."};
+                                 .doc = "Exchanges two axes of self itself: its sizes and strides.",
+                                 .example =
+                                     ">>> torch.tensor([[1, 2], [3, 4]]).transpose_(0, 1)\n"
+                                     "tensor([[1, 3],\n"
+                                     "        [2, 4]])"};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor&) {
         const int a = wrap_axis(attrs.dim0, self.ndim(), "transpose_"),
                   b = wrap_axis(attrs.dim1, self.ndim(), "transpose_");
@@ -50,22 +54,32 @@ struct SwapAxesInPlace : TransposeInPlace {
                                  .node = "TransposeBackward1",
                                  .flags = kMethod | kWritesInput | kAxesInPlace,
                                  .domain = "real, axis0=0, axis1=1",
-                                 .doc = "Exchanges two axes of self itself."};
+                                 .doc = "Alias of transpose_.",
+                                 .example =
+                                     ">>> torch.tensor([[1, 2], [3, 4]]).swapaxes_(0, 1)\n"
+                                     "tensor([[1, 3],\n"
+                                     "        [2, 4]])"};
 };
 struct SwapDimsInPlace : TransposeInPlace {
     static constexpr OpText text{.schema = "swapdims_(Tensor self, int dim0, int dim1)",
                                  .node = "TransposeBackward1",
                                  .flags = kMethod | kWritesInput | kAxesInPlace,
                                  .domain = "real, dim0=0, dim1=1",
-                                 .doc = "Exchanges two axes of self itself."};
+                                 .doc = "Alias of transpose_.",
+                                 .example =
+                                     ">>> torch.tensor([[1, 2], [3, 4]]).swapdims_(0, 1)\n"
+                                     "tensor([[1, 3],\n"
+                                     "        [2, 4]])"};
 };
 
 struct TInPlace {
-    static constexpr OpText text{.schema = "t_(Tensor self)",
-                                 .node = "TBackward1",
-                                 .flags = kMethod | kWritesInput | kAxesInPlace,
-                                 .domain = "real",
-                                 .doc = "Exchanges the axes of a matrix itself."};
+    static constexpr OpText text{
+        .schema = "t_(Tensor self)",
+        .node = "TBackward1",
+        .flags = kMethod | kWritesInput | kAxesInPlace,
+        .domain = "real",
+        .doc = "Transposes a matrix itself: its sizes and strides are exchanged.",
+        .example = ">>> torch.tensor([[1, 2], [3, 4]]).t_()\ntensor([[1, 3],\n        [2, 4]])"};
     static void forward(const Tensor& self, Tensor&) { give_geometry("t_", self, t(plain(self))); }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return t(g); }};
 };
@@ -81,7 +95,8 @@ struct UnsqueezeInPlace {
                                  .node = "UnsqueezeBackward1",
                                  .flags = kMethod | kWritesInput | kAxesInPlace,
                                  .domain = "real, dim=1",
-                                 .doc = "Gives self itself a new axis of size 1."};
+                                 .doc = "Gives self itself a new axis of size 1 at position dim.",
+                                 .example = ">>> torch.tensor([1, 2]).unsqueeze_(0)\ntensor([[1, 2]])"};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor&) {
         give_geometry("unsqueeze_", self, unsqueeze(plain(self), wrap_axis(attrs.dim, self.ndim() + 1, "unsqueeze_")));
     }
@@ -93,7 +108,8 @@ struct SqueezeInPlace {
                                  .node = "SqueezeBackward3",
                                  .flags = kMethod | kWritesInput | kAxesInPlace,
                                  .domain = "self=real(a, e, b)",
-                                 .doc = "Takes the axes of size 1 from self itself."};
+                                 .doc = "Removes the axes of size 1 from self itself.",
+                                 .example = ">>> torch.zeros(2, 1).squeeze_().shape\ntorch.Size([2])"};
     static void forward(const Tensor& self, Tensor&) {
         Tensor result = plain(self);
         for (int axis = self.ndim(); axis-- > 0;) result = squeeze(result, axis);
@@ -109,7 +125,7 @@ struct SqueezeAxisInPlace {
                                  .node = "SqueezeBackward4",
                                  .flags = kMethod | kWritesInput | kAxesInPlace,
                                  .domain = "self=real(a, e, b), dim=1",
-                                 .doc = "Takes this axis from self itself if it has size 1."};
+                                 .doc = "Removes this axis from self itself if its size is 1."};
     static void forward(const Tensor& self, const Attrs& attrs, Tensor&) {
         give_geometry("squeeze_", self, squeeze(plain(self), wrap_axis(attrs.dim, self.ndim(), "squeeze_")));
     }

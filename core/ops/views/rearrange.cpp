@@ -18,12 +18,16 @@ struct Repeat {
     static constexpr auto fields = std::tuple{&Attrs::repeats};
     static constexpr OpText text{.schema = "repeat(Tensor self, int[] repeats)",
                                  .node = "RepeatBackward0",
-                                 .flags = kMethod,
+                                 .flags = kMethod | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, repeats=(2, 1)",
                                  .doc =
-                                     "A copy with self repeated along each axis, as often as `repeats` says; more "
-                                     "numbers than axes add axes in front."};
+                                     "A copy with self repeated repeats[i] times along axis i; more numbers than axes "
+                                     "add axes in front. (NumPy's tile; repeat_interleave repeats elements.)",
+                                 .example =
+                                     ">>> torch.tensor([1, 2]).repeat(2, 2)\n"
+                                     "tensor([[1, 2, 1, 2],\n"
+                                     "        [1, 2, 1, 2]])"};
     // Axes of x that are repeated become two in the result: which repetition, and where in it.
     struct Plan {
         Dims sizes, strides;  // of x, seen in the shape of the result cut up like that
@@ -79,7 +83,10 @@ struct Tile {
     static constexpr OpText text{.schema = "tile(Tensor self, int[] dims)",
                                  .flags = kBoth | kComposite,
                                  .domain = "real, dims=(2, 1)",
-                                 .doc = "repeat, where fewer numbers than axes leave the first axes as they are."};
+                                 .doc =
+                                     "A copy with self repeated dims[i] times along axis i, as repeat; fewer numbers "
+                                     "than axes leave the first axes as they are.",
+                                 .example = ">>> torch.tile(torch.tensor([[1, 2]]), (2,))\ntensor([[1, 2, 1, 2]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Dims repeats = attrs.dims;
         while (repeats.size() < x.ndim()) repeats.insert(0, 1);
@@ -113,15 +120,19 @@ void copy_rolled(kernels::View out, kernels::View x, const Dims& shifts, const D
 
 struct Roll {
     struct Attrs {
-        Dims shifts, dims;
+        Dims shifts;
+        Axes dims;
     };
     static constexpr auto fields = std::tuple{&Attrs::shifts, &Attrs::dims};
-    static constexpr OpText text{
-        .schema = "roll(Tensor self, int[] shifts, int[] dims=[])",
-        .node = "RollBackward0",
-        .derivative = "self",
-        .domain = "real, shifts=(1,), dims=(1,); real, shifts=(2,)",
-        .doc = "A copy whose elements are moved along the axes; what falls off the end comes in at the start."};
+    static constexpr OpText text{.schema = "roll(Tensor self, int[] shifts, int[] dims=[])",
+                                 .node = "RollBackward0",
+                                 .flags = kBoth | kAnyDType,
+                                 .derivative = "self",
+                                 .domain = "real, shifts=(1,), dims=(1,); real, shifts=(2,)",
+                                 .doc =
+                                     "A copy shifted cyclically along the axes dims: out[i] = self[(i - shift) mod n]. "
+                                     "Without dims the flattened tensor is shifted.",
+                                 .example = ">>> torch.roll(torch.arange(4), 1)\ntensor([3, 0, 1, 2])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const bool flat = attrs.dims.empty() && attrs.shifts.size() == 1;
         if (!flat && attrs.shifts.size() != attrs.dims.size())
@@ -164,14 +175,19 @@ struct Roll {
 
 struct Flip {
     struct Attrs {
-        Dims dims;
+        Axes dims;
     };
     static constexpr auto fields = std::tuple{&Attrs::dims};
     static constexpr OpText text{.schema = "flip(Tensor self, int[] dims)",
                                  .node = "FlipBackward0",
+                                 .flags = kBoth | kAnyDType,
                                  .derivative = "self",
                                  .domain = "real, dims=(0, 1)",
-                                 .doc = "A copy with the order along these axes reversed."};
+                                 .doc = "A copy with the order of elements reversed along the axes dims.",
+                                 .example =
+                                     ">>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (0,))\n"
+                                     "tensor([[3, 4],\n"
+                                     "        [1, 2]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Dims strides(x.strides());
         std::int64_t first = 0;
@@ -195,7 +211,14 @@ struct Flip {
 
 struct FlipLeftRight {
     static constexpr OpText text{
-        .schema = "fliplr(Tensor self)", .flags = kBoth | kComposite, .domain = "real", .doc = "flip(1)."};
+        .schema = "fliplr(Tensor self)",
+        .flags = kBoth | kComposite,
+        .domain = "real",
+        .doc = "Reverses the second axis: flip(self, (1,)). A copy; RuntimeError for fewer than two axes.",
+        .example =
+            ">>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))\n"
+            "tensor([[2, 1],\n"
+            "        [4, 3]])"};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() < 2) fail(ErrorKind::Runtime, "fliplr: Input must be >= 2-d.");
         out = flip(x, Dims{1});
@@ -203,7 +226,14 @@ struct FlipLeftRight {
 };
 struct FlipUpDown {
     static constexpr OpText text{
-        .schema = "flipud(Tensor self)", .flags = kBoth | kComposite, .domain = "real", .doc = "flip(0)."};
+        .schema = "flipud(Tensor self)",
+        .flags = kBoth | kComposite,
+        .domain = "real",
+        .doc = "Reverses the first axis: flip(self, (0,)). A copy; RuntimeError for a tensor without axes.",
+        .example =
+            ">>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))\n"
+            "tensor([[3, 4],\n"
+            "        [1, 2]])"};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.ndim() < 1) fail(ErrorKind::Runtime, "flipud: Input must be >= 1-d.");
         out = flip(x, Dims{0});

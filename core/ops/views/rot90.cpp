@@ -10,15 +10,20 @@ namespace {
 struct Rot90 {
     struct Attrs {
         std::int64_t k;
-        Dims dims;
+        Axes dims;
     };
     static constexpr auto fields = std::tuple{&Attrs::k, &Attrs::dims};
     static constexpr OpText text{
         .schema = "rot90(Tensor self, int k=1, int[] dims=[0, 1])",
         .node = "Rot90Backward0",
+        .flags = kBoth | kAnyDType,
         .derivative = "self",
         .domain = "real; real, k=2; real, k=-1; self=real(a, b, c), k=1, dims=(2, 0); real, k=0",
-        .doc = "Turned by k right angles in the plane of two axes, from the first towards the second."};
+        .doc = "Rotates by k * 90 degrees in the plane of two axes, from the first toward the second. A copy.",
+        .example =
+            ">>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))\n"
+            "tensor([[2, 4],\n"
+            "        [1, 3]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (attrs.dims.size() != 2)
             fail(ErrorKind::Runtime, "rot90: expected total rotation dims == 2, but got dims = %d", attrs.dims.size());
@@ -27,7 +32,7 @@ struct Rot90 {
         const int a = wrap_axis(attrs.dims[0], x.ndim(), "rot90"), b = wrap_axis(attrs.dims[1], x.ndim(), "rot90");
         if (a == b)
             fail(ErrorKind::Runtime, "rot90: expected two different axes, got dims %s for a %d-D tensor",
-                 shape_text(attrs.dims).c_str(), x.ndim());
+                 shape_text(Dims(attrs.dims)).c_str(), x.ndim());
         // Where out[i, j] lies in x: x[i, j], x[j, -i], x[-i, -j], x[-j, i], each counted from the end where negative.
         const std::int64_t turns = ((attrs.k % 4) + 4) % 4;
         const bool swapped = turns % 2 == 1;

@@ -1,4 +1,4 @@
-// Views: other geometry on the same memory. Their gradients put values back where they came from.
+// Views: other sizes, and parts. Their gradients put values back where they came from.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -10,16 +10,25 @@
 namespace clew {
 namespace {
 
-struct View {
+// The same elements in another shape: so is the gradient.
+struct ReshapesBack {
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct View : ReshapesBack {
     struct Attrs {
         Dims size;
     };
     static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{.schema = "view(Tensor self, int[] size)",
-                                 .node = "ViewBackward0",
-                                 .flags = kMethod | kView,
-                                 .domain = "real, size=(b, a); real, size=(-1,)",
-                                 .doc = "The same elements in another shape, without a copy; one size may be -1."};
+    static constexpr OpText text{
+        .schema = "view(Tensor self, int[] size)",
+        .node = "ViewBackward0",
+        .flags = kMethod | kView,
+        .domain = "real, size=(b, a); real, size=(-1,)",
+        .doc =
+            "A view of the same elements in another shape; one size may be -1 and follows from the others. "
+            "RuntimeError where strides do not permit it (reshape copies then), or the number of elements differs.",
+        .example = ">>> torch.arange(6).view(2, -1)\ntensor([[0, 1, 2],\n        [3, 4, 5]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Dims sizes = infer_sizes(x, attrs.size, "view");
         LayoutRef layout = view_layout(x.layout(), sizes);
@@ -31,11 +40,48 @@ struct View {
                  shape_text(sizes).c_str(), shape_text(x.sizes()).c_str(), shape_text(x.strides()).c_str());
         out = alias(x, std::move(layout), x->offset);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
+struct ViewDType {
+    struct Attrs {
+        DType dtype;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dtype};
+    static constexpr OpText text{.schema = "view.dtype(Tensor self, dtype dtype)",
+                                 .flags = kMethod | kView | kNonDifferentiable,
+                                 .domain = "real, dtype=int64; real, dtype=int32; self=index(3, a), dtype=int32",
+                                 .doc = "The same bytes as elements of another dtype; the last axis grows or shrinks."};
+    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        const auto from = static_cast<std::int64_t>(item_size(x.dtype()));
+        const auto to = static_cast<std::int64_t>(item_size(attrs.dtype));
+        const int last = x.ndim() - 1;
+        const auto check = [&](bool holds, const char* expected) {
+            if (!holds)
+                fail(ErrorKind::Runtime, "view: expected %s to view %s as %s, got shape %s, strides %s", expected,
+                     dtype_name(x.dtype()), dtype_name(attrs.dtype), shape_text(x.sizes()).c_str(),
+                     shape_text(x.strides()).c_str());
+        };
+        Dims sizes(x.sizes()), strides;
+        if (from != to) {
+            check(last >= 0, "self.dim() not 0");
+            check(x.stride(last) == 1, "self.stride(-1) to be 1");
+            check(sizes[last] * from % to == 0, "the bytes of the last axis to be a multiple of the new size");
+            check(x->offset * from % to == 0, "a storage offset that is a multiple of the new size");
+            sizes[last] = sizes[last] * from / to;
+        }
+        for (int axis = 0; axis <= last; ++axis) {
+            const std::int64_t bytes = x.stride(axis) * from;
+            const bool moves = from == to || axis != last;
+            check(!moves || bytes % to == 0 || x.size(axis) <= 1, "strides that are multiples of the new size");
+            strides.push_back(moves ? bytes / to : 1);
+        }
+        out = alias(x, Layout::make(sizes, strides), x->offset * from / to);
+        out->dtype = attrs.dtype;
+    }
 };
 
 // The view that reshape gives of memory that is not contiguous.
-struct ReshapeAlias {
+struct ReshapeAlias : ReshapesBack {
     using Attrs = View::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::size};
     static constexpr OpText text{.schema = "_reshape_alias(Tensor self, int[] size)",
@@ -43,16 +89,15 @@ struct ReshapeAlias {
                                  .flags = kHidden | kView,
                                  .domain = "real, size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { View::forward(x, attrs, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 // Other sizes for a fresh result (a copy of reshape's, a product), which nobody else sees: not a view.
-struct UnsafeView {
+struct UnsafeView : ReshapesBack {
     using Attrs = View::Attrs;
     static constexpr auto fields = std::tuple{&Attrs::size};
     static constexpr OpText text{.schema = "_unsafe_view(Tensor self, int[] size)",
                                  .node = "UnsafeViewBackward0",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "self",
                                  .domain = "self=real(a, b), size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -61,7 +106,6 @@ struct UnsafeView {
         else
             View::forward(x, attrs, out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 struct Reshape {
@@ -69,10 +113,17 @@ struct Reshape {
         Dims shape;
     };
     static constexpr auto fields = std::tuple{&Attrs::shape};
-    static constexpr OpText text{.schema = "reshape(Tensor self, int[] shape)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "real, shape=(b, a); real, shape=(-1,)",
-                                 .doc = "The same elements in another shape: a view where possible, else a copy."};
+    static constexpr OpText text{
+        .schema = "reshape(Tensor self, int[] shape)",
+        .flags = kBoth | kComposite,
+        .domain = "real, shape=(b, a); real, shape=(-1,)",
+        .doc =
+            "The same elements, row by row, in another shape: a view where strides permit, else a copy. One size may "
+            "be -1 and follows from the others. RuntimeError where the number of elements differs.",
+        .example =
+            ">>> torch.reshape(torch.arange(6), (2, -1))\n"
+            "tensor([[0, 1, 2],\n"
+            "        [3, 4, 5]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const Dims sizes = infer_sizes(x, attrs.shape, "reshape");
         out = reshape_anew(x, sizes);
@@ -84,112 +135,38 @@ struct Expand {
         Dims size;
     };
     static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{.schema = "expand(Tensor self, int[] size)",
-                                 .node = "ExpandBackward0",
-                                 .flags = kMethod | kView,
-                                 .domain = "self=real(a, e), size=(c, a, b); real, size=(-1, -1)",
-                                 .doc = "A view with axes of size 1 repeated; -1 keeps a size."};
+    static constexpr OpText text{
+        .schema = "expand(Tensor self, int[] size)",
+        .node = "ExpandBackward0",
+        .flags = kMethod | kView,
+        .domain = "self=real(a, e), size=(c, a, b); real, size=(-1, -1)",
+        .doc =
+            "A view in a larger shape: axes of size 1, and new ones in front, are repeated without a copy (stride 0); "
+            "-1 keeps a size. RuntimeError for other sizes that differ.",
+        .example =
+            ">>> torch.tensor([[1], [2]]).expand(2, 3)\n"
+            "tensor([[1, 1, 1],\n"
+            "        [2, 2, 2]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = alias(x, expanded_layout(x, attrs.size), x->offset);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return sum_to(g, x); }};
 };
 
-struct AxisPair {
-    std::int64_t dim0, dim1;
-};
-
-struct Transpose {
-    using Attrs = AxisPair;
-    static constexpr auto fields = std::tuple{&Attrs::dim0, &Attrs::dim1};
-    static constexpr OpText text{.schema = "transpose(Tensor self, int dim0, int dim1)",
-                                 .node = "TransposeBackward0",
-                                 .flags = kBoth | kView,
-                                 .domain = "self=real(a, b, c), dim0=0, dim1=2",
-                                 .doc = "A view with two axes exchanged."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        const int a = wrap_axis(attrs.dim0, x.ndim(), "transpose"), b = wrap_axis(attrs.dim1, x.ndim(), "transpose");
-        out = alias(x, swapped_layout(x, a, b), x->offset);
-    }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
-        return transpose(g, static_cast<int>(attrs.dim0), static_cast<int>(attrs.dim1));
-    }};
-};
-
-struct T {
-    static constexpr OpText text{.schema = "t(Tensor self)",
-                                 .node = "TBackward0",
-                                 .flags = kBoth | kView,
-                                 .domain = "real",
-                                 .doc = "A matrix with its axes exchanged."};
-    static void forward(const Tensor& x, Tensor& out) {
-        if (x.ndim() > 2)
-            fail(ErrorKind::Runtime, "t: expects a tensor with <= 2 dimensions, but self is %dD; use transpose or mT",
-                 x.ndim());
-        out = alias(x, x.ndim() == 2 ? swapped_layout(x, 0, 1) : x->layout, x->offset);
-    }
-    static constexpr auto rules = std::tuple{[](const Tensor& g) { return t(g); }};
-};
-
-struct Permute {
-    struct Attrs {
-        Dims dims;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::dims};
-    static constexpr OpText text{.schema = "permute(Tensor self, int[] dims)",
-                                 .node = "PermuteBackward0",
-                                 .flags = kBoth | kView,
-                                 .domain = "self=real(a, b, c), dims=(2, 0, 1)",
-                                 .doc = "A view with its axes in another order."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        const int ndim = x.ndim();
-        if (attrs.dims.size() != ndim)
-            fail(ErrorKind::Runtime,
-                 "permute: number of dimensions in the tensor input does not match the length of the desired ordering "
-                 "of dimensions i.e. %d is not equal to %d",
-                 ndim, attrs.dims.size());
-        LayoutRef layout = Layout::permuted(x.layout(), attrs.dims);
-        if (!layout)
-            fail(ErrorKind::Runtime, "permute: duplicate dims are not allowed, got %s", shape_text(attrs.dims).c_str());
-        out = alias(x, std::move(layout), x->offset);
-    }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
-        Dims inverse;
-        inverse.count = g.ndim();
-        for (int i = 0; i < g.ndim(); ++i) inverse[wrap_axis(attrs.dims[i], g.ndim(), "permute")] = i;
-        return permute(g, inverse);
-    }};
-};
-
-struct Reversed {
-    static constexpr OpText text{.schema = "T(Tensor self)",
-                                 .flags = kProperty | kComposite,
-                                 .domain = "real",
-                                 .doc = "A view with the axes in reverse order: the transpose of a matrix."};
-    static void forward(const Tensor& x, Tensor& out) {
-        static const Permute::Attrs kOfMatrix{.dims = {1, 0}};
-        if (x.ndim() == 2) return permute(x, kOfMatrix, out);
-        Permute::Attrs order;
-        for (int axis = x.ndim() - 1; axis >= 0; --axis) order.dims.push_back(axis);
-        permute(x, order, out);
-    }
-    static void permute(const Tensor& x, const Permute::Attrs& order, Tensor& out) {
-        apply(definition<Permute>(), Tensors(&x, 1), &order, std::span<Tensor>(&out, 1));
-    }
-};
-
 struct Axis {
     std::int64_t dim;
 };
 
-struct Unsqueeze {
+struct Unsqueeze : ReshapesBack {
     using Attrs = Axis;
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "unsqueeze(Tensor self, int dim)",
-                                 .node = "UnsqueezeBackward0",
-                                 .flags = kBoth | kView,
-                                 .domain = "real, dim=1",
-                                 .doc = "A view with a new axis of size 1."};
+    static constexpr OpText text{
+        .schema = "unsqueeze(Tensor self, int dim)",
+        .node = "UnsqueezeBackward0",
+        .flags = kBoth | kView,
+        .domain = "real, dim=1",
+        .doc = "A view with a new axis of size 1 at position dim.",
+        .example = ">>> torch.unsqueeze(torch.tensor([1, 2]), 1)\ntensor([[1],\n        [2]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const int axis = wrap_axis(attrs.dim, x.ndim() + 1, "unsqueeze");
         Dims sizes(x.sizes()), strides(x.strides());
@@ -198,7 +175,6 @@ struct Unsqueeze {
         strides.insert(axis, stride);
         out = alias(x, Layout::make(sizes, strides), x->offset);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 void squeeze_axes(const Tensor& x, std::uint32_t mask, Tensor& out) {
@@ -211,46 +187,49 @@ void squeeze_axes(const Tensor& x, std::uint32_t mask, Tensor& out) {
     out = alias(x, Layout::make(sizes, strides), x->offset);
 }
 
-struct Squeeze {
+struct Squeeze : ReshapesBack {
     static constexpr OpText text{.schema = "squeeze(Tensor self)",
                                  .node = "SqueezeBackward0",
                                  .flags = kBoth | kView,
                                  .domain = "self=real(a, e, b)",
-                                 .doc = "A view without the axes of size 1."};
+                                 .doc = "A view without the axes of size 1.",
+                                 .example = ">>> torch.squeeze(torch.zeros(2, 1, 3, 1)).shape\ntorch.Size([2, 3])"};
     static void forward(const Tensor& x, Tensor& out) { squeeze_axes(x, ~0u, out); }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
-struct SqueezeAxis {
+struct SqueezeAxis : ReshapesBack {
     using Attrs = Axis;
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "squeeze.dim(Tensor self, int dim)",
-                                 .node = "SqueezeBackward1",
-                                 .flags = kBoth | kView,
-                                 .domain = "self=real(a, e, b), dim=1",
-                                 .doc = "A view without this axis if it has size 1."};
+    static constexpr OpText text{
+        .schema = "squeeze.dim(Tensor self, int dim)",
+        .node = "SqueezeBackward1",
+        .flags = kBoth | kView,
+        .domain = "self=real(a, e, b), dim=1",
+        .doc = "A view without this axis if its size is 1, else self's shape.",
+        .example = ">>> torch.squeeze(torch.zeros(2, 1, 3, 1), 1).shape\ntorch.Size([2, 3, 1])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         squeeze_axes(x, 1u << wrap_axis(attrs.dim, x.ndim(), "squeeze"), out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
-struct SqueezeAxes {
+struct SqueezeAxes : ReshapesBack {
     struct Attrs {
-        Dims dim;
+        Axes dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "squeeze.dims(Tensor self, int[] dim)",
                                  .node = "SqueezeBackward2",
                                  .flags = kBoth | kView,
                                  .domain = "self=real(a, e, b, e), dim=(1, 3)",
-                                 .doc = "A view without these axes where they have size 1."};
+                                 .doc = "A view without those of these axes whose size is 1.",
+                                 .example =
+                                     ">>> torch.squeeze(torch.zeros(2, 1, 3, 1), (1, 3)).shape\n"
+                                     "torch.Size([2, 3])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         std::uint32_t mask = 0;
         for (const auto axis : attrs.dim) mask |= 1u << wrap_axis(axis, x.ndim(), "squeeze");
         squeeze_axes(x, mask, out);
     }
-    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
 struct Select {
@@ -262,7 +241,10 @@ struct Select {
                                  .node = "SelectBackward0",
                                  .flags = kBoth | kView,
                                  .domain = "real, dim=1, index=2",
-                                 .doc = "A view of one position along an axis, without that axis."};
+                                 .doc =
+                                     "A view of one position along an axis, without that axis: self[index] for dim=0. "
+                                     "IndexError for an index out of range.",
+                                 .example = ">>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)\ntensor([1, 3])"};
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         const int axis = wrap_axis(attrs.dim, static_cast<int>(sizes.size()), "select");
         if (sizes.empty()) fail(ErrorKind::Index, "select(): cannot be applied to a 0-dim tensor; use item()");
@@ -329,9 +311,6 @@ Tensor unsafe_view(const Tensor& x, Sizes sizes) { return run<UnsafeView>({Dims(
 Tensor view(const Tensor& x, Sizes sizes) { return run<View>({Dims(sizes)}, x); }
 Tensor expand(const Tensor& x, Sizes sizes) { return same_sizes(x.sizes(), sizes) ? x : run<Expand>({Dims(sizes)}, x); }
 Tensor expand_view(const Tensor& x, const Dims& sizes) { return run<Expand>({sizes}, x); }
-Tensor transpose(const Tensor& x, int a, int b) { return run<Transpose>({a, b}, x); }
-Tensor permute(const Tensor& x, const Dims& axes) { return run<Permute>({axes}, x); }
-Tensor t(const Tensor& x) { return run<T>(x); }
 Tensor unsqueeze(const Tensor& x, int axis) { return run<Unsqueeze>({axis}, x); }
 Tensor squeeze(const Tensor& x, int axis) { return run<SqueezeAxis>({axis}, x); }
 Tensor select(const Tensor& x, int axis, std::int64_t index) { return run<Select>({axis, index}, x); }
@@ -342,8 +321,8 @@ Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length
     return slice(x, axis, start, start + length, 1);
 }
 
-static const Register<View, ReshapeAlias, UnsafeView, Reshape, Expand, Transpose, T, Permute, Reversed, Unsqueeze,
-                      Squeeze, SqueezeAxis, SqueezeAxes, Select, Slice>
+static const Register<View, ViewDType, ReshapeAlias, UnsafeView, Reshape, Expand, Unsqueeze, Squeeze, SqueezeAxis,
+                      SqueezeAxes, Select, Slice>
     shape_operations;
 
 }  // namespace clew

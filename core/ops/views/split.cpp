@@ -58,7 +58,10 @@ struct Split {
         .node = "SplitBackward0",
         .flags = kBoth | kView | kManyViews,
         .domain = "self=real(d, a), split_size=2",
-        .doc = "Views of consecutive parts of one size along an axis; the last may be smaller."};
+        .doc = "Views of consecutive parts of split_size along an axis; the last may be smaller.",
+        .example =
+            ">>> torch.split(torch.arange(5), 2)\n"
+            "(tensor([0, 1]), tensor([2, 3]), tensor([4]))"};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor& x = inputs[0];
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "split"));
@@ -90,11 +93,16 @@ struct SplitSizes {
         std::int64_t dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::split_sizes, &Attrs::dim};
-    static constexpr OpText text{.schema = "split.sizes(Tensor self, int[] split_size, int dim=0)",
-                                 .node = "SplitWithSizesBackward0",
-                                 .flags = kBoth | kView | kManyViews,
-                                 .domain = "self=real(d, a), split_size=(2, d - 2)",
-                                 .doc = "Views of consecutive parts of the given sizes along an axis."};
+    static constexpr OpText text{
+        .schema = "split.sizes(Tensor self, int[] split_size, int dim=0)",
+        .node = "SplitWithSizesBackward0",
+        .flags = kBoth | kView | kManyViews,
+        .domain = "self=real(d, a), split_size=(2, d - 2)",
+        .doc =
+            "Views of consecutive parts of the given sizes along an axis; RuntimeError unless they add up to its size.",
+        .example =
+            ">>> torch.split(torch.arange(5), [1, 4])\n"
+            "(tensor([0]), tensor([1, 2, 3, 4]))"};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const std::int64_t size = inputs[0].size(split_axis(inputs[0], attrs.dim, "split_with_sizes"));
         std::int64_t sum = 0;
@@ -131,7 +139,10 @@ struct SplitWithSizes : SplitSizes {
                                  .node = "SplitWithSizesBackward0",
                                  .flags = kBoth | kView | kManyViews,
                                  .domain = "self=real(d, a), split_sizes=(2, d - 2)",
-                                 .doc = "split, by the name of its second form."};
+                                 .doc = "split with a list of sizes.",
+                                 .example =
+                                     ">>> torch.split_with_sizes(torch.arange(5), [1, 4])\n"
+                                     "(tensor([0]), tensor([1, 2, 3, 4]))"};
 };
 
 // The same for more parts than attributes have room for: the sizes come as an int64 tensor. Python's split() calls it.
@@ -145,6 +156,7 @@ struct SplitLong {
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor &x = inputs[0], &sizes = inputs[1];
         need_values("split_sizes");
+        escape(sizes, "split");
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "split_with_sizes"));
         std::int64_t sum = 0;
         for (std::int64_t i = 0; i < sizes.numel(); ++i) {
@@ -180,11 +192,13 @@ struct Chunk {
         std::int64_t chunks, dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::chunks, &Attrs::dim};
-    static constexpr OpText text{
-        .schema = "chunk(Tensor self, int chunks, int dim=0)",
-        .flags = kBoth | kManyViews | kComposite,
-        .domain = "real, chunks=2, dim=1",
-        .doc = "At most `chunks` views of consecutive parts along an axis, all of one size but the last."};
+    static constexpr OpText text{.schema = "chunk(Tensor self, int chunks, int dim=0)",
+                                 .flags = kBoth | kManyViews | kComposite,
+                                 .domain = "real, chunks=2, dim=1",
+                                 .doc =
+                                     "Splits into at most `chunks` views along an axis, each of size ceil(n / chunks) "
+                                     "but the last, which may be smaller.",
+                                 .example = ">>> torch.chunk(torch.arange(5), 2)\n(tensor([0, 1, 2]), tensor([3, 4]))"};
     static Split::Attrs split(const Tensor& x, const Attrs& attrs) {
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "chunk"));
         if (attrs.chunks <= 0)
@@ -217,11 +231,15 @@ struct Chunk {
 struct Unbind {
     using Attrs = Along;
     static constexpr auto fields = std::tuple{&Attrs::dim};
-    static constexpr OpText text{.schema = "unbind(Tensor self, int dim=0)",
-                                 .node = "UnbindBackward0",
-                                 .flags = kBoth | kView | kManyViews,
-                                 .domain = "real",
-                                 .doc = "Views of all positions along an axis, without that axis."};
+    static constexpr OpText text{
+        .schema = "unbind(Tensor self, int dim=0)",
+        .node = "UnbindBackward0",
+        .flags = kBoth | kView | kManyViews,
+        .domain = "real",
+        .doc = "Views of all positions along an axis, without that axis: self[0], self[1], ... for dim=0.",
+        .example =
+            ">>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))\n"
+            "(tensor([1, 2]), tensor([3, 4]))"};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor& x = inputs[0];
         if (x.ndim() == 0)

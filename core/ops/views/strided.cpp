@@ -39,7 +39,7 @@ bool overlaps_itself(const Part& part) {
 template <class Number>
 void add_into(Number* out, const Part& part, const Number* values, int axis, std::int64_t& next) {
     if (axis == part.sizes.size()) {
-        *out += values[next++];
+        *out = static_cast<Number>(*out + values[next++]);
         return;
     }
     for (std::int64_t i = 0; i < part.sizes[axis]; ++i)
@@ -97,13 +97,13 @@ struct Embed {
             kernels::copy(target.view(), x.view());
             return;
         }
+        if (kernels_skipped) return;
         Tensor dense = empty(Layout::make(x.sizes()), x.dtype());
         kernels::copy(dense.view(), x.view());
         std::int64_t next = 0;
-        if (x.dtype() == DType::Float32)
-            add_into(out.data_as<float>() + part.offset, part, dense.data_as<const float>(), 0, next);
-        else
-            add_into(out.data_as<double>() + part.offset, part, dense.data_as<const double>(), 0, next);
+        with_any_type(x.dtype(), [&]<class T>() {
+            add_into(out.data_as<T>() + part.offset, part, dense.data_as<const T>(), 0, next);
+        });
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, const Attrs& attrs) {
         return as_strided(contiguous(g), attrs.part_sizes, attrs.part_strides, attrs.offset);
@@ -116,7 +116,7 @@ struct AsStridedScatter {
     static constexpr OpText text{
         .schema = "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset)",
         .node = "AsStridedScatterBackward0",
-        .flags = kHidden,
+        .flags = kHidden | kAnyDType,
         .derivative = "self + src",
         .domain = "self=real(a, b), src=real(b, a), size=(b, a), stride=(1, b), offset=0"};
     static void forward(const Tensor& base, const Tensor& value, const Attrs& attrs, Tensor& out) {

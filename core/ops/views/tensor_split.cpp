@@ -11,10 +11,14 @@ struct TensorSplit {
         std::int64_t sections, dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::sections, &Attrs::dim};
-    static constexpr OpText text{.schema = "tensor_split(Tensor self, int sections, int dim=0)",
-                                 .flags = kBoth | kManyViews | kComposite,
-                                 .domain = "self=real(d, a), sections=2",
-                                 .doc = "Exactly `sections` views along an axis, whose sizes differ by one at most."};
+    static constexpr OpText text{
+        .schema = "tensor_split(Tensor self, int sections, int dim=0)",
+        .flags = kBoth | kManyViews | kComposite,
+        .domain = "self=real(d, a), sections=2",
+        .doc = "Splits into `sections` views along an axis, the first n mod sections of which are longer by one.",
+        .example =
+            ">>> torch.tensor_split(torch.arange(5), 2)\n"
+            "(tensor([0, 1, 2]), tensor([3, 4]))"};
     static int axis_of(const Tensor& x, std::int64_t dim) {
         if (x.ndim() == 0)
             fail(ErrorKind::Runtime,
@@ -46,10 +50,14 @@ struct TensorSplitAt {
         std::int64_t dim;
     };
     static constexpr auto fields = std::tuple{&Attrs::indices, &Attrs::dim};
-    static constexpr OpText text{.schema = "tensor_split.indices(Tensor self, int[] indices, int dim=0)",
-                                 .flags = kBoth | kManyViews | kComposite,
-                                 .domain = "self=real(d, a), indices=(1, 3)",
-                                 .doc = "Views along an axis, cut before each of the indices."};
+    static constexpr OpText text{
+        .schema = "tensor_split.indices(Tensor self, int[] indices, int dim=0)",
+        .flags = kBoth | kManyViews | kComposite,
+        .domain = "self=real(d, a), indices=(1, 3)",
+        .doc = "Splits into views along an axis before each of the indices: self[:i], self[i:j], ..., self[k:].",
+        .example =
+            ">>> torch.tensor_split(torch.arange(5), (1, 3))\n"
+            "(tensor([0]), tensor([1, 2]), tensor([3, 4]))"};
     static std::size_t outputs(Tensors, const Attrs& attrs) {
         return static_cast<std::size_t>(attrs.indices.size()) + 1;
     }
@@ -74,7 +82,7 @@ struct TensorSplitByTensor {
         .schema = "tensor_split.tensor(Tensor self, Tensor tensor_indices_or_sections, int dim=0)",
         .flags = kBoth | kManyViews | kComposite,
         .domain = "self=real(d, a), tensor_indices_or_sections=ascending(2).astype('int64') + 3",
-        .doc = "The same with the number of sections, or the indices, in an integer tensor."};
+        .doc = "tensor_split with the number of sections, or the indices, in an integer tensor."};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor& where = inputs[1];
         if (where.dtype() != DType::Int64 || where.ndim() > 1)

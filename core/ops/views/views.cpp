@@ -1,4 +1,4 @@
-// More views: the ones made of simpler views, diagonals, windows.
+// Views along diagonals, through windows and of any strides; and what puts a part back where it came from.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -21,12 +21,14 @@ struct Diagonal {
         std::int64_t offset, dim1, dim2;
     };
     static constexpr auto fields = std::tuple{&Attrs::offset, &Attrs::dim1, &Attrs::dim2};
-    static constexpr OpText text{
-        .schema = "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
-        .node = "DiagonalBackward0",
-        .flags = kBoth | kView,
-        .domain = "real, offset=1",
-        .doc = "A view of a diagonal of two axes, as a new last axis; offset counts upward from the main one."};
+    static constexpr OpText text{.schema = "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
+                                 .node = "DiagonalBackward0",
+                                 .flags = kBoth | kView,
+                                 .domain = "real, offset=1",
+                                 .doc =
+                                     "A view of the diagonal of two axes, as a new last axis: out[..., i] = self[i, i "
+                                     "+ offset]. Positive offsets lie above the main diagonal.",
+                                 .example = ">>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))\ntensor([1, 4])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = view_part(x, diagonal_part(x.sizes(), x.strides(), attrs.offset, attrs.dim1, attrs.dim2));
     }
@@ -40,12 +42,18 @@ struct Unfold {
         std::int64_t dimension, size, step;
     };
     static constexpr auto fields = std::tuple{&Attrs::dimension, &Attrs::size, &Attrs::step};
-    static constexpr OpText text{
-        .schema = "unfold(Tensor self, int dimension, int size, int step)",
-        .node = "UnfoldBackward0",
-        .flags = kMethod | kView,
-        .domain = "self=real(a, d), dimension=1, size=3, step=2",
-        .doc = "A view of all windows of one size along an axis, each window along a new last axis."};
+    static constexpr OpText text{.schema = "unfold(Tensor self, int dimension, int size, int step)",
+                                 .node = "UnfoldBackward0",
+                                 .flags = kMethod | kView,
+                                 .domain = "self=real(a, d), dimension=1, size=3, step=2",
+                                 .doc =
+                                     "A view of all windows of `size` positions along an axis, `step` apart, each "
+                                     "window along a new last axis (overlapping windows share memory).",
+                                 .example =
+                                     ">>> torch.arange(4).unfold(0, 2, 1)\n"
+                                     "tensor([[0, 1],\n"
+                                     "        [1, 2],\n"
+                                     "        [2, 3]])"};
     static Part part(Sizes sizes, Sizes strides, const Attrs& attrs) {
         Part windows{Dims(sizes), Dims(strides), 0};
         const int axis = wrap_axis(attrs.dimension, windows.sizes.size(), "unfold");
@@ -84,7 +92,13 @@ struct AsStrided {
         .schema = "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
         .flags = kBoth | kComposite,
         .domain = "real, size=(b, a), stride=(1, b)",
-        .doc = "A view of self's memory with any sizes and strides, from a place in the storage on."};
+        .doc =
+            "A view of self's storage with the given sizes and strides (in elements), from storage_offset on: element "
+            "i, j is at storage_offset + i * stride[0] + j * stride[1]. RuntimeError where it would leave the storage.",
+        .example =
+            ">>> torch.as_strided(torch.arange(6), (2, 3), (1, 2))\n"
+            "tensor([[0, 2, 4],\n"
+            "        [1, 3, 5]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         out = as_strided(x, attrs.size, attrs.stride,
                          clipped_difference(attrs.storage_offset.value_or(x->offset), x->offset));
@@ -99,7 +113,10 @@ struct Narrow {
     static constexpr OpText text{.schema = "narrow(Tensor self, int dim, int start, int length)",
                                  .flags = kBoth | kComposite,
                                  .domain = "real, dim=1, start=1, length=2",
-                                 .doc = "A view of `length` positions of an axis, from `start` on."};
+                                 .doc =
+                                     "A view of `length` positions along an axis, from `start` on: self[start : start "
+                                     "+ length]. RuntimeError where it passes the end.",
+                                 .example = ">>> torch.narrow(torch.arange(5), 0, 1, 3)\ntensor([1, 2, 3])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.ndim() == 0) fail(ErrorKind::Runtime, "narrow() cannot be applied to a 0-dim tensor.");
         if (attrs.length < 0) fail(ErrorKind::Runtime, "narrow(): length must be non-negative.");
@@ -114,128 +131,6 @@ struct Narrow {
                  static_cast<long long>(start), static_cast<long long>(attrs.length), static_cast<long long>(size));
         out = narrow(x, axis, start, attrs.length);
     }
-};
-
-struct Flatten {
-    struct Attrs {
-        std::int64_t start_dim, end_dim;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::start_dim, &Attrs::end_dim};
-    static constexpr OpText text{
-        .schema = "flatten(Tensor self, int start_dim=0, int end_dim=-1)",
-        .flags = kBoth | kComposite,
-        .domain = "real; self=real(a, b, c), start_dim=1",
-        .doc = "The axes from start_dim to end_dim made one: a view where possible, else a copy."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        const int first = wrap_axis(attrs.start_dim, x.ndim(), "flatten"),
-                  last = wrap_axis(attrs.end_dim, x.ndim(), "flatten");
-        if (first > last) fail(ErrorKind::Runtime, "flatten() has invalid args: start_dim cannot come after end_dim");
-        Dims sizes;
-        std::int64_t product = 1;
-        for (int i = 0; i < x.ndim(); ++i) {
-            if (i < first || i > last) {
-                sizes.push_back(x.size(i));
-                continue;
-            }
-            product = count_elements(Dims{product, x.size(i)});
-            if (i == last) sizes.push_back(product);
-        }
-        out = reshape(x, x.ndim() == 0 ? Dims{1} : sizes);
-    }
-};
-
-struct Ravel {
-    static constexpr OpText text{.schema = "ravel(Tensor self)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "real",
-                                 .doc = "All elements along one axis: a view where possible, else a copy."};
-    static void forward(const Tensor& x, Tensor& out) { out = view(contiguous(x), Dims{x.numel()}); }
-};
-
-struct Unflatten {
-    struct Attrs {
-        std::int64_t dim;
-        Dims sizes;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::sizes};
-    static constexpr OpText text{.schema = "unflatten(Tensor self, int dim, int[] sizes)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "self=real(a, 6), dim=1, sizes=(2, 3)",
-                                 .doc = "One axis cut into several; one size may be -1."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (x.ndim() == 0) fail(ErrorKind::Runtime, "unflatten: expected a tensor with axes, got one without");
-        const int axis = wrap_axis(attrs.dim, x.ndim(), "unflatten");
-        if (attrs.sizes.empty()) fail(ErrorKind::Runtime, "unflatten: sizes must be non-empty");
-        const std::int64_t length = x.ndim() ? x.size(axis) : 1;
-        Dims parts = attrs.sizes;
-        std::int64_t known = 1, unknown = -1;
-        for (int i = 0; i < parts.size(); ++i) {
-            if (parts[i] == -1 && unknown >= 0)
-                fail(ErrorKind::Runtime, "unflatten: only one dimension can be inferred, got %s",
-                     shape_text(attrs.sizes).c_str());
-            if (parts[i] == -1)
-                unknown = i;
-            else
-                known = count_elements(Dims{known, parts[i]});
-        }
-        if (unknown >= 0 && known > 0) parts[static_cast<int>(unknown)] = length / known, known *= length / known;
-        if (known != length || (unknown >= 0 && parts[static_cast<int>(unknown)] < 0))
-            fail(ErrorKind::Runtime,
-                 "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in the input tensor",
-                 shape_text(attrs.sizes).c_str(), axis, static_cast<long long>(length));
-        Dims sizes(x.sizes());
-        if (!sizes.empty()) sizes.erase(axis);
-        for (int i = 0; i < parts.size(); ++i) sizes.insert(axis + i, parts[i]);
-        out = view(x, sizes);
-    }
-};
-
-struct ViewAs {
-    static constexpr OpText text{.schema = "view_as(Tensor self, Tensor other)",
-                                 .flags = kMethod | kComposite,
-                                 .domain = "real",
-                                 .doc = "view(other.shape)."};
-    static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
-        const Dims sizes = infer_sizes(x, Dims(other.sizes()), "view_as");
-        if (!view_layout(x.layout(), sizes))
-            fail(
-                ErrorKind::Runtime,
-                "view_as: size %s is not compatible with input tensor's size and stride. Use .reshape_as(...) instead.",
-                shape_text(sizes).c_str());
-        out = view(x, sizes);
-    }
-};
-
-struct ReshapeAs {
-    static constexpr OpText text{.schema = "reshape_as(Tensor self, Tensor other)",
-                                 .flags = kMethod | kComposite,
-                                 .domain = "real",
-                                 .doc = "reshape(other.shape)."};
-    static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
-        out = reshape_anew(x, infer_sizes(x, Dims(other.sizes()), "reshape_as"));
-    }
-};
-
-struct ExpandAs {
-    static constexpr OpText text{.schema = "expand_as(Tensor self, Tensor other)",
-                                 .flags = kMethod | kComposite,
-                                 .domain = "real",
-                                 .doc = "expand(other.shape)."};
-    static void forward(const Tensor& x, const Tensor& other, Tensor& out) {
-        out = expand_view(x, Dims(other.sizes()));
-    }
-};
-
-struct BroadcastTo {
-    struct Attrs {
-        Dims size;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::size};
-    static constexpr OpText text{.schema = "broadcast_to(Tensor self, int[] size)",
-                                 .flags = kBoth | kComposite,
-                                 .domain = "real, size=(c, a, b)",
-                                 .doc = "A view in a shape that self broadcasts to."};
-    static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = expand_view(x, attrs.size); }
 };
 
 }  // namespace
@@ -261,8 +156,6 @@ Part diagonal_part(Sizes sizes, Sizes strides, std::int64_t offset, std::int64_t
 Tensor view_alias(const Tensor& x) { return run<Alias>(x); }
 Tensor diagonal(const Tensor& x, std::int64_t offset, int a, int b) { return run<Diagonal>({offset, a, b}, x); }
 
-static const Register<Alias, Diagonal, Unfold, AsStrided, Narrow, Flatten, Ravel, Unflatten, ViewAs, ReshapeAs,
-                      ExpandAs, BroadcastTo>
-    view_operations;
+static const Register<Alias, Diagonal, Unfold, AsStrided, Narrow> view_operations;
 
 }  // namespace clew

@@ -26,12 +26,23 @@ _default = _core.dtypes["float16"]
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether the device can be named to `autocast`: the CPU can."""
+    """Whether the device can be named to `autocast`: the CPU can.
+
+    Example:
+        >>> torch.amp.is_autocast_available("cpu")
+        True
+    """
     return device_type == "cpu"
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether an `autocast` of this device surrounds the call."""
+    """Whether an `autocast` of this device surrounds the call.
+
+    Example:
+        >>> with torch.autocast("cpu"):
+        ...     torch.is_autocast_enabled("cpu")
+        True
+    """
     return device_type in _state.enabled
 
 
@@ -41,7 +52,12 @@ def is_autocast_cpu_enabled() -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """The dtype that was asked for; operations keep theirs."""
+    """The dtype that was asked for; operations keep theirs.
+
+    Example:
+        >>> torch.get_autocast_dtype("cpu")
+        torch.bfloat16
+    """
     found: dtype = _state.dtypes.get(device_type, _default)
     return found
 
@@ -57,17 +73,30 @@ def get_autocast_gpu_dtype() -> dtype:
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Switch it for the rest of the program; no value changes."""
+    """Switch `autocast` of a device on or off for the rest of the program; no value changes.
+
+    Example:
+        >>> torch.set_autocast_enabled("cpu", False)
+    """
     (_state.enabled.add if enabled else _state.enabled.discard)(device_type)
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Note the dtype; operations keep theirs."""
+    """Set the dtype that `get_autocast_dtype` returns; operations keep theirs.
+
+    Example:
+        >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
+    """
     _state.dtypes[device_type] = dtype
 
 
 def is_autocast_cache_enabled() -> bool:
-    """What `set_autocast_cache_enabled` said last; there is nothing to cache."""
+    """The setting of `set_autocast_cache_enabled`; there is nothing to cache.
+
+    Example:
+        >>> torch.is_autocast_cache_enabled()
+        True
+    """
     return _state.cache
 
 
@@ -77,7 +106,11 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def clear_autocast_cache() -> None:
-    """Nothing: there is no cache."""
+    """Accepted: there is no cache.
+
+    Example:
+        >>> torch.clear_autocast_cache()
+    """
 
 
 class autocast:
@@ -89,10 +122,10 @@ class autocast:
         enabled: False switches it off inside an outer one.
         cache_enabled: accepted.
 
-    >>> import clew
-    >>> with clew.autocast("cpu"):
-    ...     (clew.ones(1, 1) @ clew.ones(1, 1)).dtype, clew.is_autocast_enabled("cpu")
-    (torch.float32, True)
+    Example:
+        >>> with clew.autocast("cpu"):
+        ...     (clew.ones(1, 1) @ clew.ones(1, 1)).dtype, clew.is_autocast_enabled("cpu")
+        (torch.float32, True)
     """
 
     def __init__(

@@ -20,14 +20,14 @@ class GradScaler:
         backoff_factor: it is multiplied by this after one.
         enabled: False makes all methods pass things through.
 
-    >>> import clew
-    >>> w = clew.ones(1, requires_grad=True)
-    >>> optimizer, scaler = clew.optim.SGD([w], lr=0.5), clew.amp.GradScaler("cpu")
-    >>> scaler.scale((w * 2).sum()).backward()
-    >>> scaler.step(optimizer)
-    >>> scaler.update()
-    >>> w
-    tensor([0.], requires_grad=True)
+    Example:
+        >>> w = torch.ones(1, requires_grad=True)
+        >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), torch.amp.GradScaler("cpu")
+        >>> scaler.scale((w * 2).sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> w
+        tensor([0.], requires_grad=True)
     """
 
     def __init__(

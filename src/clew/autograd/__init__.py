@@ -1,4 +1,4 @@
-"""Automatic differentiation: gradients by running a graph backward, operations of one's own, modes, hooks, checks."""
+"""Automatic differentiation: gradients by running a graph backward, custom operations, modes, hooks, checks."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def backward(
         NoGradError: one of `tensors` has no history.
         GraphFreedError: the graph was freed by an earlier backward.
 
-    >>> import clew
-    >>> x = clew.tensor([1.0, 2.0], requires_grad=True)
-    >>> clew.autograd.backward([(x * x).sum(), x.sum()])
-    >>> x.grad
-    tensor([3., 5.])
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.autograd.backward([(x * x).sum(), x.sum()])
+        >>> x.grad
+        tensor([3., 5.])
     """
     if grad_variables is not None:
         if grad_tensors is not None:
@@ -129,11 +129,11 @@ def grad(
         RuntimeError: an input is not part of the graph, and that is not allowed.
         NoGradError, GraphFreedError: as for `backward`.
 
-    >>> import clew
-    >>> x = clew.tensor(3.0, requires_grad=True)
-    >>> (first,) = clew.autograd.grad(x**3, x, create_graph=True)
-    >>> clew.autograd.grad(first, x)
-    (tensor(18.),)
+    Example:
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> (first,) = torch.autograd.grad(x**3, x, create_graph=True)
+        >>> torch.autograd.grad(first, x)
+        (tensor(18.),)
     """
     if is_grads_batched:
         raise NotImplementedError("grad: is_grads_batched=True is not supported yet; call grad once for each gradient")

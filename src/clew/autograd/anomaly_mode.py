@@ -22,12 +22,22 @@ def _set(enabled: bool, check_nan: bool) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on in this thread."""
+    """Whether anomaly detection is on in this thread.
+
+    Example:
+        >>> torch.is_anomaly_enabled()
+        False
+    """
     return _anomaly.enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether it looks at the gradients."""
+    """Whether it looks at the gradients.
+
+    Example:
+        >>> torch.is_anomaly_check_nan_enabled()
+        True
+    """
     return _anomaly.check_nan
 
 
@@ -38,6 +48,12 @@ class set_detect_anomaly:
         mode: on or off.
         check_nan: look at each gradient that a node returns. Without it the mode does nothing: the line that made a
             node is always known.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"), torch.autograd.set_detect_anomaly(True):
+        ...     torch.is_anomaly_enabled()
+        True
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -59,14 +75,15 @@ class detect_anomaly:
     Raises:
         NonFiniteError: from `backward()` or `grad()`; its `node` and `made_at` tell which operation it was.
 
-    >>> import clew, warnings
-    >>> x = clew.zeros(1, requires_grad=True)
-    >>> with warnings.catch_warnings(action="ignore"), clew.autograd.detect_anomaly():
-    ...     try:
-    ...         x.sqrt().backward()
-    ...     except clew.autograd.errors.NonFiniteError as error:
-    ...         error.node.name()
-    'SqrtBackward0'
+    Example:
+        >>> import warnings
+        >>> x = clew.zeros(1, requires_grad=True)
+        >>> with warnings.catch_warnings(action="ignore"), clew.autograd.detect_anomaly():
+        ...     try:
+        ...         x.sqrt().backward()
+        ...     except clew.autograd.errors.NonFiniteError as error:
+        ...         error.node.name()
+        'SqrtBackward0'
     """
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -13,6 +13,20 @@ class FunctionCtx(Node):
 
     Tensors that `backward` needs go through `save_for_backward`: only then are they freed with the graph, checked for
     writes in place, and free of reference cycles.
+
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * 2 * ctx.saved_tensors[0]
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
     """
 
     _function: Any  # the Function class
@@ -33,7 +47,7 @@ class FunctionCtx(Node):
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted for PyTorch's sake: `jvp`, for which it keeps tensors, is not supported yet."""
+        """Accepted, without effect: `jvp`, for which it keeps tensors, is not supported yet."""
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:

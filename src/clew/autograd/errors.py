@@ -11,15 +11,15 @@ from .._core import Node, Site
 class GraphFreedError(RuntimeError):
     """A backward needs what an earlier one has freed.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> y = x.exp()
-    >>> y.backward()
-    >>> try:
-    ...     y.backward()
-    ... except clew.autograd.errors.GraphFreedError as error:
-    ...     error.node.name()
-    'ExpBackward0'
+    Example:
+        >>> x = clew.ones(1, requires_grad=True)
+        >>> y = x.exp()
+        >>> y.backward()
+        >>> try:
+        ...     y.backward()
+        ... except clew.autograd.errors.GraphFreedError as error:
+        ...     error.node.name()
+        'ExpBackward0'
     """
 
     node: Node | None = None
@@ -54,14 +54,14 @@ class GraphFreedError(RuntimeError):
 class InplaceError(RuntimeError):
     """A tensor that a node saved was modified in place afterwards, so that the gradient would be wrong.
 
-    >>> import clew
-    >>> y = clew.ones(1, requires_grad=True).exp()
-    >>> z = y.add_(1)
-    >>> try:
-    ...     z.backward()
-    ... except clew.autograd.errors.InplaceError as error:
-    ...     error.node.name(), error.saved_name, error.written_by
-    ('ExpBackward0', 'result', 'add_')
+    Example:
+        >>> y = clew.ones(1, requires_grad=True).exp()
+        >>> z = y.add_(1)
+        >>> try:
+        ...     z.backward()
+        ... except clew.autograd.errors.InplaceError as error:
+        ...     error.node.name(), error.saved_name, error.written_by
+        ('ExpBackward0', 'result', 'add_')
     """
 
     node: Node | None = None
@@ -82,13 +82,13 @@ class InplaceError(RuntimeError):
 class NoGradError(RuntimeError):
     """A backward was asked of something that has no history.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> try:
-    ...     (x.detach() * 2).backward()
-    ... except clew.autograd.errors.NoGradError as error:
-    ...     error.cause
-    'detach'
+    Example:
+        >>> x = clew.ones(1, requires_grad=True)
+        >>> try:
+        ...     (x.detach() * 2).backward()
+        ... except clew.autograd.errors.NoGradError as error:
+        ...     error.cause
+        'detach'
     """
 
     lost_at: Site | None = None
@@ -104,7 +104,18 @@ class NoGradError(RuntimeError):
 
 
 class NonFiniteError(RuntimeError):
-    """Under `detect_anomaly`: a gradient is infinite or not a number."""
+    """Under `detect_anomaly`: a gradient is infinite or not a number.
+
+    Example:
+        >>> import warnings
+        >>> x = clew.zeros(1, requires_grad=True)
+        >>> with warnings.catch_warnings(action="ignore"), clew.autograd.detect_anomaly():
+        ...     try:
+        ...         x.sqrt().backward()
+        ...     except clew.autograd.errors.NonFiniteError as error:
+        ...         error.node.name()
+        'SqrtBackward0'
+    """
 
     node: Node | None = None
     """The first node that returned one."""

@@ -16,7 +16,7 @@ _set_grad_enabled = _core.set_grad_enabled
 
 
 class Function:
-    """Base class of operations with a derivative of one's own. Call them by `apply`.
+    """Base class of custom operations with their derivative. Call them by `apply`.
 
     A subclass defines static methods:
 
@@ -28,27 +28,27 @@ class Function:
 
     `ctx` is the node of the graph itself: `result.grad_fn` is the object that `forward` got.
 
-    >>> import clew
-    >>> class Square(clew.autograd.Function):
-    ...     @staticmethod
-    ...     def forward(ctx, x):
-    ...         ctx.save_for_backward(x)
-    ...         return x * x
-    ...     @staticmethod
-    ...     def backward(ctx, grad):
-    ...         (x,) = ctx.saved_tensors
-    ...         return grad * 2 * x
-    >>> x = clew.tensor(3.0, requires_grad=True)
-    >>> y = Square.apply(x)
-    >>> y
-    tensor(9., grad_fn=<SquareBackward>)
-    >>> y.backward()
-    >>> x.grad
-    tensor(6.)
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return grad * 2 * x
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> y = Square.apply(x)
+        >>> y
+        tensor(9., grad_fn=<SquareBackward>)
+        >>> y.backward()
+        >>> x.grad
+        tensor(6.)
     """
 
     generate_vmap_rule: ClassVar[bool] = False
-    _backward_cls: ClassVar[type[FunctionCtx]]  # made at the first apply
+    _backward_cls: ClassVar[type[FunctionCtx]]  # created at the first apply
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Function:
         raise RuntimeError(
@@ -63,7 +63,24 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Keep in `ctx` what `backward` needs; `inputs` are the arguments of `forward`, `output` is its result."""
+        """Keep in `ctx` what `backward` needs; `inputs` are the arguments of `forward`, `output` is its result.
+
+        Example:
+            >>> class Square(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(x):
+            ...         return x * x
+            ...     @staticmethod
+            ...     def setup_context(ctx, inputs, output):
+            ...         ctx.save_for_backward(*inputs)
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return grad * 2 * ctx.saved_tensors[0]
+            >>> x = torch.tensor(3.0, requires_grad=True)
+            >>> Square.apply(x).backward()
+            >>> x.grad
+            tensor(6.)
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -96,6 +113,17 @@ class Function:
 
         Returns:
             What `forward` returned. An input that it returned unchanged comes back as a new tensor.
+
+        Example:
+            >>> class Double(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return x * 2
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return grad * 2
+            >>> Double.apply(torch.tensor(3.0, requires_grad=True))
+            tensor(6., grad_fn=<DoubleBackward>)
         """
         separate = cls.setup_context is not Function.setup_context
         if kwargs:
@@ -217,21 +245,20 @@ class _Once(Function):
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward` that cannot itself be differentiated: second derivatives then fail instead of being wrong.
 
-    >>> import clew
-    >>> from clew.autograd.function import once_differentiable
-    >>> class Square(clew.autograd.Function):
-    ...     @staticmethod
-    ...     def forward(ctx, x):
-    ...         ctx.save_for_backward(x)
-    ...         return x * x
-    ...     @staticmethod
-    ...     @once_differentiable
-    ...     def backward(ctx, grad):
-    ...         x = ctx.saved_tensors[0].numpy(force=True)
-    ...         return grad * clew.from_numpy(2 * x)
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> clew.autograd.grad(Square.apply(x), x)
-    (tensor([2.]),)
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     @torch.autograd.function.once_differentiable
+        ...     def backward(ctx, grad):
+        ...         x = ctx.saved_tensors[0].numpy(force=True)
+        ...         return grad * torch.from_numpy(2 * x)
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> torch.autograd.grad(Square.apply(x), x)
+        (tensor([2.]),)
     """
 
     @wraps(fn)

@@ -97,9 +97,20 @@ def _finished(values: Tensors, several: bool, create_graph: bool) -> Any:
 def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """The outputs of `func`, and the product of `v` (shaped as the outputs) with its Jacobian.
 
-    >>> import clew
-    >>> clew.autograd.functional.vjp(lambda x: x**2, clew.tensor([1.0, 2.0]), clew.tensor([1.0, 1.0]))
-    (tensor([1., 4.]), tensor([2., 4.]))
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        v: a tensor or a tuple, shaped as said; None where a single number is meant.
+        create_graph: record, so that the results can be differentiated.
+        strict: raise where an output does not depend on an input, instead of giving zeros.
+
+    Raises:
+        RuntimeError: `v` has another shape or is missing, or with `strict`.
+        TypeError: inputs or outputs are no tensors.
+
+    Example:
+        >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
+        (tensor([1., 4.]), tensor([2., 4.]))
     """
     with clew.enable_grad():
         several, prepared = _prepared(inputs, create_graph, "vjp")
@@ -115,9 +126,20 @@ def jvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     It runs backward twice: the gradient is linear in the outputs' gradients, and its derivative by them is the product.
     So the derivatives that `func` uses must themselves be differentiable.
 
-    >>> import clew
-    >>> clew.autograd.functional.jvp(lambda x: x**2, clew.tensor([1.0, 2.0]), clew.tensor([1.0, 1.0]))
-    (tensor([1., 4.]), tensor([2., 4.]))
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        v: a tensor or a tuple, shaped as said; None where a single number is meant.
+        create_graph: record, so that the results can be differentiated.
+        strict: raise where an output does not depend on an input, instead of giving zeros.
+
+    Raises:
+        RuntimeError: `v` has another shape or is missing, or with `strict`.
+        TypeError: inputs or outputs are no tensors.
+
+    Example:
+        >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
+        (tensor([1., 4.]), tensor([2., 4.]))
     """
     with clew.enable_grad():
         _, prepared = _prepared(inputs, create_graph, "jvp")
@@ -160,10 +182,14 @@ def jacobian(
     Returns:
         A tensor of the output's shape followed by the input's; with several outputs or inputs a tuple for each.
 
-    >>> import clew
-    >>> clew.autograd.functional.jacobian(lambda x: x**2, clew.tensor([1.0, 2.0]))
-    tensor([[2., 0.],
-            [0., 4.]])
+    Raises:
+        NotImplementedError: another strategy.
+        RuntimeError: with `strict`, an output does not depend on an input.
+
+    Example:
+        >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
     if strategy != "reverse-mode":
         raise NotImplementedError(f"jacobian: strategy={strategy!r} is not supported yet; use 'reverse-mode'")
@@ -196,10 +222,13 @@ def hessian(
     Returns:
         A tensor of the input's shape twice; for a tuple of inputs a tuple of tuples.
 
-    >>> import clew
-    >>> clew.autograd.functional.hessian(lambda x: (x**3).sum(), clew.tensor([1.0, 2.0]))
-    tensor([[ 6.,  0.],
-            [ 0., 12.]])
+    Raises:
+        RuntimeError: the function returns more than one number, or with `strict`, it does not depend on an input.
+
+    Example:
+        >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
     """
     several = isinstance(inputs, tuple)
 
@@ -214,9 +243,20 @@ def hessian(
 def vhp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """The output of `func`, one number, and the product of `v` (shaped as the inputs) with its Hessian.
 
-    >>> import clew
-    >>> clew.autograd.functional.vhp(lambda x: (x**3).sum(), clew.tensor([1.0, 2.0]), clew.tensor([1.0, 1.0]))
-    (tensor(9.), tensor([ 6., 12.]))
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        v: a tensor or a tuple, shaped as said; None where a single number is meant.
+        create_graph: record, so that the results can be differentiated.
+        strict: raise where an output does not depend on an input, instead of giving zeros.
+
+    Raises:
+        RuntimeError: `v` has another shape or is missing, or with `strict`.
+        TypeError: inputs or outputs are no tensors.
+
+    Example:
+        >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
+        (tensor(9.), tensor([ 6., 12.]))
     """
     with clew.enable_grad():
         several, prepared = _prepared(inputs, create_graph, "vhp")
@@ -232,9 +272,20 @@ def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
 
     The Hessian is symmetric where second derivatives are continuous, so `vhp` gives the same for less work.
 
-    >>> import clew
-    >>> clew.autograd.functional.hvp(lambda x: (x**3).sum(), clew.tensor([1.0, 2.0]), clew.tensor([1.0, 1.0]))
-    (tensor(9.), tensor([ 6., 12.]))
+    Args:
+        func: takes the inputs, returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        v: a tensor or a tuple, shaped as said; None where a single number is meant.
+        create_graph: record, so that the results can be differentiated.
+        strict: raise where an output does not depend on an input, instead of giving zeros.
+
+    Raises:
+        RuntimeError: `v` has another shape or is missing, or with `strict`.
+        TypeError: inputs or outputs are no tensors.
+
+    Example:
+        >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
+        (tensor(9.), tensor([ 6., 12.]))
     """
     with clew.enable_grad():
         several, prepared = _prepared(inputs, create_graph, "hvp")

@@ -92,11 +92,11 @@ class no_grad(_Plain):
 
     Use it for what needs no gradient, such as evaluation or the update of parameters; it saves time and memory.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> with clew.no_grad():
-    ...     (x * 2).requires_grad
-    False
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     (x * 2).requires_grad
+        False
     """
 
     __slots__ = ()
@@ -111,11 +111,11 @@ class no_grad(_Plain):
 class enable_grad(_Plain):
     """Operations inside are recorded, also inside `no_grad()`.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> with clew.no_grad(), clew.enable_grad():
-    ...     (x * 2).requires_grad
-    True
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> with torch.no_grad(), torch.enable_grad():
+        ...     (x * 2).requires_grad
+        True
     """
 
     __slots__ = ()
@@ -130,12 +130,12 @@ class enable_grad(_Plain):
 class set_grad_enabled(Mode):
     """Switch recording on or off, from the call on; as a context, until its end.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> training = False
-    >>> with clew.set_grad_enabled(training):
-    ...     (x * 2).requires_grad
-    False
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> training = False
+        >>> with torch.set_grad_enabled(training):
+        ...     (x * 2).requires_grad
+        False
     """
 
     __slots__ = ("mode",)
@@ -165,10 +165,10 @@ class inference_mode(Mode):
     Args:
         mode: False leaves the mode inside another `inference_mode()`, and records.
 
-    >>> import clew
-    >>> with clew.inference_mode():
-    ...     clew.ones(1).is_inference()
-    True
+    Example:
+        >>> with torch.inference_mode():
+        ...     torch.ones(1).is_inference()
+        True
     """
 
     __slots__ = ("_inference_before", "mode")
@@ -200,5 +200,10 @@ class inference_mode(Mode):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether `inference_mode()` is on in this thread."""
+    """Whether `inference_mode()` is on in this thread.
+
+    Example:
+        >>> torch.is_inference_mode_enabled()
+        False
+    """
     return bool(_core.get_mode("inference"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import _core
 from .._core import Tensor
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -36,7 +37,8 @@ def gradcheck(
 
     Args:
         func: takes the inputs, returns a tensor or a sequence of tensors.
-        inputs: a tensor or a tuple; floating tensors in it that require a gradient are checked. They should be float64.
+        inputs: a tensor or a tuple; tensors in it that require a gradient are checked. They should be float64 or
+            complex128 (checked in their real and imaginary parts).
         eps: the step of the differences.
         atol, rtol: gradients may differ by atol + rtol * |difference|.
         raise_exception: raise, or return False.
@@ -55,10 +57,10 @@ def gradcheck(
         GradcheckError: a check failed.
         ValueError: no input requires a gradient.
 
-    >>> import clew
-    >>> x = clew.tensor([0.3, 0.7], dtype=clew.float64, requires_grad=True)
-    >>> clew.autograd.gradcheck(lambda x: x.sin() * 2, x)
-    True
+    Example:
+        >>> x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(lambda x: x.sin() * 2, x)
+        True
     """
     _refuse(
         "gradcheck",
@@ -71,7 +73,8 @@ def gradcheck(
 
     if not check_backward_ad:
         raise ValueError("gradcheck: expected at least one of check_forward_ad or check_backward_ad to be True")
-    checks = Checks(func, _tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    func, inputs = _in_real_numbers(func, _tuple(inputs))
+    checks = Checks(func, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         checks.run(check_undefined_grad)
     except GradcheckError:
@@ -108,10 +111,14 @@ def gradgradcheck(
 
     The other arguments are those of `gradcheck`.
 
-    >>> import clew
-    >>> x = clew.tensor([0.3, 0.7], dtype=clew.float64, requires_grad=True)
-    >>> clew.autograd.gradgradcheck(lambda x: x**3, x)
-    True
+    Raises:
+        GradcheckError: a check failed.
+        ValueError: no input requires a gradient, or nothing is to be checked.
+
+    Example:
+        >>> x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(lambda x: x**3, x)
+        True
     """
     _refuse(
         "gradgradcheck",
@@ -123,8 +130,8 @@ def gradgradcheck(
 
     if not check_rev_over_rev:
         raise ValueError("gradgradcheck: expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    given = _tuple(inputs)
-    gradients = None if grad_outputs is None else _tuple(grad_outputs)
+    func, given = _in_real_numbers(func, _tuple(inputs))
+    gradients = None if grad_outputs is None else tuple(map(_parts, _tuple(grad_outputs)))
     grad_func, grad_inputs = backward_of(func, given, gradients, gen_non_contig_grad_outputs)
     return gradcheck(
         grad_func,
@@ -138,6 +145,27 @@ def gradgradcheck(
         check_grad_dtypes=check_grad_dtypes,
         fast_mode=fast_mode,
     )
+
+
+def _parts(value: Any) -> Any:
+    """Complex tensors as real ones; all else as it is."""
+    if not isinstance(value, Tensor) or not value.is_complex():
+        return value
+    if value.requires_grad and value.is_leaf:
+        return _core.ops.view_as_real(value.detach()).requires_grad_()
+    return _core.ops.view_as_real(value)
+
+
+def _in_real_numbers(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The function of the parts of complex inputs, with the parts of its complex results."""
+    complex_ones = [isinstance(value, Tensor) and value.is_complex() for value in inputs]
+
+    def by_parts(*given: Any) -> Any:
+        whole = (_core.ops.view_as_complex(x) if joins else x for x, joins in zip(given, complex_ones, strict=True))
+        result = func(*whole)
+        return _parts(result) if isinstance(result, Tensor) else [_parts(each) for each in result]
+
+    return by_parts, tuple(map(_parts, inputs))
 
 
 def _refuse(function: str, **options: Any) -> None:

@@ -36,14 +36,14 @@ class saved_tensors_hooks:
 
     Of nested contexts the innermost one counts.
 
-    >>> import clew
-    >>> def pack(tensor):
-    ...     print("saved", tuple(tensor.shape))
-    ...     return tensor
-    >>> x = clew.ones(2, requires_grad=True)
-    >>> with clew.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed):
-    ...     y = x.exp()
-    saved (2,)
+    Example:
+        >>> def pack(tensor):
+        ...     print("saved", tuple(tensor.shape))
+        ...     return tensor
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed):
+        ...     y = x.exp()
+        saved (2,)
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -57,7 +57,19 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Tensors saved inside are kept on the CPU, where they are already: it is here so that scripts run."""
+    """Tensors saved inside are kept on the CPU, where they are already: it is here so that scripts run.
+
+    Raises:
+        NotImplementedError: `pin_memory=True`.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.autograd.graph.save_on_cpu():
+        ...     y = x.exp().sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2.7183, 2.7183])
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         if pin_memory:
@@ -68,12 +80,15 @@ class save_on_cpu(saved_tensors_hooks):
 class disable_saved_tensors_hooks:
     """A context in which `saved_tensors_hooks` raise a `RuntimeError` with this message. It decorates functions too.
 
-    >>> import clew
-    >>> with clew.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
-    ...     with clew.autograd.graph.save_on_cpu():
-    ...         pass
-    Traceback (most recent call last):
-    RuntimeError: no hooks here
+    Raises:
+        RuntimeError: with the message, if hooks are active when the block is entered, or are asked for in it.
+
+    Example:
+        >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+        ...     with torch.autograd.graph.save_on_cpu():
+        ...         pass
+        Traceback (most recent call last):
+        RuntimeError: no hooks here
     """
 
     def __init__(self, error_message: str) -> None:
@@ -103,13 +118,13 @@ class allow_data_writes:
     fail, as the gradient would be that of other values. If the values are in place again, say so with this context.
     PyTorch has no such check, and no such context.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> y = x**2
-    >>> _ = x.data.add_(1)
-    >>> _ = x.data.sub_(1)
-    >>> with clew.autograd.graph.allow_data_writes():
-    ...     y.backward()
+    Example:
+        >>> x = clew.ones(1, requires_grad=True)
+        >>> y = x**2
+        >>> _ = x.data.add_(1)
+        >>> _ = x.data.sub_(1)
+        >>> with clew.autograd.graph.allow_data_writes():
+        ...     y.backward()
     """
 
     __slots__ = ("_before",)
@@ -125,6 +140,12 @@ class GradientEdge(NamedTuple):
     """Where the gradient of a tensor goes: a node, and which of its outputs the tensor is.
 
     It may stand for the tensor in `autograd.grad` and `autograd.backward`, and does not keep the tensor's memory.
+
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> edge = torch.autograd.graph.get_gradient_edge(x)
+        >>> torch.autograd.grad((x * 3).sum(), edge)
+        (tensor([3.]),)
     """
 
     node: Node
@@ -139,11 +160,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         RuntimeError: the tensor needs no gradient.
         AssertionError: it is a view that has no history although its base has.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> edge = clew.autograd.graph.get_gradient_edge(x * 2)
-    >>> edge.node.name(), edge.output_nr
-    ('MulBackward0', 0)
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> edge = torch.autograd.graph.get_gradient_edge(x * 2)
+        >>> edge.node.name(), edge.output_nr
+        ('MulBackward0', 0)
     """
     node, output_nr = tensor._gradient_edge()
     if node is None:
@@ -162,12 +183,15 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write in place that clew could not see, such as NumPy's, so that backward finds out.
 
-    >>> import clew
-    >>> x = clew.ones(1)
-    >>> x.numpy()[0] = 5.0
-    >>> clew.autograd.graph.increment_version(x)
-    >>> x._version
-    1
+    Raises:
+        RuntimeError: what is neither a tensor nor an iterable of tensors.
+
+    Example:
+        >>> x = torch.ones(1)
+        >>> x.numpy()[0] = 5.0
+        >>> torch.autograd.graph.increment_version(x)
+        >>> x._version
+        1
     """
     if isinstance(tensor, Tensor):
         tensor = (tensor,)
@@ -188,11 +212,15 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
             reach, as soon as all others are there. With "any" it gets the first gradient that is there.
         mode: "all" or "any".
 
-    >>> import clew
-    >>> a, b = clew.ones(1, requires_grad=True), clew.ones(1, requires_grad=True)
-    >>> handle = clew.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print(grads))
-    >>> (a * 2 + b * 3).backward()
-    [tensor([2.]), tensor([3.])]
+    Raises:
+        ValueError: another mode.
+        RuntimeError: with "all", a tensor needs no gradient.
+
+    Example:
+        >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+        >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print(grads))
+        >>> (a * 2 + b * 3).backward()
+        [tensor([2.]), tensor([3.])]
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -13,12 +13,12 @@ class HookHandle:
 
     The handle does not keep the graph alive.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> with x.register_hook(lambda grad: print("inside", grad)):
-    ...     (x * 2).backward()
-    inside tensor([2.])
-    >>> (x * 2).backward()
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> with x.register_hook(lambda grad: print("inside", grad)):
+        ...     (x * 2).backward()
+        inside tensor([2.])
+        >>> (x * 2).backward()
     """
 
     __slots__ = ("_node", "id")
@@ -66,12 +66,12 @@ def register_node_hook(self: Node, fn: Any) -> HookHandle:
     Both are tuples with a tensor or None for each input and output of the node. What `fn` returns, if not None, stands
     in for `grad_inputs`.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> y = x * 3
-    >>> handle = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: print(grad_inputs, grad_outputs))
-    >>> y.backward()
-    (tensor([3.]), None) (tensor([1.]),)
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> y = x * 3
+        >>> handle = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: print(grad_inputs, grad_outputs))
+        >>> y.backward()
+        (tensor([3.]), None) (tensor([1.]),)
     """
     return HookHandle(*Tensor._add_node_hook(self, "post", fn))
 
@@ -79,12 +79,12 @@ def register_node_hook(self: Node, fn: Any) -> HookHandle:
 def register_node_prehook(self: Node, fn: Any) -> HookHandle:
     """Call `fn(grad_outputs)` before the node runs in a backward. What it returns, if not None, stands in for them.
 
-    >>> import clew
-    >>> x = clew.ones(1, requires_grad=True)
-    >>> y = x * 3
-    >>> handle = y.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0] * 10,))
-    >>> y.backward()
-    >>> x.grad
-    tensor([30.])
+    Example:
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> y = x * 3
+        >>> handle = y.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0] * 10,))
+        >>> y.backward()
+        >>> x.grad
+        tensor([30.])
     """
     return HookHandle(*Tensor._add_node_hook(self, "pre", fn))

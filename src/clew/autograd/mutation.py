@@ -47,15 +47,18 @@ class allow_mutation_on_saved_tensors:
 
     A copy is made only when such a tensor is written. A graph made inside must be run backward inside.
 
-    >>> import clew
-    >>> x = clew.tensor([3.0], requires_grad=True)
-    >>> with clew.autograd.graph.allow_mutation_on_saved_tensors():
-    ...     h = x.clone()
-    ...     y = h**2
-    ...     _ = h.zero_()
-    ...     y.backward()
-    >>> x.grad
-    tensor([6.])
+    Raises:
+        RuntimeError: the block is nested in another, or a backward of its graph runs outside of it.
+
+    Example:
+        >>> x = clew.tensor([3.0], requires_grad=True)
+        >>> with clew.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     h = x.clone()
+        ...     y = h**2
+        ...     _ = h.zero_()
+        ...     y.backward()
+        >>> x.grad
+        tensor([6.])
     """
 
     def __init__(self) -> None:

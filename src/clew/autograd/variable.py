@@ -29,12 +29,11 @@ class Variable(metaclass=_VariableType):
         TypeError: `data` is no tensor.
         ValueError: both `requires_grad` and `volatile`.
 
-    >>> import clew
-    >>> from clew.autograd import Variable
-    >>> x = Variable(clew.ones(2), requires_grad=True)
-    >>> (x * 3).sum().backward()
-    >>> x.grad, isinstance(x, Variable)
-    (tensor([3., 3.]), True)
+    Example:
+        >>> x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
+        >>> (x * 3).sum().backward()
+        >>> x.grad, isinstance(x, torch.autograd.Variable)
+        (tensor([3., 3.]), True)
     """
 
     def __new__(  # type: ignore[misc]  # it gives tensors

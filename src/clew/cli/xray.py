@@ -127,12 +127,12 @@ def _report(
     scopes = [vars(ending.module), *_locals(ending.error.__traceback__ if ending.error else None)]
     chosen = recorder.last
     if recorder.at is not None:
-        chosen = recorder.backwards.get(recorder.at)
+        chosen = recorder.backward_passes.get(recorder.at)
     return Report(
         script=options.script,
         at=options.at,
         chosen=chosen,
-        backward_lines=tuple(backward.place.short for backward in recorder.backwards.values()),
+        backward_lines=tuple(backward.place.short for backward in recorder.backward_passes.values()),
         counters=counters,
         peak_bytes=memory.stats().peak,
         held=tuple(_held(scopes)),

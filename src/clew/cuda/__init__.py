@@ -9,22 +9,41 @@ from .._unsupported import missing_from
 
 
 def is_available() -> bool:
-    """False."""
+    """False: the CPU is the only device.
+
+    Example:
+        >>> clew.cuda.is_available()
+        False
+    """
     return False
 
 
 def device_count() -> int:
-    """0."""
+    """0: the CPU is the only device.
+
+    Example:
+        >>> clew.cuda.device_count()
+        0
+    """
     return 0
 
 
 def is_initialized() -> bool:
-    """False."""
+    """False: the CPU is the only device.
+
+    Example:
+        >>> clew.cuda.is_initialized()
+        False
+    """
     return False
 
 
 def manual_seed_all(seed: int) -> None:
-    """Nothing to seed."""
+    """Accepted: there is no generator to seed.
+
+    Example:
+        >>> torch.cuda.manual_seed_all(0)
+    """
 
 
 manual_seed = manual_seed_all

@@ -1,14 +1,14 @@
 """Probability distributions: draws, log-probabilities, divergences, and transforms between spaces.
 
->>> import clew as torch
->>> from clew.distributions import Normal, kl_divergence
->>> loc = torch.tensor(1.0, requires_grad=True)
->>> kl_divergence(Normal(loc, 1.0), Normal(0.0, 1.0)).backward()
->>> loc.grad
-tensor(1.)
-
 A family of distributions is one module. PyTorch has a module for each distribution: their names stand for the module in
 which the distribution is, so that `from clew.distributions.poisson import Poisson` works.
+
+Example:
+    >>> Normal = torch.distributions.Normal
+    >>> loc = torch.tensor(1.0, requires_grad=True)
+    >>> torch.distributions.kl_divergence(Normal(loc, 1.0), Normal(0.0, 1.0)).backward()
+    >>> loc.grad
+    tensor(1.)
 """
 
 import sys as _sys

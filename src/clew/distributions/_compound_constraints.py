@@ -11,7 +11,15 @@ from clew import Tensor
 
 
 class Constraint:
-    """A set of values; subclasses define `check`."""
+    """A set of values; subclasses define `check`.
+
+    Example:
+        >>> constraint = torch.distributions.constraints.unit_interval
+        >>> isinstance(constraint, torch.distributions.constraints.Constraint)
+        True
+        >>> constraint.check(torch.tensor([0.5, 2.0]))
+        tensor([ True, False])
+    """
 
     is_discrete: Any = False
     event_dim: Any = 0
@@ -25,7 +33,17 @@ class Constraint:
 
 
 class _Independent(Constraint):
-    """A set of tensors: all elements along the last axes lie in the base's set."""
+    """Tensors whose elements along the last axes all satisfy the base constraint: those axes are the event.
+
+    Raises:
+        AssertionError: the number of axes is negative.
+        ValueError: from `check`, a tensor with fewer axes.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.independent(constraints.positive, 1).check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         _expect_constraints("independent", [base_constraint])
@@ -54,7 +72,14 @@ class _Independent(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What lies in the supports of all components of a mixture; `base_constraint` has one more axis, for them."""
+    """What lies in the supports of all components of a mixture; `base_constraint` has one more axis, for them.
+
+    Example:
+        >>> positive = torch.distributions.constraints.positive
+        >>> both = torch.distributions.constraints.MixtureSameFamilyConstraint(positive)
+        >>> both.check(torch.tensor([1.0, -1.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint) -> None:
         _expect_constraints("MixtureSameFamilyConstraint", [base_constraint])
@@ -114,7 +139,17 @@ def expect_axis(name: str, value: Tensor, dim: int) -> None:
 
 
 class _Cat(_Parts):
-    """Parts of given lengths along an axis that they have."""
+    """A constraint for each of several parts along an axis, of the given lengths.
+
+    Raises:
+        AssertionError: not one length for each constraint, or a tensor without the axis.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> parts = constraints.cat([constraints.positive, constraints.real], lengths=[1, 2])
+        >>> parts.check(torch.tensor([-1.0, -1.0, 1.0]))
+        tensor([False,  True,  True])
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
@@ -130,7 +165,14 @@ class _Cat(_Parts):
 
 
 class _Stack(_Parts):
-    """Parts along an axis of their own."""
+    """A constraint for each index of an axis.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([[-1.0, 1.0], [-1.0, 1.0]]))
+        tensor([[False,  True],
+                [ True,  True]])
+    """
 
     @property
     def event_dim(self) -> int:

@@ -31,7 +31,12 @@ class _Increasing(Fixed):
 
 
 class ExpTransform(_Increasing):
-    """y = exp(x)."""
+    """y = exp(x).
+
+    Example:
+        >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+    """
 
     codomain = constraints.positive
     _formulas: ClassVar = {
@@ -48,7 +53,12 @@ def inside_unit_interval(x: Tensor) -> Tensor:
 
 
 class SigmoidTransform(_Increasing):
-    """y = 1 / (1 + exp(-x)), kept away from 0 and 1."""
+    """y = 1 / (1 + exp(-x)), kept away from 0 and 1.
+
+    Example:
+        >>> torch.distributions.SigmoidTransform()(torch.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
+    """
 
     codomain = constraints.unit_interval
     _formulas: ClassVar = {
@@ -62,7 +72,12 @@ class SigmoidTransform(_Increasing):
 
 
 class SoftplusTransform(_Increasing):
-    """y = log(1 + exp(x))."""
+    """y = log(1 + exp(x)).
+
+    Example:
+        >>> torch.distributions.SoftplusTransform()(torch.tensor([0.0, 1.0]))
+        tensor([0.6931, 1.3133])
+    """
 
     codomain = constraints.positive
     _formulas: ClassVar = {
@@ -73,7 +88,12 @@ class SoftplusTransform(_Increasing):
 
 
 class TanhTransform(_Increasing):
-    """y = tanh(x), whose Jacobian is exact where y is rounded to 1."""
+    """y = tanh(x), whose Jacobian is exact where y is rounded to 1.
+
+    Example:
+        >>> torch.distributions.TanhTransform()(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
 
     codomain = constraints.interval(-1.0, 1.0)
     _formulas: ClassVar = {
@@ -84,7 +104,12 @@ class TanhTransform(_Increasing):
 
 
 class AbsTransform(Fixed):
-    """y = |x|, with the positive root for an inverse."""
+    """y = |x|, with the positive root for an inverse.
+
+    Example:
+        >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 1.0]))
+        tensor([1., 1.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -104,7 +129,12 @@ def _broadcast(shape: Any, *values: Any) -> Any:
 
 
 class PowerTransform(Transform):
-    """y = x^exponent for positive x."""
+    """y = x^exponent for positive x.
+
+    Example:
+        >>> torch.distributions.PowerTransform(2.0)(torch.tensor([1.0, 3.0]))
+        tensor([1., 9.])
+    """
 
     domain = constraints.positive
     codomain = constraints.positive
@@ -137,6 +167,10 @@ class AffineTransform(Transform):
     Args:
         loc, scale: numbers or tensors.
         event_dim: how many axes on the right make up an event.
+
+    Example:
+        >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 1.0]))
+        tensor([1., 3.])
     """
 
     bijective = True
@@ -174,7 +208,13 @@ class AffineTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """y = the probability, under a distribution, of at most x."""
+    """y = the probability, under a distribution, of at most x.
+
+    Example:
+        >>> normal = torch.distributions.Normal(0.0, 1.0)
+        >>> torch.distributions.CumulativeDistributionTransform(normal)(torch.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.8413])
+    """
 
     bijective = True
     codomain = constraints.unit_interval

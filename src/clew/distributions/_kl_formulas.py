@@ -12,6 +12,17 @@ import clew
 import clew.nn.functional as F
 from clew import Tensor
 
+from ._kl_expectations import (
+    exp_under_gamma,
+    exp_under_uniform,
+    infinite_where,
+    mean_log,
+    under_continuous_bernoulli,
+    under_exponential,
+    under_gamma,
+    under_gumbel,
+    under_normal,
+)
 from .bernoulli import Bernoulli, Binomial, Geometric, Poisson
 from .categorical import Categorical, OneHotCategorical
 from .continuous_bernoulli import ContinuousBernoulli
@@ -31,11 +42,6 @@ from .multivariate_normal import (
 from .normal import Cauchy, Gumbel, HalfNormal, Laplace, Normal, Uniform
 from .transformed_distribution import Independent, TransformedDistribution
 from .utils import euler_constant, sum_rightmost
-
-
-def infinite_where(condition: Tensor, value: Tensor) -> Tensor:
-    """The value, but infinity where the condition holds."""
-    return clew.where(condition, math.inf, value)
 
 
 # ------------------------------------------------------------------------------------------------ a family with itself
@@ -200,39 +206,6 @@ def _infinite(p: Any, q: Any) -> Tensor:
     return clew.full(p.batch_shape, math.inf, dtype=p.mean.dtype)
 
 
-def _mean_log(p: Any) -> Tensor:
-    """E[log x] of a uniform number on [low, high]."""
-    width = p.high - p.low
-    return (p.high.xlogy(p.high) - p.low.xlogy(p.low) - width) / width
-
-
-def _under_exponential(p: Any, q: Any) -> Tensor:
-    """-entropy(p) - E[log q] for an exponential q, from the mean of p."""
-    return -p.entropy() - q.rate.log() + q.rate * p.mean
-
-
-def _under_gamma(p: Any, q: Any, mean_log: Tensor) -> Tensor:
-    """The same for a gamma q, from the means of x and log x."""
-    normalizer = q.concentration.lgamma() - q.concentration * q.rate.log()
-    return -p.entropy() + normalizer - (q.concentration - 1) * mean_log + q.rate * p.mean
-
-
-def _under_normal(p: Any, q: Any) -> Tensor:
-    """The same for a normal q, from mean and variance."""
-    spread = (p.variance + (p.mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
-    return -p.entropy() + 0.5 * math.log(2 * math.pi) + q.scale.log() + spread
-
-
-def _under_gumbel(p: Any, q: Any, mean_exp: Tensor) -> Tensor:
-    """The same for a Gumbel q, from the means of x and exp(-(x - loc) / scale)."""
-    return -p.entropy() + q.scale.log() + (p.mean - q.loc) / q.scale + mean_exp
-
-
-def _under_continuous_bernoulli(p: Any, q: Any) -> Tensor:
-    """The same for a continuous Bernoulli q, from the mean."""
-    return -p.entropy() - p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm()
-
-
 @register_kl(Normal, Laplace)
 def _normal_laplace(p: Any, q: Any) -> Tensor:
     away = p.loc - q.loc
@@ -245,35 +218,25 @@ def _normal_laplace(p: Any, q: Any) -> Tensor:
 def _uniform_beta(p: Any, q: Any) -> Tensor:
     a, b = q.concentration1, q.concentration0
     mirrored = Uniform(1 - p.high, 1 - p.low, validate_args=False)
-    means = (a - 1) * _mean_log(p) + (b - 1) * _mean_log(mirrored)
+    means = (a - 1) * mean_log(p) + (b - 1) * mean_log(mirrored)
     return infinite_where((p.high > 1) | (p.low < 0), q._log_normalizer(a, b) - means - p.entropy())
 
 
 @register_kl(Uniform, Pareto)
 def _uniform_pareto(p: Any, q: Any) -> Tensor:
-    log_density = q.alpha.log() + q.alpha * q.scale.log() - (q.alpha + 1) * _mean_log(p)
+    log_density = q.alpha.log() + q.alpha * q.scale.log() - (q.alpha + 1) * mean_log(p)
     return infinite_where(p.low < q.scale, -p.entropy() - log_density)
-
-
-def _exp_under_uniform(p: Any, q: Any) -> Tensor:
-    """The mean of exp(-(x - q.loc) / q.scale)."""
-    difference = (-(p.low - q.loc) / q.scale).exp() - (-(p.high - q.loc) / q.scale).exp()
-    return q.scale / (p.high - p.low) * difference
-
-
-def _exp_under_gamma(p: Any, q: Any, concentration: Any) -> Tensor:
-    return (q.loc / q.scale).exp() * (1 + 1 / (p.rate * q.scale)).pow(-concentration)
 
 
 _FORMULAS: dict[tuple[type, type], Formula] = {
     **{(p, q): _infinite for p, wider in _INFINITE.items() for q in wider},
-    **{(p, Exponential): _under_exponential for p in (Beta, ContinuousBernoulli, Gamma)},
-    **{(p, Normal): _under_normal for p in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Uniform)},
+    **{(p, Exponential): under_exponential for p in (Beta, ContinuousBernoulli, Gamma)},
+    **{(p, Normal): under_normal for p in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Uniform)},
     (Beta, Beta): lambda p, q: _dirichlet(p._dirichlet, q._dirichlet),
     (Cauchy, Cauchy): lambda p, q: (  # Chyzak and Nielsen 2019, https://arxiv.org/abs/1905.10965
         ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
     ),
-    (ContinuousBernoulli, ContinuousBernoulli): _under_continuous_bernoulli,
+    (ContinuousBernoulli, ContinuousBernoulli): under_continuous_bernoulli,
     (Exponential, Exponential): lambda p, q: q.rate / p.rate - (q.rate / p.rate).log() - 1,
     (Geometric, Geometric): lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits,
     (HalfNormal, HalfNormal): lambda p, q: _normal(p.base_dist, q.base_dist),
@@ -286,31 +249,29 @@ _FORMULAS: dict[tuple[type, type], Formula] = {
         (q.low > p.low) | (q.high < p.high), ((q.high - q.low) / (p.high - p.low)).log()
     ),
     (Bernoulli, Poisson): lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate),
-    (Beta, ContinuousBernoulli): _under_continuous_bernoulli,
-    (Beta, Gamma): lambda p, q: _under_gamma(
+    (Beta, ContinuousBernoulli): under_continuous_bernoulli,
+    (Beta, Gamma): lambda p, q: under_gamma(
         p, q, p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
     ),
     (Beta, Uniform): lambda p, q: infinite_where((q.low > 0) | (q.high < 1), -p.entropy() + (q.high - q.low).log()),
     (ContinuousBernoulli, Uniform): lambda p, q: infinite_where(
         (q.low >= 0) | (q.high <= 1), -p.entropy() + (q.high - q.low).log()
     ),
-    (Exponential, Gamma): lambda p, q: _under_gamma(p, q, -p.rate.log() - euler_constant),
-    (Exponential, Gumbel): lambda p, q: _under_gumbel(p, q, _exp_under_gamma(p, q, 1)),
-    (Gamma, Gumbel): lambda p, q: _under_gumbel(p, q, _exp_under_gamma(p, q, p.concentration)),
-    (Normal, Gumbel): lambda p, q: _under_gumbel(
+    (Exponential, Gamma): lambda p, q: under_gamma(p, q, -p.rate.log() - euler_constant),
+    (Exponential, Gumbel): lambda p, q: under_gumbel(p, q, exp_under_gamma(p, q, 1)),
+    (Gamma, Gumbel): lambda p, q: under_gumbel(p, q, exp_under_gamma(p, q, p.concentration)),
+    (Normal, Gumbel): lambda p, q: under_gumbel(
         p, q, ((q.loc - p.loc) / q.scale + 0.5 * (p.scale / q.scale).pow(2)).exp()
     ),
-    (Pareto, Exponential): lambda p, q: infinite_where(p.alpha <= 1, _under_exponential(p, q)),
-    (Pareto, Gamma): lambda p, q: infinite_where(
-        p.alpha <= 1, _under_gamma(p, q, p.scale.log() + p.alpha.reciprocal())
-    ),
-    (Pareto, Normal): lambda p, q: infinite_where(p.alpha <= 2, _under_normal(p, q)),
+    (Pareto, Exponential): lambda p, q: infinite_where(p.alpha <= 1, under_exponential(p, q)),
+    (Pareto, Gamma): lambda p, q: infinite_where(p.alpha <= 1, under_gamma(p, q, p.scale.log() + p.alpha.reciprocal())),
+    (Pareto, Normal): lambda p, q: infinite_where(p.alpha <= 2, under_normal(p, q)),
     (Uniform, ContinuousBernoulli): lambda p, q: infinite_where(
-        (p.high >= 1) | (p.low <= 0), _under_continuous_bernoulli(p, q)
+        (p.high >= 1) | (p.low <= 0), under_continuous_bernoulli(p, q)
     ),
-    (Uniform, Exponential): lambda p, q: infinite_where(p.low < 0, _under_exponential(p, q)),
-    (Uniform, Gamma): lambda p, q: infinite_where(p.low < 0, _under_gamma(p, q, _mean_log(p))),
-    (Uniform, Gumbel): lambda p, q: _under_gumbel(p, q, _exp_under_uniform(p, q)),
+    (Uniform, Exponential): lambda p, q: infinite_where(p.low < 0, under_exponential(p, q)),
+    (Uniform, Gamma): lambda p, q: infinite_where(p.low < 0, under_gamma(p, q, mean_log(p))),
+    (Uniform, Gumbel): lambda p, q: under_gumbel(p, q, exp_under_uniform(p, q)),
 }
 for _pair, _formula in _FORMULAS.items():
     register_kl(*_pair)(_formula)

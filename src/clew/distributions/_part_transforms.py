@@ -65,7 +65,16 @@ def _expect_size(transform: _Parts, x: Tensor, size: int) -> Tensor:
 
 
 class CatTransform(_Parts):
-    """Transforms of consecutive parts along the axis `dim`; part i is `lengths[i]` long (by default 1)."""
+    """Transforms of consecutive parts along the axis `dim`; part i is `lengths[i]` long (by default 1).
+
+    Raises:
+        AssertionError: not one length for each transform, or an axis of another size.
+
+    Example:
+        >>> D = torch.distributions
+        >>> D.CatTransform([D.ExpTransform(), D.AffineTransform(0.0, 10.0)])(torch.tensor([0.0, 1.0]))
+        tensor([ 1., 10.])
+    """
 
     length: int
     _formulas: ClassVar = {
@@ -96,7 +105,13 @@ class CatTransform(_Parts):
 
 
 class StackTransform(_Parts):
-    """Transforms of the positions along the axis `dim`, one for each."""
+    """Transforms of the positions along the axis `dim`, one for each.
+
+    Example:
+        >>> D = torch.distributions
+        >>> D.StackTransform([D.ExpTransform(), D.AffineTransform(0.0, 10.0)], dim=1)(torch.tensor([[0.0, 1.0]]))
+        tensor([[ 1., 10.]])
+    """
 
     _formulas: ClassVar = {
         "_space": lambda parts, dim: constraints.stack(parts, dim),
@@ -107,7 +122,16 @@ class StackTransform(_Parts):
 
 
 class ReshapeTransform(Transform):
-    """Events of one shape given another shape."""
+    """Reshapes events from `in_shape` to `out_shape`; the batch stays.
+
+    Raises:
+        ValueError: the shapes have different numbers of elements, or the input another shape.
+
+    Example:
+        >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.arange(4.0))
+        tensor([[0., 1.],
+                [2., 3.]])
+    """
 
     bijective = True
 

@@ -1,4 +1,4 @@
-"""The base of transforms; one after the other, over more axes, and backwards."""
+"""The base of transforms; one after the other, over more axes, and inverted."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ class Transform(Formulas):
     Args:
         cache_size: 1 keeps the last pair (x, y), so that the inverse of what was just computed costs nothing and is
             exact.
+
+    Example:
+        >>> transform = torch.distributions.ExpTransform()
+        >>> y = transform(torch.tensor(1.0))
+        >>> transform.inv(y), transform.log_abs_det_jacobian(torch.tensor(1.0), y)
+        (tensor(1.), tensor(1.))
     """
 
     bijective: ClassVar[Any] = False
@@ -156,11 +162,12 @@ def widened(constraint: Constraint, event_dim: int) -> Constraint:
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other.
+    """Several transforms, applied one after the other.
 
-    >>> from clew.distributions.transforms import AffineTransform, ComposeTransform, ExpTransform
-    >>> ComposeTransform([AffineTransform(0.0, 2.0), ExpTransform()])(clew.tensor(0.0))
-    tensor(1.)
+    Example:
+        >>> D = torch.distributions
+        >>> D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.ExpTransform()])(torch.tensor(0.0))
+        tensor(1.)
     """
 
     _arguments = ("parts",)
@@ -243,7 +250,14 @@ identity_transform: Transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose events take in more axes of the batch: Jacobian determinants are summed over them."""
+    """A transform whose events take in more axes of the batch: Jacobian determinants are summed over them.
+
+    Example:
+        >>> transform = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
+        >>> x = torch.tensor([1.0, 2.0])
+        >>> transform.log_abs_det_jacobian(x, transform(x))
+        tensor(3.)
+    """
 
     _arguments = ("base_transform", "reinterpreted_batch_ndims")
 

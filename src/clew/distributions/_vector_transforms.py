@@ -34,7 +34,12 @@ class _OfVectors(Fixed):
 
 
 class SoftmaxTransform(_OfVectors):
-    """y = exp(x) / sum exp(x): onto the simplex, not injective; log(y) is a right inverse."""
+    """y = exp(x) / sum exp(x): onto the simplex, not injective; log(y) is a right inverse.
+
+    Example:
+        >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+    """
 
     _formulas: ClassVar = {
         "_call": lambda x: clew.softmax(x, -1),
@@ -43,9 +48,13 @@ class SoftmaxTransform(_OfVectors):
 
 
 class StickBreakingTransform(_OfVectors):
-    """A bijection from R^(K - 1) to the simplex of K weights: each element breaks off a part of what is left.
+    """A bijection from R^(K - 1) to the simplex of K weights: each element takes a fraction of what is left.
 
-    (Stan Reference Manual, "Simplex transforms".)
+    Stan Reference Manual, "Simplex transforms", https://mc-stan.org/docs/reference-manual/transforms.html.
+
+    Example:
+        >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
+        tensor([0.3333, 0.3333, 0.3333])
     """
 
     bijective = True
@@ -76,6 +85,11 @@ class CorrCholeskyTransform(Fixed):
 
     Below the diagonal stand canonical partial correlations tanh(x); each row is then scaled to length 1 (Lewandowski,
     Kurowicka and Joe 2009; Stan Reference Manual, "Cholesky factors of correlation matrices").
+
+    Example:
+        >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
+        tensor([[1., 0.],
+                [0., 1.]])
     """
 
     domain = constraints.real_vector
@@ -121,7 +135,13 @@ def _with_diagonal(x: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 class LowerCholeskyTransform(Fixed):
-    """The lower triangle of a matrix with the exponential of its diagonal: Cholesky factors."""
+    """The lower triangle of a matrix with the exponential of its diagonal: Cholesky factors.
+
+    Example:
+        >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -132,7 +152,13 @@ class LowerCholeskyTransform(Fixed):
 
 
 class PositiveDefiniteTransform(Fixed):
-    """L L^T with L from `LowerCholeskyTransform`."""
+    """L L^T with L from `LowerCholeskyTransform`.
+
+    Example:
+        >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

@@ -50,9 +50,14 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         probs: the probability of 1; a number or a tensor.
         logits: its log-odds, instead of `probs`.
 
-    >>> from clew.distributions import Bernoulli
-    >>> Bernoulli(0.3).variance
-    tensor(0.2100)
+    Raises:
+        ValueError: both or neither are given, or a probability is not in [0, 1].
+
+    Example:
+        >>> torch.distributions.Bernoulli(0.3).variance
+        tensor(0.2100)
+        >>> torch.distributions.Bernoulli(torch.tensor([0.0, 1.0])).sample()
+        tensor([0., 1.])
     """
 
     support = constraints.boolean
@@ -84,16 +89,15 @@ class _Counted(ProbsOrLogits):
 
 
 class Binomial(_Counted):
-    """How many of `total_count` trials succeed, each with probability `probs`.
+    """The number of successes in `total_count` trials, each with probability `probs`.
 
     Args:
         total_count: integers >= 0, a number or a tensor.
         probs, logits: as for `Bernoulli`.
 
-    >>> from clew.distributions import Binomial
-    >>> import clew
-    >>> Binomial(2, clew.tensor(0.5)).log_prob(clew.tensor(1.0)).exp()
-    tensor(0.5000)
+    Example:
+        >>> torch.distributions.Binomial(2, torch.tensor(0.5)).log_prob(torch.tensor(1.0)).exp()
+        tensor(0.5000)
     """
 
     arg_constraints: ClassVar = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
@@ -132,10 +136,17 @@ class Binomial(_Counted):
 
 
 class Geometric(ProbsOrLogits):
-    """How many trials fail before the first that succeeds, each with probability `probs`.
+    """The number of failures before the first success, each trial with probability `probs`.
 
     Args:
         probs, logits: as for `Bernoulli`; probabilities above 0.
+
+    Raises:
+        ValueError: a probability is not in (0, 1].
+
+    Example:
+        >>> torch.distributions.Geometric(0.25).mean
+        tensor(3.)
     """
 
     support = constraints.nonnegative_integer
@@ -165,11 +176,15 @@ class Geometric(ProbsOrLogits):
 
 
 class NegativeBinomial(_Counted):
-    """How many trials succeed, each with probability `probs`, before `total_count` have failed.
+    """The number of successes, each with probability `probs`, before `total_count` failures.
 
     Args:
         total_count: numbers >= 0, not only integers.
         probs, logits: as for `Bernoulli`; probabilities in [0, 1).
+
+    Example:
+        >>> torch.distributions.NegativeBinomial(2.0, torch.tensor(0.5)).mean
+        tensor(2.)
     """
 
     arg_constraints: ClassVar = {
@@ -202,10 +217,9 @@ class Poisson(ExponentialFamily):
     Args:
         rate: its mean, >= 0; a number or a tensor.
 
-    >>> from clew.distributions import Poisson
-    >>> import clew
-    >>> Poisson(2.0).log_prob(clew.tensor([0.0, 1.0]))
-    tensor([-2.0000, -1.3069])
+    Example:
+        >>> torch.distributions.Poisson(2.0).log_prob(torch.tensor([0.0, 1.0]))
+        tensor([-2.0000, -1.3069])
     """
 
     arg_constraints: ClassVar = {"rate": constraints.nonnegative}

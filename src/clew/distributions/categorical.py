@@ -18,16 +18,18 @@ __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategorical
 
 
 class Categorical(ProbsOrLogits):
-    """The number of a class, from 0 to K - 1; mean and variance are NaN, since the numbers are names.
+    """The index of a class, from 0 to K - 1; mean and variance are NaN, since an index is a name.
 
     Args:
         probs: weights of the classes along the last axis, >= 0; they are divided by their sum.
         logits: unnormalised log-probabilities, instead of `probs`.
 
-    >>> import clew
-    >>> from clew.distributions import Categorical
-    >>> Categorical(clew.tensor([1.0, 3.0])).log_prob(clew.tensor(1)).exp()
-    tensor(0.7500)
+    Raises:
+        ValueError: both or neither are given, without axes, or outside their constraint.
+
+    Example:
+        >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).log_prob(torch.tensor(1)).exp()
+        tensor(0.7500)
     """
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -85,12 +87,11 @@ class OfCategorical(Distribution):
 
 
 class OneHotCategorical(OfCategorical):
-    """A class as a vector with a 1 in its place and 0 elsewhere; arguments as for `Categorical`.
+    """A class as a one-hot vector; arguments as for `Categorical`.
 
-    >>> import clew
-    >>> from clew.distributions import OneHotCategorical
-    >>> OneHotCategorical(clew.tensor([0.2, 0.8])).mode
-    tensor([0., 1.])
+    Example:
+        >>> torch.distributions.OneHotCategorical(torch.tensor([0.2, 0.8])).mode
+        tensor([0., 1.])
     """
 
     support = constraints.one_hot
@@ -111,7 +112,12 @@ class OneHotCategorical(OfCategorical):
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """The same, with `rsample`: its gradient passes to `probs` as if the draw were they (Bengio et al. 2013,
-    https://arxiv.org/abs/1308.3432)."""
+    https://arxiv.org/abs/1308.3432).
+
+    Example:
+        >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0.0, 1.0])).rsample()
+        tensor([0., 1.])
+    """
 
     has_rsample = True
 
@@ -120,16 +126,18 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(OfCategorical):
-    """How often each class is drawn in `total_count` draws.
+    """The number of times each class is drawn in `total_count` draws.
 
     Args:
         total_count: how many draws, one number for the whole batch.
         probs, logits: as for `Categorical`.
 
-    >>> import clew
-    >>> from clew.distributions import Multinomial
-    >>> Multinomial(4, clew.tensor([1.0, 3.0])).mean
-    tensor([1., 3.])
+    Raises:
+        NotImplementedError: `total_count` is no single number.
+
+    Example:
+        >>> torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0])).mean
+        tensor([1., 3.])
     """
 
     total_count: int

@@ -3,10 +3,9 @@
 `biject_to(constraint)` gives a bijection, `transform_to(constraint)` a map onto the set that is fast and stable but
 may not be injective: for optimising parameters.
 
->>> import clew
->>> from clew.distributions import constraints, transform_to
->>> transform_to(constraints.positive)(clew.tensor(0.0))
-tensor(1.)
+Example:
+    >>> torch.distributions.transform_to(torch.distributions.constraints.positive)(torch.tensor(0.0))
+    tensor(1.)
 """
 
 from __future__ import annotations
@@ -23,7 +22,13 @@ _Factory = Callable[[Any], transforms.Transform]
 
 
 class ConstraintRegistry:
-    """From constraints to transforms, by the constraint's class."""
+    """From constraints to transforms, by the constraint's class.
+
+    Example:
+        >>> registry = torch.distributions.constraint_registry.biject_to
+        >>> registry(torch.distributions.constraints.positive)(torch.tensor(0.0))
+        tensor(1.)
+    """
 
     def __init__(self) -> None:
         self._registry: dict[type, _Factory] = {}

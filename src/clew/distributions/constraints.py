@@ -3,12 +3,11 @@
 A constraint is an object with `check(value)`, which says for each event whether it lies in the set. `event_dim` is the
 number of axes on the right that make up one event, `is_discrete` says whether the set is countable.
 
->>> import clew
->>> from clew.distributions import constraints
->>> constraints.interval(0, 1).check(clew.tensor([-1.0, 0.5]))
-tensor([False,  True])
->>> constraints.positive
-GreaterThan(lower_bound=0.0)
+Example:
+    >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([-1.0, 0.5]))
+    tensor([False,  True])
+    >>> torch.distributions.constraints.positive
+    GreaterThan(lower_bound=0.0)
 """
 
 from __future__ import annotations
@@ -93,17 +92,30 @@ def _known(value: Any, name: str) -> Any:
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether it is a set that depends on other parameters."""
+    """Whether it is a set that depends on other parameters.
+
+    Example:
+        >>> constraints = torch.distributions.constraints
+        >>> constraints.is_dependent(constraints.positive), constraints.is_dependent(constraints.dependent)
+        (False, True)
+    """
     return isinstance(constraint, _Dependent)
 
 
 class dependent_property(property, _Dependent):
-    """A property that gives a constraint; asked of the class, it is a dependent constraint.
+    """A property whose value is a constraint; read from the class, it is a dependent constraint.
 
-    class Uniform(Distribution):
-        @constraints.dependent_property(is_discrete=False, event_dim=0)
-        def support(self):
-            return constraints.interval(self.low, self.high)
+    Args:
+        is_discrete, event_dim: what is known of it beforehand.
+
+    Example:
+        >>> class Above:
+        ...     low = 2.0
+        ...     @torch.distributions.constraints.dependent_property(is_discrete=False, event_dim=0)
+        ...     def support(self):
+        ...         return torch.distributions.constraints.greater_than(self.low)
+        >>> Above().support.check(torch.tensor([1.0, 3.0]))
+        tensor([False,  True])
     """
 
     def __init__(
@@ -150,8 +162,14 @@ class _Bounded(Constraint):
         return f"{type(self).__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self.bounds)})"
 
 
+_SYMBOLS: dict[Any, str] = {operator.ge: ">=", operator.gt: ">", operator.le: "<=", operator.lt: "<"}
+
+
 def _bounded(name: str, is_discrete: bool = False, **bounds: Callable[[Any, Any], Any]) -> type[_Bounded]:
-    return type(name, (_Bounded,), {"bounds": bounds, "is_discrete": is_discrete, "__module__": __name__})
+    limits = " and ".join(f"{_SYMBOLS[compare]} {bound}" for bound, compare in bounds.items())
+    text = f"{'Integers' if is_discrete else 'Numbers'} {limits}."
+    members = {"bounds": bounds, "is_discrete": is_discrete, "__module__": __name__, "__doc__": text}
+    return type(name, (_Bounded,), members)
 
 
 _IntegerInterval = _bounded("_IntegerInterval", True, lower_bound=operator.ge, upper_bound=operator.le)
@@ -182,6 +200,13 @@ _Simplex = _where("_Simplex", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs(
 
 # --------------------------------------------------------------------------------------------------- vectors, matrices
 class _Multinomial(Constraint):
+    """Counts along the last axis that are not negative and sum to at most `upper_bound`.
+
+    Example:
+        >>> torch.distributions.constraints.multinomial(2).check(torch.tensor([[1.0, 1.0], [3.0, 0.0]]))
+        tensor([ True, False])
+    """
+
     is_discrete = True
     event_dim = 1
 

@@ -23,6 +23,10 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     Args:
         probs, logits: as for `Bernoulli`; `probs` are not the mean.
         lims: between these, where the formulas are 0 / 0, series about 1/2 are used.
+
+    Example:
+        >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
+        tensor(0.5000)
     """
 
     support = constraints.unit_interval

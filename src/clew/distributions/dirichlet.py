@@ -27,10 +27,12 @@ class Dirichlet(ExponentialFamily):
     Args:
         concentration: a, positive, with K along the last axis.
 
-    >>> import clew
-    >>> from clew.distributions import Dirichlet
-    >>> Dirichlet(clew.tensor([1.0, 3.0])).mean
-    tensor([0.2500, 0.7500])
+    Raises:
+        ValueError: no axes, or a concentration that is not positive.
+
+    Example:
+        >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
+        tensor([0.2500, 0.7500])
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
@@ -77,9 +79,9 @@ class Beta(ExponentialFamily):
     Args:
         concentration1, concentration0: a and b, positive numbers or tensors that are broadcast together.
 
-    >>> from clew.distributions import Beta
-    >>> Beta(1.0, 3.0).mean
-    tensor(0.2500)
+    Example:
+        >>> torch.distributions.Beta(1.0, 3.0).mean
+        tensor(0.2500)
     """
 
     arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
@@ -111,6 +113,10 @@ class Kumaraswamy(TransformedDistribution):
 
     Args:
         concentration1, concentration0: a and b, positive numbers or tensors that are broadcast together.
+
+    Example:
+        >>> torch.distributions.Kumaraswamy(torch.tensor(1.0), torch.tensor(1.0)).mean
+        tensor(0.5000)
     """
 
     arg_constraints = Beta.arg_constraints

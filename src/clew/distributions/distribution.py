@@ -50,6 +50,11 @@ class Distribution(Formulas):
         ValueError: a parameter lies outside its constraint.
 
     Members that a distribution has not (a mean, a `cdf`) raise NotImplementedError.
+
+    Example:
+        >>> batch = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+        >>> batch.sample((3,)).shape, batch.log_prob(torch.zeros(3, 2)).shape
+        (torch.Size([3, 2]), torch.Size([3, 2]))
     """
 
     has_rsample: Any = False
@@ -129,9 +134,10 @@ class Distribution(Formulas):
         Raises:
             NotImplementedError: the class has a constructor of its own and no `expand`.
 
-        >>> import clew.distributions as D
-        >>> D.Normal(0.0, 1.0).expand((2, 3))
-        Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3]))
+        Example:
+            >>> import torch.distributions as D
+            >>> D.Normal(0.0, 1.0).expand((2, 3))
+            Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3]))
         """
         new = self._get_checked_instance(self._own_class(), _instance)
         self._expand_into(new, Size(tuple(batch_shape)))
@@ -203,13 +209,22 @@ class Distribution(Formulas):
 
         Raises:
             ValueError: the value has a wrong shape or lies outside the support (unless `validate_args=False`).
+
+        Example:
+            >>> torch.distributions.Bernoulli(0.25).log_prob(torch.tensor(1.0)).exp()
+            tensor(0.2500)
         """
         if self._validate_args:
             self._validate_sample(value)
         return self._log_prob(value)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw of at most `value`."""
+        """The probability of a draw of at most `value`.
+
+        Example:
+            >>> torch.distributions.Uniform(0.0, 2.0).cdf(torch.tensor(0.5))
+            tensor(0.2500)
+        """
         if self._validate_args:
             self._validate_sample(value)
         return self._cdf(value)
@@ -221,11 +236,21 @@ class Distribution(Formulas):
         raise self._has_no("cdf")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The inverse of `cdf`: the quantile of each probability."""
+        """The inverse of `cdf`: the quantile of each probability.
+
+        Example:
+            >>> torch.distributions.Uniform(0.0, 2.0).icdf(torch.tensor(0.25))
+            tensor(0.5000)
+        """
         raise self._has_no("icdf")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values of a discrete distribution, along a new first axis; with `expand` for each member of the batch."""
+        """All values of a discrete distribution, along a new first axis; with `expand` for each member of the batch.
+
+        Example:
+            >>> torch.distributions.Bernoulli(0.5).enumerate_support()
+            tensor([0., 1.])
+        """
         if self._values is None:
             raise self._has_no("enumerate_support")
         return self._enumerated(self._values, expand)
@@ -237,7 +262,12 @@ class Distribution(Formulas):
         return values.expand((-1, *self._batch_shape, *events)) if expand else values
 
     def entropy(self) -> Tensor:
-        """The entropy in nats, of shape `batch_shape`."""
+        """The entropy in nats, of shape `batch_shape`.
+
+        Example:
+            >>> torch.distributions.Bernoulli(0.5).entropy()
+            tensor(0.6931)
+        """
         raise self._has_no("entropy")
 
     def perplexity(self) -> Tensor:
@@ -249,12 +279,24 @@ class Distribution(Formulas):
 
     # ---------------------------------------------------------------------------------------------------- draws
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws without history, of shape `sample_shape + batch_shape + event_shape`."""
+        """Draws without history, of shape `sample_shape + batch_shape + event_shape`.
+
+        Example:
+            >>> torch.distributions.Normal(torch.zeros(2), 1.0).sample((3,)).shape
+            torch.Size([3, 2])
+        """
         with clew.no_grad():
             return self._sample(self._extended_shape(sample_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws that are differentiable functions of the parameters."""
+        """Draws that are differentiable functions of the parameters.
+
+        Example:
+            >>> loc = torch.zeros(1, requires_grad=True)
+            >>> torch.distributions.Normal(loc, 1.0).rsample().backward()
+            >>> loc.grad
+            tensor([1.])
+        """
         return self._rsample(self._extended_shape(sample_shape))
 
     def _sample(self, shape: Size) -> Tensor:
@@ -308,6 +350,10 @@ class ExponentialFamily(Distribution):
     A subclass gives eta (`_natural_params`), A (`_log_normalizer`) and the mean of log h (`_mean_carrier_measure`).
     Entropy and divergences within the family follow from A, whose gradient is the mean of t (Nielsen and Nock 2010,
     https://arxiv.org/abs/1112.4221).
+
+    Example:
+        >>> issubclass(torch.distributions.Normal, torch.distributions.ExponentialFamily)
+        True
     """
 
     @property

@@ -23,9 +23,9 @@ class Exponential(ExponentialFamily):
     Args:
         rate: 1 / mean, a positive number or tensor.
 
-    >>> from clew.distributions import Exponential
-    >>> Exponential(4.0).mean
-    tensor(0.2500)
+    Example:
+        >>> torch.distributions.Exponential(4.0).mean
+        tensor(0.2500)
     """
 
     arg_constraints: ClassVar = {"rate": constraints.positive}
@@ -54,6 +54,10 @@ class Weibull(TransformedDistribution):
 
     Args:
         scale, concentration: positive numbers or tensors that are broadcast together.
+
+    Example:
+        >>> torch.distributions.Weibull(torch.tensor(2.0), torch.tensor(1.0)).mean
+        tensor(2.)
     """
 
     arg_constraints: ClassVar = {"scale": constraints.positive, "concentration": constraints.positive}
@@ -89,6 +93,10 @@ class Pareto(TransformedDistribution):
     Args:
         scale: the smallest value.
         alpha: the exponent of the tail.
+
+    Example:
+        >>> torch.distributions.Pareto(torch.tensor(1.0), torch.tensor(2.0)).mean
+        tensor(2.)
     """
 
     arg_constraints: ClassVar = {"alpha": constraints.positive, "scale": constraints.positive}
@@ -119,6 +127,10 @@ class GeneralizedPareto(Distribution):
         loc: the smallest value.
         scale: positive.
         concentration: c; the values are bounded where it is negative.
+
+    Example:
+        >>> torch.distributions.GeneralizedPareto(torch.tensor(0.0), torch.tensor(1.0), torch.tensor(0.5)).mean
+        tensor(2.)
     """
 
     arg_constraints: ClassVar = {

@@ -28,9 +28,9 @@ class Gamma(ExponentialFamily):
     Args:
         concentration, rate: positive numbers or tensors that are broadcast together.
 
-    >>> from clew.distributions import Gamma
-    >>> Gamma(2.0, 4.0).mean
-    tensor(0.5000)
+    Example:
+        >>> torch.distributions.Gamma(2.0, 4.0).mean
+        tensor(0.5000)
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -72,6 +72,10 @@ class Chi2(Gamma):
 
     Args:
         df: degrees of freedom, a positive number or tensor.
+
+    Example:
+        >>> torch.distributions.Chi2(torch.tensor(3.0)).mean
+        tensor(3.)
     """
 
     arg_constraints: ClassVar = {"df": constraints.positive}
@@ -83,7 +87,12 @@ class Chi2(Gamma):
 
 
 class InverseGamma(TransformedDistribution):
-    """The distribution of 1 / x for x from `Gamma(concentration, rate)`."""
+    """The distribution of 1 / x for x from `Gamma(concentration, rate)`.
+
+    Example:
+        >>> torch.distributions.InverseGamma(torch.tensor(3.0), torch.tensor(4.0)).mean
+        tensor(2.)
+    """
 
     arg_constraints = Gamma.arg_constraints
     support = constraints.positive
@@ -116,6 +125,10 @@ class FisherSnedecor(Distribution):
 
     Args:
         df1, df2: degrees of freedom of numerator and denominator, positive numbers or tensors.
+
+    Example:
+        >>> torch.distributions.FisherSnedecor(torch.tensor(2.0), torch.tensor(4.0)).mean
+        tensor(2.)
     """
 
     arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
@@ -154,6 +167,10 @@ class StudentT(Distribution):
     Args:
         df: degrees of freedom, positive.
         loc, scale: median and scale.
+
+    Example:
+        >>> torch.distributions.StudentT(torch.tensor(4.0)).variance
+        tensor(2.)
     """
 
     arg_constraints: ClassVar = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}

@@ -26,13 +26,13 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
     Raises:
         TypeError: one of them is no subclass of `Distribution`.
 
-    >>> from clew.distributions import Normal, kl_divergence, register_kl
-    >>> class Standard(Normal): pass
-    >>> @register_kl(Standard, Standard)
-    ... def _none(p, q):
-    ...     return 0.0
-    >>> kl_divergence(Standard(0.0, 1.0), Standard(0.0, 1.0))
-    0.0
+    Example:
+        >>> class Standard(torch.distributions.Normal): pass
+        >>> @torch.distributions.register_kl(Standard, Standard)
+        ... def _none(p, q):
+        ...     return 0.0
+        >>> torch.distributions.kl_divergence(Standard(0.0, 1.0), Standard(0.0, 1.0))
+        0.0
     """
     for name, given in (("type_p", type_p), ("type_q", type_q)):
         if not isinstance(given, type) or not issubclass(given, Distribution):
@@ -77,9 +77,10 @@ def kl_divergence(p: Any, q: Any) -> Tensor:
     Raises:
         NotImplementedError: no formula is known for the two classes.
 
-    >>> from clew.distributions import Normal, kl_divergence
-    >>> kl_divergence(Normal(1.0, 1.0), Normal(0.0, 1.0))
-    tensor(0.5000)
+    Example:
+        >>> Normal = torch.distributions.Normal
+        >>> torch.distributions.kl_divergence(Normal(1.0, 1.0), Normal(0.0, 1.0))
+        tensor(0.5000)
     """
     key = type(p), type(q)
     if key not in _FOUND:

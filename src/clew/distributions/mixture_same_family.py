@@ -21,11 +21,15 @@ class MixtureSameFamily(Distribution):
         mixture_distribution: a `Categorical` over the components.
         component_distribution: any distribution; the last axis of its batch, of size K, is that of the components.
 
-    >>> import clew
-    >>> from clew.distributions import Categorical, MixtureSameFamily, Normal
-    >>> two = MixtureSameFamily(Categorical(clew.ones(2)), Normal(clew.tensor([-1.0, 3.0]), clew.ones(2)))
-    >>> two.mean, two.variance
-    (tensor(1.), tensor(5.))
+    Raises:
+        ValueError: what is no `Categorical` or no distribution, or shapes do not fit.
+
+    Example:
+        >>> D = torch.distributions
+        >>> components = D.Normal(torch.tensor([-1.0, 3.0]), torch.ones(2))
+        >>> two = D.MixtureSameFamily(D.Categorical(torch.ones(2)), components)
+        >>> two.mean, two.variance
+        (tensor(1.), tensor(5.))
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}

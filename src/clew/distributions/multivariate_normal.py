@@ -108,10 +108,9 @@ class MultivariateNormal(MatrixParameters, Distribution):
     Raises:
         ValueError: not exactly one matrix is given, or it is not positive-definite.
 
-    >>> import clew
-    >>> from clew.distributions import MultivariateNormal
-    >>> MultivariateNormal(clew.zeros(2), scale_tril=clew.eye(2)).log_prob(clew.zeros(2))
-    tensor(-1.8379)
+    Example:
+        >>> torch.distributions.MultivariateNormal(torch.zeros(2), scale_tril=torch.eye(2)).log_prob(torch.zeros(2))
+        tensor(-1.8379)
     """
 
     arg_constraints: ClassVar = {
@@ -170,6 +169,15 @@ class LowRankMultivariateNormal(Distribution):
         loc: the mean, of shape (..., n).
         cov_factor: W, of shape (..., n, m) with m much smaller than n.
         cov_diag: D, positive, of shape (..., n).
+
+    Raises:
+        ValueError: shapes do not fit, or `cov_diag` is not positive.
+
+    Example:
+        >>> low_rank = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2))
+        >>> low_rank.covariance_matrix
+        tensor([[2., 1.],
+                [1., 2.]])
     """
 
     arg_constraints: ClassVar = {

@@ -45,10 +45,9 @@ class Normal(_LocScale, ExponentialFamily):
     Args:
         loc, scale: mean and standard deviation, numbers or tensors that are broadcast together.
 
-    >>> import clew
-    >>> from clew.distributions import Normal
-    >>> Normal(clew.tensor([0.0]), clew.tensor([1.0])).log_prob(clew.tensor([0.0]))
-    tensor([-0.9189])
+    Example:
+        >>> torch.distributions.Normal(torch.tensor([0.0]), torch.tensor([1.0])).log_prob(torch.tensor([0.0]))
+        tensor([-0.9189])
     """
 
     _formulas: ClassVar = {
@@ -72,6 +71,10 @@ class Cauchy(_LocScale):
 
     Args:
         loc, scale: median and half width at half height, numbers or tensors that are broadcast together.
+
+    Example:
+        >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
+        tensor(0.7500)
     """
 
     _formulas: ClassVar = {
@@ -92,6 +95,10 @@ class Laplace(_LocScale):
 
     Args:
         loc, scale: mean and scale, numbers or tensors that are broadcast together.
+
+    Example:
+        >>> torch.distributions.Laplace(0.0, 1.0).variance
+        tensor(2.)
     """
 
     _formulas: ClassVar = {
@@ -109,14 +116,14 @@ class Laplace(_LocScale):
 
 
 class Uniform(Distribution):
-    """Numbers from [low, high), all equally likely; the density has no peak, so that the mode is NaN.
+    """The uniform distribution on [low, high), whose mode is NaN.
 
     Args:
         low, high: numbers or tensors that are broadcast together.
 
-    >>> from clew.distributions import Uniform
-    >>> Uniform(0.0, 3.0).mean
-    tensor(1.5000)
+    Example:
+        >>> torch.distributions.Uniform(0.0, 3.0).mean
+        tensor(1.5000)
     """
 
     has_rsample = True
@@ -147,11 +154,11 @@ class Uniform(Distribution):
 
 # ----------------------------------------------------------------------------------------------------- made from them
 class LogNormal(TransformedDistribution):
-    """exp(x) for x from `Normal(loc, scale)`.
+    """The log-normal distribution: exp(x) for x from `Normal(loc, scale)`.
 
-    >>> from clew.distributions import LogNormal
-    >>> LogNormal(0.0, 1.0).mean
-    tensor(1.6487)
+    Example:
+        >>> torch.distributions.LogNormal(0.0, 1.0).mean
+        tensor(1.6487)
     """
 
     arg_constraints = _LocScale.arg_constraints
@@ -174,7 +181,12 @@ class LogNormal(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Weights on the simplex of K: `StickBreakingTransform` of K - 1 numbers from `Normal(loc, scale)`."""
+    """Weights on the simplex of K: `StickBreakingTransform` of K - 1 numbers from `Normal(loc, scale)`.
+
+    Example:
+        >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).sample().sum()
+        tensor(1.)
+    """
 
     arg_constraints = _LocScale.arg_constraints
     support = constraints.simplex
@@ -212,7 +224,12 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """|x| for x from `Normal(0, scale)`."""
+    """|x| for x from `Normal(0, scale)`.
+
+    Example:
+        >>> torch.distributions.HalfNormal(1.0).mean
+        tensor(0.7979)
+    """
 
     _whole = Normal
     _formulas: ClassVar = {
@@ -222,7 +239,12 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """|x| for x from `Cauchy(0, scale)`."""
+    """|x| for x from `Cauchy(0, scale)`.
+
+    Example:
+        >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
+        tensor(0.5000)
+    """
 
     _whole = Cauchy
     _formulas: ClassVar = {
@@ -236,6 +258,10 @@ class Gumbel(TransformedDistribution):
 
     Args:
         loc, scale: numbers or tensors that are broadcast together.
+
+    Example:
+        >>> torch.distributions.Gumbel(torch.tensor(0.0), torch.tensor(1.0)).mean
+        tensor(0.5772)
     """
 
     arg_constraints = _LocScale.arg_constraints

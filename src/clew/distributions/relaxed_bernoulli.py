@@ -23,6 +23,11 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
     """The log-odds of `RelaxedBernoulli` draws: (logits + logistic noise) / temperature.
 
     (Maddison, Mnih and Teh 2017, https://arxiv.org/abs/1611.00712.)
+
+    Example:
+        >>> relaxed = torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli(torch.tensor(0.5), torch.tensor(0.5))
+        >>> relaxed.log_prob(torch.tensor(0.0))
+        tensor(-2.0794)
     """
 
     support = constraints.real
@@ -46,7 +51,14 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
 
 
 class ExpRelaxedCategorical(OfCategorical):
-    """The logarithms of `RelaxedOneHotCategorical` draws: log softmax((logits + Gumbel noise) / temperature)."""
+    """The logarithms of `RelaxedOneHotCategorical` draws: log softmax((logits + Gumbel noise) / temperature).
+
+    Example:
+        >>> relaxed_categorical = torch.distributions.relaxed_categorical
+        >>> relaxed = relaxed_categorical.ExpRelaxedCategorical(torch.tensor(0.5), torch.tensor([0.5, 0.5]))
+        >>> relaxed.sample().exp().sum()
+        tensor(1.)
+    """
 
     support = constraints.real_vector
     has_rsample = True
@@ -82,6 +94,11 @@ class RelaxedBernoulli(_Relaxed):
     Args:
         temperature: a positive tensor.
         probs, logits: as for `Bernoulli`.
+
+    Example:
+        >>> y = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), torch.tensor([0.1, 0.9])).rsample()
+        >>> bool(((y > 0) & (y < 1)).all())
+        True
     """
 
     arg_constraints = LogitRelaxedBernoulli.arg_constraints
@@ -102,6 +119,11 @@ class RelaxedOneHotCategorical(_Relaxed):
     Args:
         temperature: a positive tensor.
         probs, logits: as for `OneHotCategorical`.
+
+    Example:
+        >>> relaxed = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([0.5, 0.5]))
+        >>> relaxed.rsample().sum()
+        tensor(1.)
     """
 
     arg_constraints = ExpRelaxedCategorical.arg_constraints

@@ -22,11 +22,14 @@ class Independent(Distribution):
         base_distribution: any distribution.
         reinterpreted_batch_ndims: how many axes.
 
-    >>> import clew
-    >>> from clew.distributions import Independent, Normal
-    >>> diagonal = Independent(Normal(clew.zeros(2, 3), clew.ones(2, 3)), 1)
-    >>> diagonal.batch_shape, diagonal.event_shape
-    (torch.Size([2]), torch.Size([3]))
+    Raises:
+        ValueError: the batch has fewer axes.
+
+    Example:
+        >>> normal = torch.distributions.Normal(torch.zeros(2, 3), torch.ones(2, 3))
+        >>> diagonal = torch.distributions.Independent(normal, 1)
+        >>> diagonal.batch_shape, diagonal.event_shape
+        (torch.Size([2]), torch.Size([3]))
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
@@ -89,12 +92,15 @@ class TransformedDistribution(Distribution):
             transforms need it.
         transforms: a `Transform`, or a list of them, which are applied in order.
 
-    >>> import clew
-    >>> from clew.distributions import AffineTransform, SigmoidTransform, TransformedDistribution, Uniform
-    >>> uniform = Uniform(clew.zeros(1), clew.ones(1))
-    >>> logistic = TransformedDistribution(uniform, [SigmoidTransform().inv, AffineTransform(loc=2.0, scale=1.0)])
-    >>> logistic.log_prob(clew.tensor([2.0]))
-    tensor([-1.3863])
+    Raises:
+        ValueError: what is no transform, or a base with fewer axes than the transforms need.
+
+    Example:
+        >>> D = torch.distributions
+        >>> uniform = D.Uniform(torch.zeros(1), torch.ones(1))
+        >>> logistic = D.TransformedDistribution(uniform, [D.SigmoidTransform().inv, D.AffineTransform(2.0, 1.0)])
+        >>> logistic.log_prob(torch.tensor([2.0]))
+        tensor([-1.3863])
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
@@ -170,9 +176,11 @@ class TransformedDistribution(Distribution):
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a draw of at most `value`: that of the base at the inverse transforms of it."""
         for transform in reversed(self.transforms):
             value = transform.inv(value)
         return self._mirrored(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of `cdf`: the transforms of the base's quantile."""
         return self._transformed(self.base_dist.icdf(self._mirrored(value)))

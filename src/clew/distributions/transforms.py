@@ -1,12 +1,11 @@
 """Functions between spaces whose inverse and Jacobian determinant are known.
 
->>> import clew
->>> from clew.distributions import transforms
->>> to_positive = transforms.ExpTransform()
->>> x = clew.tensor(2.0)
->>> y = to_positive(x)
->>> to_positive.inv(y), to_positive.log_abs_det_jacobian(x, y)
-(tensor(2.), tensor(2.))
+Example:
+    >>> to_positive = torch.distributions.transforms.ExpTransform()
+    >>> x = torch.tensor(2.0)
+    >>> y = to_positive(x)
+    >>> to_positive.inv(y), to_positive.log_abs_det_jacobian(x, y)
+    (tensor(2.), tensor(2.))
 """
 
 from __future__ import annotations

@@ -34,10 +34,9 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     Raises:
         ValueError: a value is neither a number nor a tensor.
 
-    >>> import clew
-    >>> from clew.distributions.utils import broadcast_all
-    >>> broadcast_all(1, clew.zeros(2))
-    (tensor([1., 1.]), tensor([0., 0.]))
+    Example:
+        >>> torch.distributions.utils.broadcast_all(1, torch.zeros(2))
+        (tensor([1., 1.]), tensor([0., 0.]))
     """
     if not all(is_tensor_like(value) or is_number(value) for value in values):
         raise ValueError(
@@ -56,18 +55,33 @@ def is_number(value: Any) -> bool:
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities from log-odds (binary), or from unnormalised log-probabilities along the last axis."""
+    """Probabilities from log-odds (binary), or from unnormalised log-probabilities along the last axis.
+
+    Example:
+        >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+    """
     return clew.sigmoid(logits) if is_binary else clew.softmax(logits, -1)
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """`probs` kept away from 0 and 1 by the dtype's epsilon."""
+    """`probs` kept away from 0 and 1 by the dtype's epsilon.
+
+    Example:
+        >>> bool(torch.distributions.utils.clamp_probs(torch.tensor(0.0)) > 0)
+        True
+    """
     eps = clew.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Log-odds (binary), or log-probabilities; finite, since `probs` are clamped first."""
+    """Log-odds (binary), or log-probabilities; finite, since `probs` are clamped first.
+
+    Example:
+        >>> torch.distributions.utils.probs_to_logits(torch.tensor(0.5), is_binary=True)
+        tensor(0.)
+    """
     inside = clamp_probs(probs)
     return inside.log() - (-inside).log1p() if is_binary else inside.log()
 
@@ -95,15 +109,15 @@ def full_of(number: float, shape: tuple[int, ...], like: Tensor) -> Tensor:
 class lazy_property(Generic[_Result]):
     """A property that is computed when it is first read, with gradients recorded, and kept from then on.
 
-    >>> from clew.distributions.utils import lazy_property
-    >>> class Square:
-    ...     side = 3
-    ...     @lazy_property
-    ...     def area(self):
-    ...         return self.side**2
-    >>> one = Square()
-    >>> one.area, "area" in one.__dict__
-    (9, True)
+    Example:
+        >>> class Square:
+        ...     side = 3
+        ...     @torch.distributions.utils.lazy_property
+        ...     def area(self):
+        ...         return self.side**2
+        >>> one = Square()
+        >>> one.area, "area" in one.__dict__
+        (9, True)
     """
 
     def __init__(self, wrapped: Callable[[Any], _Result]) -> None:
@@ -130,12 +144,12 @@ class Formulas:
     path of one attribute. What is a method of a base class stays one, and its arguments come first; anything else is a
     property.
 
-    >>> from clew.distributions.utils import Formulas
-    >>> class Rectangle(Formulas):
-    ...     width, height = 2, 3
-    ...     _formulas = {"area": lambda width, height: width * height, "length": "height"}
-    >>> Rectangle().area, Rectangle().length
-    (6, 3)
+    Example:
+        >>> class Rectangle(clew.distributions.utils.Formulas):
+        ...     width, height = 2, 3
+        ...     _formulas = {"area": lambda width, height: width * height, "length": "height"}
+        >>> Rectangle().area, Rectangle().length
+        (6, 3)
     """
 
     _formulas: ClassVar[Any] = {}
@@ -169,10 +183,12 @@ def _lower_mask(size: int, diag: int) -> Tensor:
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The elements on and below a diagonal of matrices (..., D, D), row by row: (..., N).
 
-    >>> import clew
-    >>> from clew.distributions.utils import tril_matrix_to_vec
-    >>> tril_matrix_to_vec(clew.tensor([[1, 2], [3, 4]]))
-    tensor([1, 3, 4])
+    Raises:
+        ValueError: no such diagonal.
+
+    Example:
+        >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 3, 4])
     """
     size = mat.shape[-1]
     if not -size <= diag < size:
@@ -181,7 +197,16 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """The inverse of `tril_matrix_to_vec`: matrices (..., D, D) that are 0 above the diagonal."""
+    """The inverse of `tril_matrix_to_vec`: matrices (..., D, D) that are 0 above the diagonal.
+
+    Raises:
+        ValueError: the vector has not as many elements as a triangle.
+
+    Example:
+        >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1.0, 3.0, 4.0]))
+        tensor([[1., 0.],
+                [3., 4.]])
+    """
     # N = sum over the rows of how much of them is filled; solved for D.
     odd = 1 + 2 * diag
     size = (math.sqrt(odd**2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) - odd) / 2

@@ -47,6 +47,10 @@ class VonMises(Distribution):
     Args:
         loc: an angle in radians.
         concentration: a positive number or tensor.
+
+    Example:
+        >>> torch.distributions.VonMises(torch.tensor(0.0), torch.tensor(1.0)).log_prob(torch.tensor(0.0))
+        tensor(-1.0738)
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}

@@ -32,6 +32,11 @@ class Wishart(MatrixParameters, ExponentialFamily):
 
     Raises:
         ValueError: df is too small, or the matrix is not positive-definite.
+
+    Example:
+        >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).mean
+        tensor([[3., 0.],
+                [0., 3.]])
     """
 
     support = constraints.positive_definite
@@ -155,10 +160,12 @@ class LKJCholesky(Distribution):
         dim: the size of the matrices, at least 2.
         concentration: 1 makes all correlation matrices equally likely, more favours small correlations.
 
-    >>> import clew
-    >>> from clew.distributions import LKJCholesky
-    >>> LKJCholesky(2, 1.0).log_prob(clew.eye(2)).exp()
-    tensor(0.5000)
+    Raises:
+        ValueError: `dim` is no integer of at least 2.
+
+    Example:
+        >>> torch.distributions.LKJCholesky(2, 1.0).log_prob(torch.eye(2)).exp()
+        tensor(0.5000)
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.positive}

@@ -39,11 +39,11 @@ def functional_call(
         RuntimeError: with `strict`, names are missing or unknown.
         ValueError: two dicts have the same name.
 
-    >>> import clew
-    >>> layer = clew.nn.Linear(2, 1)
-    >>> given = {"weight": clew.ones(1, 2), "bias": clew.zeros(1)}
-    >>> clew.func.functional_call(layer, given, clew.tensor([3.0, 4.0]))
-    tensor([7.])
+    Example:
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> given = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+        >>> torch.func.functional_call(layer, given, torch.tensor([3.0, 4.0]))
+        tensor([7.])
     """
     from ..nn.utils.stateless import call_with
 

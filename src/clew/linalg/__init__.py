@@ -6,9 +6,10 @@ Values come from the LAPACK that NumPy has. There is no complex dtype yet: what 
 from __future__ import annotations
 
 from .._unsupported import missing_from
-from . import _lu, _norms, _products, _pseudoinverse, _qr, _spectral, _systems, _triangular
+from . import _lu, _matrix_functions, _norms, _products, _pseudoinverse, _qr, _spectral, _systems, _triangular
 from ._checks import LinAlgError as LinAlgError
 from ._lu import *  # noqa: F403
+from ._matrix_functions import *  # noqa: F403
 from ._norms import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._pseudoinverse import *  # noqa: F403
@@ -20,6 +21,7 @@ from ._triangular import *  # noqa: F403
 __all__ = [
     "LinAlgError",
     *_lu.__all__,
+    *_matrix_functions.__all__,
     *_norms.__all__,
     *_products.__all__,
     *_pseudoinverse.__all__,

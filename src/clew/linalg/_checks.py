@@ -16,12 +16,13 @@ _Results = TypeVar("_Results")
 class LinAlgError(RuntimeError):
     """A matrix for which there is no result: singular, or not positive-definite.
 
-    >>> import clew
-    >>> clew.linalg.inv(clew.zeros(2, 2))
-    Traceback (most recent call last):
-    ...
-    clew.linalg.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular.
-    """  # noqa: E501
+    Example:
+        >>> try:
+        ...     torch.linalg.inv(torch.zeros(2, 2))
+        ... except torch.linalg.LinAlgError as error:
+        ...     print(str(error)[:42])
+        linalg.inv: The diagonal element 1 is zero
+    """
 
     __module__ = "clew.linalg"
 
@@ -31,10 +32,12 @@ def check_tensor(name: str, argument: str, value: Any) -> None:
         raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
 
 
-def check_floating(name: str, *tensors: Tensor) -> None:
+def check_floating(name: str, *tensors: Tensor, complex: bool = False) -> None:
     for x in tensors:
         check_tensor(name, "A", x)
-        if not x.dtype.is_floating_point:
+        if x.is_complex() and not complex:
+            raise NotImplementedError(f"{name}: complex matrices are not supported yet; got {x.dtype}")
+        if not (x.dtype.is_floating_point or x.is_complex()):
             raise RuntimeError(
                 f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}; cast it by .to(...)"
             )
@@ -68,7 +71,7 @@ def check_info(name: str, info: Tensor, message: str) -> None:
     Raises:
         LinAlgError: there is one.
     """
-    if not info.any():
+    if info.is_meta or not info.any():
         return
     codes = info.reshape(-1).tolist()
     place = next(i for i, code in enumerate(codes) if code)
@@ -110,7 +113,7 @@ def _fill(name: str, value: Tensor, place: Tensor) -> None:
 
 def identity_like(like: Tensor, rows: int, columns: int) -> Tensor:
     """Ones on the diagonal, of the dtype of `like`."""
-    return _core.from_numpy(numpy.eye(rows, columns)).to(like.dtype)
+    return _core.from_numpy(numpy.eye(rows, columns)).to(like)
 
 
 # ------------------------------------------------------------------------ results without values, for operation(infer=)

@@ -54,7 +54,14 @@ def _gradient_of_lu(g_LU: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     domain="A=real(b, b); A=real(a, c, b); A=real(b, d)",
 )
 def _lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> Any:
-    """L below the diagonal and U in one, the rows that were exchanged from 1, and 0 or which pivot is zero."""
+    """L below the diagonal and U in one, the rows that were exchanged from 1, and 0 or which pivot is zero.
+
+    Example:
+        >>> LU, pivots, info = torch.linalg.lu_factor_ex(torch.tensor([[0.0, 1.0], [2.0, 3.0]]))
+        >>> LU
+        tensor([[2., 3.],
+                [0., 1.]])
+    """
     if not pivot:
         raise NotImplementedError("linalg.lu_factor: LU without pivoting is not supported; leave pivot=True")
     packed, pivots = _arrays.lu(A)
@@ -72,6 +79,8 @@ _ZERO_PIVOT = (
 
 def permutation(pivots: Tensor, rows: int) -> Tensor:
     """The matrix P with A = P L U, as booleans, of shape (*, rows, rows)."""
+    if pivots.is_meta:
+        return pivots.new_empty((*pivots.shape[:-1], rows, rows), dtype=_core.dtypes["bool"])
     exchanged = pivots.detach().numpy()
     if exchanged.size and not 1 <= exchanged.min() <= exchanged.max() <= rows:
         raise RuntimeError(f"lu: pivots must be between 1 and {rows} inclusive, as lu_factor gives them")
@@ -106,11 +115,20 @@ class lu_result(NamedTuple):
 def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: tuple[Tensor, Tensor, Tensor] | None = None
 ) -> lu_factor_ex_result:
-    """`lu_factor` that tells by `info` (int32, one for each matrix) which pivot is zero, from 1, or 0.
+    """`lu_factor` that returns a code instead of raising: `info` (int32, one for each matrix).
 
-    >>> import clew
-    >>> clew.linalg.lu_factor_ex(clew.zeros(2, 2)).info
-    tensor(1, dtype=torch.int32)
+    It is 0, or the number of the pivot that is zero, from 1.
+
+    Args:
+        check_errors: raise as `lu_factor` does.
+
+    Raises:
+        RuntimeError: fewer than two dimensions, or integers.
+        LinAlgError: with `check_errors`.
+
+    Example:
+        >>> torch.linalg.lu_factor_ex(torch.zeros(2, 2)).info
+        tensor(1, dtype=torch.int32)
     """
     check_matrices("linalg.lu_factor_ex", A)
     result = lu_factor_ex_result(*_lu_factor_ex(A, pivot=pivot, check_errors=check_errors))
@@ -131,10 +149,13 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor] | Non
     Raises:
         LinAlgError: a pivot is zero.
 
-    >>> import clew
-    >>> clew.linalg.lu_factor(clew.tensor([[0.0, 1.0], [2.0, 3.0]]))
-    lu_factor_result(LU=tensor([[2., 3.],
-            [0., 1.]]), pivots=tensor([2, 2], dtype=torch.int32))
+    Example:
+        >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 1.0], [2.0, 3.0]]))
+        >>> LU
+        tensor([[2., 3.],
+                [0., 1.]])
+        >>> pivots
+        tensor([2, 2], dtype=torch.int32)
     """
     check_matrices("linalg.lu_factor", A)
     LU, pivots, info = _lu_factor_ex(A, pivot=pivot)
@@ -166,10 +187,13 @@ def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor, Tensor] | No
     Returns:
         The permutation `P` of shape (*, m, m), `L` of shape (*, m, k) with ones on the diagonal, `U` of (*, k, n).
 
-    >>> import clew
-    >>> clew.linalg.lu(clew.tensor([[0.0, 1.0], [2.0, 3.0]])).U
-    tensor([[2., 3.],
-            [0., 1.]])
+    Raises:
+        RuntimeError: fewer than two dimensions, or integers.
+
+    Example:
+        >>> torch.linalg.lu(torch.tensor([[0.0, 1.0], [2.0, 3.0]])).U
+        tensor([[2., 3.],
+                [0., 1.]])
     """
     check_matrices("linalg.lu", A)
     LU, pivots, _ = _lu_factor_ex(A, pivot=pivot)
@@ -180,7 +204,7 @@ def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor, Tensor] | No
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """Solve `A X = B` with what `lu_factor` gave for A.
+    """Solve `A X = B` with the LU decomposition of A that `lu_factor` returned.
 
     Args:
         LU, pivots: shapes (*, n, n) and (*, n).
@@ -188,11 +212,14 @@ def lu_solve(
         left: False solves `X A = B`.
         adjoint: solve with the transpose of A.
 
-    >>> import clew
-    >>> LU, pivots = clew.linalg.lu_factor(clew.tensor([[0.0, 1.0], [2.0, 0.0]]))
-    >>> clew.linalg.lu_solve(LU, pivots, clew.tensor([[1.0], [4.0]]))
-    tensor([[2.],
-            [1.]])
+    Raises:
+        RuntimeError: shapes or dtypes do not fit.
+
+    Example:
+        >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
+        >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[1.0], [4.0]]))
+        tensor([[2.],
+                [1.]])
     """
     name = "linalg.lu_solve"
     check_square(name, LU, "LU")

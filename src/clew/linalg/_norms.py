@@ -31,19 +31,22 @@ def vector_norm(
     dtype: dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The root of order `ord` of the sum of `abs(x) ** ord`.
+    """The p-norm `sum(abs(x) ** ord) ** (1 / ord)` of the elements along axes.
 
     Args:
         x: any shape, floating. All axes in `dim` are one vector; None means all there are.
-        ord: inf and -inf give the largest and the smallest absolute value, 0 how many elements are not zero.
+        ord: inf and -inf give the largest and the smallest absolute value, 0 the number of elements that are not zero.
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
 
-    >>> import clew
-    >>> clew.linalg.vector_norm(clew.tensor([3.0, 4.0]))
-    tensor(5.)
+    Raises:
+        RuntimeError: integers, or no elements where the norm needs some.
+
+    Example:
+        >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
     """
-    check_floating("linalg.vector_norm", x)
+    check_floating("linalg.vector_norm", x, complex=True)
     result: Tensor = _ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
     return filled("linalg.vector_norm", result, out)
 
@@ -70,10 +73,13 @@ def matrix_norm(
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
 
-    >>> import clew
-    >>> A = clew.tensor([[1.0, -2.0], [3.0, 4.0]])
-    >>> clew.linalg.matrix_norm(A, 1), clew.linalg.matrix_norm(A, clew.inf)
-    (tensor(6.), tensor(7.))
+    Raises:
+        RuntimeError: fewer than two axes, integers, or another order.
+
+    Example:
+        >>> A = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
+        >>> torch.linalg.matrix_norm(A, 1), torch.linalg.matrix_norm(A, torch.inf)
+        (tensor(6.), tensor(7.))
     """
     name = "linalg.matrix_norm"
     check_matrices(name, A)
@@ -133,11 +139,14 @@ def norm(
         keepdim: leave the axes, with size 1.
         dtype: cast to it first.
 
-    >>> import clew
-    >>> clew.linalg.norm(clew.tensor([[3.0, 0.0], [0.0, -4.0]])), clew.linalg.norm(clew.tensor([3.0, -4.0]), 1)
-    (tensor(5.), tensor(7.))
+    Raises:
+        RuntimeError: integers, another order, or a number of axes that the order does not go with.
+
+    Example:
+        >>> torch.linalg.norm(torch.tensor([[3.0, 0.0], [0.0, -4.0]])), torch.linalg.norm(torch.tensor([3.0, -4.0]), 1)
+        (tensor(5.), tensor(7.))
     """
-    check_floating("linalg.norm", A)
+    check_floating("linalg.norm", A, complex=True)
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)
     axes: Any = dim
@@ -166,9 +175,12 @@ def cond(A: Tensor, p: int | float | str | None = None, *, out: Tensor | None = 
         A: shape (*, m, n), floating; square unless p is None, 2 or -2.
         p: a norm as in `matrix_norm`; None means 2. Infinite for a singular matrix.
 
-    >>> import clew
-    >>> clew.linalg.cond(clew.tensor([[1.0, 0.0], [0.0, 4.0]]))
-    tensor(4.)
+    Raises:
+        RuntimeError: integers, or a matrix that is not square where `p` needs one.
+
+    Example:
+        >>> torch.linalg.cond(torch.tensor([[1.0, 0.0], [0.0, 4.0]]))
+        tensor(4.)
     """
     check_matrices("linalg.cond", A)
     if p in (None, 2, -2):

@@ -7,28 +7,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy
-
 from .. import _core
 from .._core import Tensor
-from .._device import contiguous_format
 from .._domains import domain
-from .._operation import NAMESPACE, OUT, operation
-from ._checks import check_floating, check_square, check_tensor, filled
+from ._checks import check_floating, check_tensor, filled
 from ._systems import inv, solve
 
-__all__ = [
-    "cross",
-    "diagonal",
-    "matmul",
-    "matrix_exp",
-    "matrix_power",
-    "multi_dot",
-    "tensorinv",
-    "tensorsolve",
-    "vander",
-    "vecdot",
-]
+__all__ = ["cross", "diagonal", "matmul", "multi_dot", "tensorinv", "tensorsolve", "vander", "vecdot"]
 
 _ops: Any = _core.ops
 
@@ -38,9 +23,9 @@ _ops: Any = _core.ops
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of matrices: `clew.matmul`.
 
-    >>> import clew
-    >>> clew.linalg.matmul(clew.ones(2, 3), clew.ones(3, 1)).shape
-    torch.Size([2, 1])
+    Example:
+        >>> torch.linalg.matmul(torch.ones(2, 3), torch.ones(3, 1)).shape
+        torch.Size([2, 1])
     """
     result: Tensor = _ops.matmul(input, other)
     return filled("linalg.matmul", result, out)
@@ -49,14 +34,17 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 @domain("tensors=[real(a, b), real(b, c), real(c, a), real(a, d)]; tensors=[real(b), real(b, c), real(c)]; "
         "tensors=[real(a, b), real(b)]")  # fmt: skip
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices, in the order that takes the least work.
+    """The product of several matrices, in the order that takes the fewest multiplications.
 
     Args:
         tensors: at least two matrices; the first and the last may be vectors.
 
-    >>> import clew
-    >>> clew.linalg.multi_dot([clew.ones(2, 3), clew.ones(3, 4), clew.ones(4)])
-    tensor([12., 12.])
+    Raises:
+        RuntimeError: fewer than two, other dimensions, or sizes that do not fit.
+
+    Example:
+        >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
+        tensor([12., 12.])
     """
     name = "linalg.multi_dot"
     if len(tensors) < 2:
@@ -111,9 +99,9 @@ def _chained(matrices: list[Tensor], cuts: dict[tuple[int, int], int]) -> Tensor
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The sum of the products of elements along an axis, after broadcasting.
 
-    >>> import clew
-    >>> clew.linalg.vecdot(clew.tensor([[1.0, 2.0], [3.0, 4.0]]), clew.tensor([1.0, 1.0]))
-    tensor([3., 7.])
+    Example:
+        >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
+        tensor([3., 7.])
     """
     result: Tensor = (x * y).sum(dim)
     return filled("linalg.vecdot", result, out)
@@ -123,9 +111,12 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The cross product of vectors of three elements along an axis; the other axes broadcast.
 
-    >>> import clew
-    >>> clew.linalg.cross(clew.tensor([1.0, 0.0, 0.0]), clew.tensor([0.0, 1.0, 0.0]))
-    tensor([0., 0., 1.])
+    Raises:
+        RuntimeError: other sizes than 3 along the axis, or different dtypes or numbers of dimensions.
+
+    Example:
+        >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
+        tensor([0., 0., 1.])
     """
     name = "linalg.cross"
     if input.dim() != other.dim():
@@ -149,9 +140,9 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonal of each matrix: `clew.diagonal` along the last two axes.
 
-    >>> import clew
-    >>> clew.linalg.diagonal(clew.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor([1., 4.])
+    Example:
+        >>> torch.linalg.diagonal(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([1., 4.])
     """
     result: Tensor = _ops.diagonal(A, offset, dim1, dim2)
     return result
@@ -159,12 +150,15 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 @domain("x=real(a, b); x=real(b), N=4")
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers of the elements from 0 to N - 1, along a new last axis; N is the size of the last one by default.
+    """The powers 0, 1, ..., N - 1 of the elements, along a new last axis; N is the size of the last one by default.
 
-    >>> import clew
-    >>> clew.linalg.vander(clew.tensor([2.0, 3.0]), N=3)
-    tensor([[1., 2., 4.],
-            [1., 3., 9.]])
+    Raises:
+        RuntimeError: no dimensions, or N below 2.
+
+    Example:
+        >>> torch.linalg.vander(torch.tensor([2.0, 3.0]), N=3)
+        tensor([[1., 2., 4.],
+                [1., 3., 9.]])
     """
     check_tensor("linalg.vander", "x", x)
     if x.dim() == 0:
@@ -180,102 +174,26 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------------- powers
-@domain("A=unit(a, b, b), n=3; A=dominant(b, b), n=-2; A=unit(b, b), n=0")
-def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """The n-th power of each matrix; for negative n that of the inverse.
-
-    Args:
-        A: shape (*, m, m), floating if n is negative.
-
-    Raises:
-        LinAlgError: n is negative and a matrix is singular.
-
-    >>> import clew
-    >>> clew.linalg.matrix_power(clew.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
-    tensor([[1., 5.],
-            [0., 1.]])
-    """
-    check_square("linalg.matrix_power", A, floating=n < 0)
-    if n == 0:
-        identity = A.clone(memory_format=contiguous_format).copy_(_core.from_numpy(numpy.eye(A.shape[-1])))
-        return filled("linalg.matrix_power", identity, out)
-    base = inv(A) if n < 0 else A
-    return filled("linalg.matrix_power", base.clone() if n == 1 else _power(base, abs(n)), out)
-
-
-def _power(base: Tensor, n: int) -> Tensor:
-    if n == 1:
-        return base
-    half = _power(base @ base, n // 2)
-    return half @ base if n % 2 else half
-
-
-_PADE = [64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
-         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1]  # fmt: skip
-_PADE_REACH = 5.371920351148152  # up to this norm it is exact in float64
-
-
-def _gradient_of_exp(g: Tensor, self: Tensor) -> Tensor:
-    """The derivative in the direction g at selfᵀ: the upper right block of the exponential of [[selfᵀ, g], [0, selfᵀ]]
-    (Najfeld and Havel, 1995)."""
-    size = self.shape[-1]
-    upper = _ops.cat([self.mT, g], -1)
-    lower = _ops.cat([self.new_zeros(self.shape), self.mT], -1)
-    result: Tensor = _matrix_exp(_ops.cat([upper, lower], -2))[..., :size, size:]
-    return result
-
-
-@operation(
-    "linalg_matrix_exp(Tensor self)",
-    rules=(_gradient_of_exp,),
-    flags=NAMESPACE | OUT,
-    infer=lambda A: A.new_empty(A.shape),
-    domain="self=real(b, b); self=unit(a, a, a)",
-)
-def _matrix_exp(self: Any) -> Any:
-    """The matrix exponential: Higham's Padé approximant of degree 13 with scaling and squaring, 2005."""
-    A = self.astype(numpy.float64)
-    norms = abs(A).sum(-2).max(-1, initial=0)
-    scaled = numpy.frexp(numpy.where(numpy.isfinite(norms), norms, 0) / _PADE_REACH)[1].clip(0)
-    A = numpy.ldexp(A, -scaled[..., None, None])
-    eye = numpy.eye(A.shape[-1])
-    A2 = A @ A
-    A4 = A2 @ A2
-    A6 = A4 @ A2
-    b = [float(one) for one in _PADE]
-    odd = A @ (A6 @ (b[13] * A6 + b[11] * A4 + b[9] * A2) + b[7] * A6 + b[5] * A4 + b[3] * A2 + b[1] * eye)
-    even = A6 @ (b[12] * A6 + b[10] * A4 + b[8] * A2) + b[6] * A6 + b[4] * A4 + b[2] * A2 + b[0] * eye
-    result = numpy.linalg.solve(even - odd, even + odd)
-    for squaring in range(scaled.max(initial=0)):
-        result = numpy.where((scaled > squaring)[..., None, None], result @ result, result)
-    return result.astype(self.dtype)
-
-
-@domain("A=unit(a, b, b)")
-def matrix_exp(A: Tensor) -> Tensor:
-    """The exponential of each matrix: the sum of `matrix_power(A, k) / k!`.
-
-    Args:
-        A: shape (*, n, n), floating.
-
-    >>> import clew
-    >>> clew.linalg.matrix_exp(clew.tensor([[0.0, 1.0], [0.0, 0.0]]))
-    tensor([[1., 1.],
-            [0., 1.]])
-    """
-    check_square("linalg.matrix_exp", A)
-    result: Tensor = _matrix_exp(A)
-    return result
 
 
 # -------------------------------------------------------------------------------------------------------------- tensors
 @domain("A=real(a, b, 6)")
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The inverse for `tensordot(A, B, ind)` of A, whose first `ind` sizes have the product of the others.
+    """The inverse of the linear map `X -> tensordot(A, X, A.dim() - ind)`.
 
-    >>> import clew
-    >>> clew.linalg.tensorinv(clew.eye(4).reshape(2, 2, 4)).shape
-    torch.Size([4, 2, 2])
+    Args:
+        A: floating; the product of its first `ind` sizes is that of the others.
+
+    Returns:
+        Shape `A.shape[ind:] + A.shape[:ind]`.
+
+    Raises:
+        RuntimeError: the products differ, or `ind` is not positive.
+        LinAlgError: the map is singular.
+
+    Example:
+        >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
+        torch.Size([4, 2, 2])
     """
     check_floating("linalg.tensorinv", A)
     if ind <= 0:
@@ -292,15 +210,19 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 
 @domain("A=real(a, b, 6), B=real(a, b)")
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """X with `tensordot(A, X, X.dim()) == B`.
+    """The X with `tensordot(A, X, X.dim()) == B`.
 
     Args:
         A: shape B.shape + X.shape, with as many elements in one as in the other.
         dims: axes of A to move to the end first.
 
-    >>> import clew
-    >>> clew.linalg.tensorsolve(clew.eye(4).reshape(2, 2, 4), clew.ones(2, 2))
-    tensor([1., 1., 1., 1.])
+    Raises:
+        RuntimeError: the sizes do not fit.
+        LinAlgError: A is singular.
+
+    Example:
+        >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))
+        tensor([1., 1., 1., 1.])
     """
     check_floating("linalg.tensorsolve", A, B)
     if dims is not None:

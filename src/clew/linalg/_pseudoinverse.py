@@ -10,6 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import operation
+from ..ops._options import need_values
 from . import _arrays
 from ._checks import check_floating, check_matrices, check_square, filled
 from ._spectral import converged
@@ -58,7 +59,7 @@ def _threshold(values: Any, atol: Any, rtol: Any) -> Any:
 
 
 def _tolerances(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors; the relative one is max(m, n) times the dtype's step, unless an absolute one is given."""
+    """Both as tensors; the relative one is max(m, n) times the dtype's epsilon, unless an absolute one is given."""
     if rtol is None:
         step = float(numpy.finfo(numpy.float32 if A.dtype == _core.dtypes["float32"] else numpy.float64).eps)
         default = _core.tensor(max(A.shape[-2:]) * step, dtype=A.dtype)
@@ -81,22 +82,25 @@ def pinv(
     rtol: float | Tensor | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The pseudoinverse of Moore and Penrose.
+    """The Moore-Penrose pseudoinverse.
 
     Args:
         A: shape (*, m, n), floating.
         rcond: an older name of `rtol`.
         hermitian: A is symmetric; only its lower triangle is read.
         atol, rtol: singular values up to max(atol, rtol * the largest) count as zeros. The defaults are 0, and
-            max(m, n) times the dtype's step if there is no atol.
+            max(m, n) times the dtype's epsilon if there is no atol.
 
     Returns:
         Shape (*, n, m).
 
-    >>> import clew
-    >>> clew.linalg.pinv(clew.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
-    tensor([[1.0000, 0.0000, 0.0000],
-            [0.0000, 0.0000, 0.5000]])
+    Raises:
+        RuntimeError: fewer than two dimensions, or integers.
+
+    Example:
+        >>> torch.linalg.pinv(torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
+        tensor([[1.0000, 0.0000, 0.0000],
+                [0.0000, 0.0000, 0.5000]])
     """
     check_matrices("linalg.pinv", A)
     if hermitian:
@@ -134,9 +138,9 @@ def matrix_rank(
         hermitian: A is symmetric; only its lower triangle is read.
         atol, rtol: as in `pinv`.
 
-    >>> import clew
-    >>> clew.linalg.matrix_rank(clew.tensor([[1.0, 2.0], [2.0, 4.0]]))
-    tensor(1)
+    Example:
+        >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
+        tensor(1)
     """
     check_matrices("linalg.matrix_rank", A)
     if hermitian:
@@ -190,13 +194,13 @@ class lstsq_result(NamedTuple):
 
 @domain("A=real(a, c, b), B=real(a, c, b); A=real(c, b), B=real(c), driver='gelsd'; A=real(b, d), B=real(b, a)")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> lstsq_result:
-    """The X of smallest norm that minimises the Frobenius norm of `A @ X - B`.
+    """The least-squares solution: the X of smallest norm that minimises the Frobenius norm of `A @ X - B`.
 
     Args:
         A: shape (*, m, n), floating.
         B: shape (*, m, k), or (*, m) with the batch of A.
         rcond: singular values up to so many times the largest count as zeros; None means max(m, n) times the dtype's
-            step.
+            epsilon.
         driver: LAPACK's "gelsy" (the default), "gels", "gelsd" or "gelss": it decides what is returned beside the
             solution. All solve by singular values.
 
@@ -205,13 +209,17 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         and all matrices have full rank, else empty; `rank` (empty for "gels"); `singular_values` (for "gelsd" and
         "gelss", else empty).
 
-    >>> import clew
-    >>> clew.linalg.lstsq(clew.tensor([[1.0], [0.0]]), clew.tensor([[2.0], [3.0]])).solution
-    tensor([[2.]])
+    Raises:
+        RuntimeError: another driver, shapes that do not fit, or integers.
+
+    Example:
+        >>> torch.linalg.lstsq(torch.tensor([[1.0], [0.0]]), torch.tensor([[2.0], [3.0]])).solution
+        tensor([[2.]])
     """
     name = "linalg.lstsq"
     check_matrices(name, A)
     check_floating(name, A, B)
+    need_values(name, A, B)  # whether there are residuals depends on the ranks
     driver = "gelsy" if driver is None else driver
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(

@@ -59,7 +59,13 @@ def _qr_like(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     domain="A=real(c, b); A=real(a, b, d); A=real(b, c), mode='complete'",
 )
 def _qr(A: Any, mode: str) -> Any:
-    """Q with orthonormal columns and the upper triangular R, with Q R = A."""
+    """Q with orthonormal columns and the upper triangular R, with Q R = A.
+
+    Example:
+        >>> Q, R = torch.linalg.qr(torch.tensor([[2.0], [0.0]]))
+        >>> (Q @ R).flatten()
+        tensor([2., 0.])
+    """
     if mode == "r":
         return numpy.zeros(0, A.dtype), numpy.linalg.qr(A, "r")
     return tuple(numpy.linalg.qr(A, mode))  # type: ignore[call-overload]
@@ -83,10 +89,14 @@ def qr(A: Tensor, mode: str = "reduced", *, out: tuple[Tensor, Tensor] | None = 
         `Q` and `R`. The diagonal of R may be negative. There is a derivative if the first k columns are linearly
         independent; none for mode "r", nor for "complete" with m > n.
 
-    >>> import clew
-    >>> Q, R = clew.linalg.qr(clew.tensor([[3.0, 1.0], [4.0, 2.0]]))
-    >>> clew.allclose(Q @ R, clew.tensor([[3.0, 1.0], [4.0, 2.0]])), clew.allclose(Q.T @ Q, clew.eye(2), atol=1e-6)
-    (True, True)
+    Raises:
+        RuntimeError: another mode, fewer than two dimensions, or integers.
+
+    Example:
+        >>> A = torch.tensor([[3.0, 1.0], [4.0, 2.0]])
+        >>> Q, R = torch.linalg.qr(A)
+        >>> torch.allclose(Q @ R, A), torch.allclose(Q.T @ Q, torch.eye(2), atol=1e-6)
+        (True, True)
     """
     check_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -108,10 +118,13 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
     Returns:
         Shape (*, m, n).
 
-    >>> import clew
-    >>> clew.linalg.householder_product(clew.zeros(2, 2), clew.tensor([2.0]))
-    tensor([[-1.,  0.],
-            [ 0.,  1.]])
+    Raises:
+        RuntimeError: shapes or dtypes do not fit.
+
+    Example:
+        >>> torch.linalg.householder_product(torch.tensor([[0.0], [1.0]]), torch.tensor([1.0]))
+        tensor([[ 0.],
+                [-1.]])
     """
     name = "linalg.householder_product"
     check_matrices(name, A)

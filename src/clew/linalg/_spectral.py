@@ -88,10 +88,11 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: tuple[Tensor, Tensor] | None = None
 
     Raises:
         LinAlgError: the iteration does not converge.
+        RuntimeError: the matrices are not square, or integers.
 
-    >>> import clew
-    >>> clew.linalg.eigh(clew.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
-    tensor([1., 2.])
+    Example:
+        >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+        tensor([1., 2.])
     """
     check_square("linalg.eigh", A)
     return filled("linalg.eigh", eigh_result(*_eigh(A, _check_triangle("linalg.eigh", UPLO))), out)
@@ -101,9 +102,9 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: tuple[Tensor, Tensor] | None = None
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues of symmetric matrices in ascending order: shape (*, n) for A of shape (*, n, n). See `eigh`.
 
-    >>> import clew
-    >>> clew.linalg.eigvalsh(clew.tensor([[0.0, 1.0], [1.0, 0.0]]))
-    tensor([-1.,  1.])
+    Example:
+        >>> torch.linalg.eigvalsh(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        tensor([-1.,  1.])
     """
     check_square("linalg.eigvalsh", A)
     values: Tensor = _eigh(A, _check_triangle("linalg.eigvalsh", UPLO))[0]
@@ -112,7 +113,11 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
 
 @domain("unsampled, 'it is refused'")
 def eig(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """Not there: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigh`."""
+    """Not supported: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigh`.
+
+    Raises:
+        NotImplementedError: always.
+    """
     raise NotImplementedError(
         "linalg.eig: the eigenvalues of a general matrix are complex, and there is no complex dtype yet; for symmetric "
         "matrices use linalg.eigh"
@@ -121,7 +126,11 @@ def eig(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor,
 
 @domain("unsampled, 'it is refused'")
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Not there: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigvalsh`."""
+    """Not supported: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigvalsh`.
+
+    Raises:
+        NotImplementedError: always.
+    """
     raise NotImplementedError(
         "linalg.eigvals: the eigenvalues of a general matrix are complex, and there is no complex dtype yet; for "
         "symmetric matrices use linalg.eigvalsh"
@@ -212,9 +221,9 @@ def svd(
     Raises:
         LinAlgError: the iteration does not converge.
 
-    >>> import clew
-    >>> clew.linalg.svd(clew.tensor([[3.0, 0.0], [0.0, 4.0]])).S
-    tensor([4., 3.])
+    Example:
+        >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+        tensor([4., 3.])
     """
     check_matrices("linalg.svd", A)
     _check_driver("linalg.svd", driver)
@@ -236,9 +245,9 @@ def _singular_values(A: Tensor) -> Tensor:
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values in descending order: shape (*, min(m, n)) for A of shape (*, m, n).
 
-    >>> import clew
-    >>> clew.linalg.svdvals(clew.tensor([[3.0, 0.0], [0.0, -4.0]]))
-    tensor([4., 3.])
+    Example:
+        >>> torch.linalg.svdvals(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))
+        tensor([4., 3.])
     """
     check_matrices("linalg.svdvals", A)
     _check_driver("linalg.svdvals", driver)

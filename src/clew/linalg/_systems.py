@@ -74,7 +74,7 @@ def _solved(name: str, A: Tensor, B: Tensor, left: bool) -> solve_ex_result:
 
 @domain("A=dominant(a, b, b), B=real(a, b); A=dominant(b, b), B=real(a, c, b), left=False")
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
-    """Solve `A X = B`.
+    """Solve the linear equations `A X = B` for X. A and X are saved for backward.
 
     Args:
         A: shape (*, n, n), floating.
@@ -88,9 +88,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
         LinAlgError: a matrix is singular.
         RuntimeError: A is not square, the shapes do not fit, the dtypes are not one floating dtype.
 
-    >>> import clew
-    >>> clew.linalg.solve(clew.tensor([[2.0, 0.0], [0.0, 4.0]]), clew.tensor([2.0, 2.0]))
-    tensor([1.0000, 0.5000])
+    Example:
+        >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
+        tensor([1.0000, 0.5000])
     """
     result, info = _solved("linalg.solve", A, B, left)
     check_info("linalg.solve", info, _UNSOLVABLE)
@@ -106,15 +106,22 @@ def solve_ex(
     check_errors: bool = False,
     out: tuple[Tensor, Tensor] | None = None,
 ) -> solve_ex_result:
-    """`solve` that tells instead of raising.
+    """`solve` that returns a code instead of raising.
+
+    Args:
+        check_errors: raise as `solve` does.
 
     Returns:
         `result`, NaN where a matrix is singular, and `info` (int32, one for each matrix of A): 0, or the pivot that is
         zero, from 1.
 
-    >>> import clew
-    >>> clew.linalg.solve_ex(clew.zeros(2, 2), clew.ones(2)).info
-    tensor(1, dtype=torch.int32)
+    Raises:
+        RuntimeError: as `solve`.
+        LinAlgError: with `check_errors`.
+
+    Example:
+        >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
+        tensor(1, dtype=torch.int32)
     """
     result = _solved("linalg.solve_ex", A, B, left)
     if check_errors:
@@ -132,7 +139,13 @@ def solve_ex(
     domain="A=dominant(b, b); A=dominant(a, 1, c, c)",
 )
 def _inv_ex(A: Any, check_errors: bool) -> Any:
-    """The inverse, and 0, or which pivot is zero."""
+    """The inverse, and 0, or which pivot is zero.
+
+    Example:
+        >>> inverse, info = torch.linalg.inv_ex(torch.tensor([[2.0]]))
+        >>> inverse
+        tensor([[0.5000]])
+    """
     inverse, info = _arrays.solve(A, numpy.eye(A.shape[-1], dtype=A.dtype))
     if check_errors:
         check_info("linalg.inv_ex", _core.from_numpy(info), _SINGULAR)
@@ -146,15 +159,22 @@ class inv_ex_result(NamedTuple):
 
 @domain("A=dominant(a, b, b)")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, Tensor] | None = None) -> inv_ex_result:
-    """`inv` that tells instead of raising.
+    """`inv` that returns a code instead of raising.
+
+    Args:
+        check_errors: raise as `inv` does.
 
     Returns:
         `inverse`, NaN where a matrix is singular, and `info` (int32, one for each matrix): 0, or the pivot that is
         zero, from 1.
 
-    >>> import clew
-    >>> clew.linalg.inv_ex(clew.tensor([[1.0, 2.0], [2.0, 4.0]])).info
-    tensor(2, dtype=torch.int32)
+    Raises:
+        RuntimeError: the matrices are not square, or integers.
+        LinAlgError: with `check_errors`.
+
+    Example:
+        >>> torch.linalg.inv_ex(torch.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+        tensor(2, dtype=torch.int32)
     """
     check_square("linalg.inv_ex", A)
     return filled("linalg.inv_ex", inv_ex_result(*_inv_ex(A, check_errors=check_errors)), out)
@@ -171,10 +191,10 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         LinAlgError: a matrix is singular.
         RuntimeError: the matrices are not square, or the dtype is not floating.
 
-    >>> import clew
-    >>> clew.linalg.inv(clew.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
+    Example:
+        >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
     """
     check_square("linalg.inv", A)
     inverse: Tensor
@@ -249,9 +269,12 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     Args:
         A: shape (*, n, n), floating.
 
-    >>> import clew
-    >>> clew.linalg.det(clew.tensor([[1.0, 2.0], [3.0, 5.0]]))
-    tensor(-1.)
+    Raises:
+        RuntimeError: the matrices are not square, or integers.
+
+    Example:
+        >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 5.0]]))
+        tensor(-1.)
     """
     check_square("linalg.det", A)
     result: Tensor = _det(A)
@@ -270,9 +293,10 @@ def slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> slogdet_r
     Args:
         A: shape (*, n, n), floating. A singular one has sign 0 and -inf.
 
-    >>> import clew
-    >>> clew.linalg.slogdet(clew.tensor([[0.0, 1.0], [1.0, 0.0]]))
-    slogdet_result(sign=tensor(-1.), logabsdet=tensor(0.))
+    Example:
+        >>> sign, logabsdet = torch.linalg.slogdet(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> sign, logabsdet
+        (tensor(-1.), tensor(0.))
     """
     check_square("linalg.slogdet", A)
     return filled("linalg.slogdet", slogdet_result(*_slogdet(A)), out)

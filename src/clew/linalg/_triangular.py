@@ -40,11 +40,20 @@ def _gradient_of_right_side(g: Tensor, self: Tensor, upper: bool, left: bool, un
     "left=False; self=dominant(b, b), B=real(a, b, a), upper=False, unitriangular=True",
 )
 def _solve_triangular(A: Any, B: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
-    """X with A X = B, or X A = B, for triangular A."""
+    """X with A X = B, or X A = B, for triangular A.
+
+    Example:
+        >>> A, B = torch.tensor([[2.0, 1.0], [0.0, 4.0]]), torch.tensor([[4.0], [8.0]])
+        >>> torch.linalg.solve_triangular(A, B, upper=True)
+        tensor([[1.],
+                [2.]])
+    """
     if left:
         return _arrays.substitute(A, B, upper=upper, unitriangular=unitriangular)
-    turned = _arrays.substitute(A.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular)
-    return turned.swapaxes(-1, -2)
+    transposed = _arrays.substitute(
+        A.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular
+    )
+    return transposed.swapaxes(-1, -2)
 
 
 @domain("A=dominant(a, b, b), B=real(b, c), upper=True")
@@ -66,10 +75,11 @@ def solve_triangular(
     Raises:
         RuntimeError: A is not square, the shapes do not fit, the dtypes are not one floating dtype.
 
-    >>> import clew
-    >>> clew.linalg.solve_triangular(clew.tensor([[2.0, 1.0], [0.0, 4.0]]), clew.tensor([[4.0], [8.0]]), upper=True)
-    tensor([[1.],
-            [2.]])
+    Example:
+        >>> A, B = torch.tensor([[2.0, 1.0], [0.0, 4.0]]), torch.tensor([[4.0], [8.0]])
+        >>> torch.linalg.solve_triangular(A, B, upper=True)
+        tensor([[1.],
+                [2.]])
     """
     name = "linalg.solve_triangular"
     check_square(name, A)
@@ -106,7 +116,14 @@ def _gradient_of_cholesky(g_L: Tensor, L: Tensor, upper: bool) -> Tensor:
     domain="self=definite(b, b); self=definite(a, c, c), upper=True",
 )
 def _cholesky_ex(A: Any, upper: bool, check_errors: bool) -> Any:
-    """The triangular L with positive diagonal and L Lᵀ = self, and 0, or where a minor is not positive-definite."""
+    """The triangular L with positive diagonal and L Lᵀ = self, and 0, or where a minor is not positive-definite.
+
+    Example:
+        >>> L, info = torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        >>> L
+        tensor([[2., 0.],
+                [1., 2.]])
+    """
     factor, info = _arrays.cholesky(A.swapaxes(-1, -2) if upper else A)
     if check_errors:
         check_info("linalg.cholesky_ex", _core.from_numpy(info), _NOT_DEFINITE)
@@ -133,10 +150,14 @@ def cholesky_ex(
         `L`, and `info` (int32, one for each matrix): 0, or the order of the leading minor that is not
         positive-definite. Then only the part of `L` before it is filled.
 
-    >>> import clew
-    >>> L, info = clew.linalg.cholesky_ex(clew.tensor([[4.0, 2.0], [2.0, -3.0]]))
-    >>> info
-    tensor(2, dtype=torch.int32)
+    Raises:
+        RuntimeError: the matrices are not square, or integers.
+        LinAlgError: with `check_errors`.
+
+    Example:
+        >>> L, info = torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, -3.0]]))
+        >>> info
+        tensor(2, dtype=torch.int32)
     """
     check_square("linalg.cholesky_ex", A)
     result = cholesky_ex_result(*_cholesky_ex(A, upper=upper, check_errors=check_errors))
@@ -155,10 +176,10 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
         LinAlgError: a matrix is not positive-definite.
         RuntimeError: the matrices are not square, or the dtype is not floating.
 
-    >>> import clew
-    >>> clew.linalg.cholesky(clew.tensor([[4.0, 2.0], [2.0, 5.0]]))
-    tensor([[2., 0.],
-            [1., 2.]])
+    Example:
+        >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
     """
     check_square("linalg.cholesky", A)
     L: Tensor

@@ -14,6 +14,10 @@ import clew
 from clew import Tensor
 
 from .._unsupported import missing_from as _missing_from
+from ._init_matrices import dirac_ as dirac_
+from ._init_matrices import eye_ as eye_
+from ._init_matrices import orthogonal_ as orthogonal_
+from ._init_matrices import sparse_ as sparse_
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _NO_GAIN = (
@@ -29,13 +33,17 @@ _NO_GAIN = (
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which weights before `nonlinearity` are scaled up so that variances stay.
+    """The factor by which weights before `nonlinearity` are scaled so that variances are kept from layer to layer.
 
-    `param` is the slope of `"leaky_relu"` (0.01 by default).
+    Args:
+        param: the slope of `"leaky_relu"`, 0.01 by default.
 
-    >>> from clew.nn import init
-    >>> init.calculate_gain("tanh")
-    1.6666666666666667
+    Raises:
+        ValueError: another nonlinearity, or a slope that is no number.
+
+    Example:
+        >>> torch.nn.init.calculate_gain("tanh")
+        1.6666666666666667
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -50,13 +58,25 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Values from U(a, b)."""
+    """Fill the tensor, in place and without history, with draws from U(a, b).
+
+    Example:
+        >>> weight = torch.nn.init.uniform_(torch.empty(100), -1.0, 1.0)
+        >>> bool((weight.abs() <= 1).all())
+        True
+    """
     with clew.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Values from N(mean, std²)."""
+    """Fill the tensor with draws from N(mean, std²).
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.nn.init.normal_(torch.empty(2))
+        tensor([ 1.5410, -0.2934])
+    """
     with clew.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -64,7 +84,13 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Values from N(mean, std²), redrawn until they lie in [a, b]."""
+    """Fill the tensor with draws from N(mean, std²) restricted to [a, b].
+
+    Example:
+        >>> weight = torch.nn.init.trunc_normal_(torch.empty(100), a=-1.0, b=1.0)
+        >>> bool((weight.abs() <= 1).all())
+        True
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
@@ -103,27 +129,34 @@ def _uniform_accepted(tensor: Tensor, mean: float, std: float, a: float, b: floa
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """The value `val` everywhere."""
+    """Fill the tensor with the value `val`.
+
+    Example:
+        >>> torch.nn.init.constant_(torch.empty(2), 0.5)
+        tensor([0.5000, 0.5000])
+    """
     with clew.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fill the tensor with ones.
+
+    Example:
+        >>> torch.nn.init.ones_(torch.empty(2))
+        tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Fill the tensor with zeros.
+
+    Example:
+        >>> torch.nn.init.zeros_(torch.empty(2))
+        tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
-
-
-def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix."""
-    if tensor.dim() != 2:
-        raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
-    with clew.no_grad():
-        return tensor.copy_(clew.eye(*tensor.shape))
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
@@ -138,25 +171,53 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Values from U(-a, a), a = gain * sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio, 2010)."""
+    """Fill with draws from U(-a, a), a = gain * sqrt(6 / (fan_in + fan_out)).
+
+    Glorot and Bengio, 2010, https://proceedings.mlr.press/v9/glorot10a.html. For a weight (out, in, ...) fan_in is `in`
+    times the sizes after it, fan_out `out` times those.
+
+    Raises:
+        ValueError: fewer than two dimensions.
+
+    Example:
+        >>> weight = torch.nn.init.xavier_uniform_(torch.empty(3, 3))
+        >>> bool((weight.abs() <= 1).all())
+        True
+    """
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Values from N(0, std²), std = gain * sqrt(2 / (fan_in + fan_out)) (Glorot & Bengio, 2010)."""
+    """Fill with draws from N(0, std²), std = gain * sqrt(2 / (fan_in + fan_out)). See `xavier_uniform_`.
+
+    Raises:
+        ValueError: fewer than two dimensions.
+
+    Example:
+        >>> torch.nn.init.xavier_normal_(torch.empty(100, 100)).std().item() < 0.11
+        True
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Values from U(-b, b), b = gain * sqrt(3 / fan) (He et al., https://arxiv.org/abs/1502.01852).
+    """Fill with draws from U(-b, b), b = gain * sqrt(3 / fan) (He et al., https://arxiv.org/abs/1502.01852).
 
     Args:
         a: the slope of `"leaky_relu"`.
         mode: `"fan_in"` keeps variances in the forward pass, `"fan_out"` in the backward.
-        nonlinearity: what comes after the layer; gives the gain.
+        nonlinearity: what comes after the layer; gives the gain, see `calculate_gain`.
+
+    Raises:
+        ValueError: another mode or nonlinearity, or fewer than two dimensions.
+
+    Example:
+        >>> weight = torch.nn.init.kaiming_uniform_(torch.empty(3, 6))
+        >>> bool((weight.abs() <= 1).all())
+        True
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
@@ -165,7 +226,12 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Values from N(0, std²), std = gain / sqrt(fan); arguments as for `kaiming_uniform_`."""
+    """Fill with draws from N(0, std²), std = gain / sqrt(fan); arguments and errors as for `kaiming_uniform_`.
+
+    Example:
+        >>> torch.nn.init.kaiming_normal_(torch.empty(100, 200)).std().item() < 0.11
+        True
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
@@ -178,63 +244,6 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     if mode.lower() not in modes:
         raise ValueError(f"Mode {mode} not supported, please use one of {list(modes)}")
     return calculate_gain(nonlinearity, a) / math.sqrt(_fans(tensor)[modes.index(mode.lower())])
-
-
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A matrix with orthonormal rows or columns, whichever are fewer (Saxe et al., https://arxiv.org/abs/1312.6120).
-
-    Dimensions after the first count as columns.
-    """
-    if tensor.dim() < 2:
-        raise ValueError(f"Only tensors with 2 or more dimensions are supported, got {tensor.dim()}")
-    if tensor.numel() == 0:
-        return tensor
-    import numpy
-
-    rows = tensor.shape[0]
-    drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(generator=generator).numpy()
-    q, r = numpy.linalg.qr(drawn.T if drawn.shape[0] < drawn.shape[1] else drawn)
-    # The decomposition leaves signs open; fixing them makes the result uniform (https://arxiv.org/abs/math-ph/0609050).
-    q = q * numpy.sign(numpy.diagonal(r))
-    matrix = numpy.ascontiguousarray(q if q.shape == drawn.shape else q.T)
-    with clew.no_grad():
-        return tensor.copy_(clew.from_numpy(matrix).view(tensor.shape)).mul_(gain)
-
-
-def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight (K, C, ...) that hands as many channels on as it can, in each of the groups.
-
-    Raises:
-        ValueError: not 3, 4 or 5 dimensions, or groups that do not divide the first.
-    """
-    if tensor.dim() not in (3, 4, 5):
-        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got {tensor.dim()}")
-    outputs, inputs, *sizes = tensor.shape
-    if outputs % groups:
-        raise ValueError(f"dim 0 must be divisible by groups, got {outputs} and {groups}")
-    each, middle = outputs // groups, [size // 2 for size in sizes]
-    with clew.no_grad():
-        tensor.zero_()
-        for group in range(groups):
-            for channel in range(min(each, inputs)):
-                tensor[(group * each + channel, channel, *middle)] = 1
-    return tensor
-
-
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Values from N(0, std²), but zero for a part `sparsity` of each column (Martens, 2010); a dense matrix.
-
-    Raises:
-        ValueError: not two dimensions.
-    """
-    if tensor.dim() != 2:
-        raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
-    rows, columns = tensor.shape
-    with clew.no_grad():
-        tensor.normal_(0, std, generator=generator)
-        for column in range(columns):
-            tensor[clew.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
-    return tensor
 
 
 def _old_name(name: str) -> Any:

@@ -20,10 +20,10 @@ class Parameter(Tensor):
 
     Operations on a parameter give plain tensors.
 
-    >>> import clew
-    >>> clew.nn.Parameter(clew.tensor([1.0, 2.0]))
-    Parameter containing:
-    tensor([1., 2.], requires_grad=True)
+    Example:
+        >>> torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        Parameter containing:
+        tensor([1., 2.], requires_grad=True)
     """
 
     __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # it needs no class
@@ -51,11 +51,11 @@ class Buffer(Tensor):
         data: the values, of any shape; the buffer shares their memory. Default: an empty tensor.
         persistent: whether it is part of the module's `state_dict()`.
 
-    >>> import clew
-    >>> module = clew.nn.Module()
-    >>> module.mean = clew.nn.Buffer(clew.zeros(2))
-    >>> list(module.state_dict())
-    ['mean']
+    Example:
+        >>> module = torch.nn.Module()
+        >>> module.mean = torch.nn.Buffer(torch.zeros(2))
+        >>> list(module.state_dict())
+        ['mean']
     """
 
     __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # it needs no class

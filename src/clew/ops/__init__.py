@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module as _import_module
 from pkgutil import iter_modules as _iter_modules
+from typing import Any as _Any
 
 from .. import _core
 
@@ -20,3 +21,12 @@ for _name in sorted(_names, key="aliases".__eq__):  # aliases come last: they ar
         __all__.append(_name)
     for _name in getattr(_module, "METHODS", ()):
         _core.add_method(_name, getattr(_module, _name))
+
+
+def __getattr__(name: str) -> _Any:
+    """The namespace of users' operations that has this name: `clew.ops.mylib.scale(x)`."""
+    if not name.startswith("_"):
+        found = _import_module("clew.library._namespace").namespace(name)
+        if found is not None:
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; no operation is called '{name}::...'")

@@ -9,10 +9,23 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, dtype
-from .._device import check_device, strided
+from .._device import check_device, placed, strided
 from .._domains import domain
 
 _PYTHON_TYPES = (float, int, bool)
+
+
+def need_values(name: str, *tensors: Any) -> None:
+    """Refuse tensors without values, where what comes out depends on values.
+
+    Raises:
+        NotImplementedError: one is on the device "meta".
+    """
+    if any(isinstance(one, Tensor) and one.is_meta for one in tensors):
+        raise NotImplementedError(
+            f"{name}: the result depends on values of tensors, and tensors on the device 'meta' have none; use tensors "
+            "on the CPU"
+        )
 
 
 def axis_of(name: str, input: Tensor, dim: int, *, of_number: bool = True) -> int:
@@ -79,21 +92,30 @@ def made(
     kind: Any,
     requires_grad: bool,
     default: dtype | None = None,
+    device: Any = None,
 ) -> Tensor:
     """The tensor that `make` gives for a dtype, or `out` filled with it.
 
     Args:
         kind: the dtype that was asked for, or None.
         default: what None means; by itself it means the default dtype, or that of `out`.
+        device: where it is made; None leaves that to the default, or to `out`.
     """
     if out is None:
-        result = make(checked_dtype(name, kind, default))
+        kind = checked_dtype(name, kind, default)
+        if device is None:
+            result = make(kind)
+        else:
+            with placed(device):
+                result = make(kind)
     else:
         if not isinstance(out, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
         if kind is not None and checked_dtype(name, kind) != out.dtype:
             raise RuntimeError(f"{name}: dtype {kind} does not match dtype of out parameter ({out.dtype})")
-        result = _written(name, make(out.dtype), out)
+        with placed(out.device):
+            made_there = make(out.dtype)
+        result = _written(name, made_there, out)
     return result.requires_grad_() if requires_grad else result
 
 

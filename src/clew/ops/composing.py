@@ -65,9 +65,17 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
-    >>> import clew
-    >>> clew.addr(clew.zeros(2, 2), clew.tensor([1.0, 2.0]), clew.tensor([3.0, 4.0])).tolist()
-    [[3.0, 4.0], [6.0, 8.0]]
+    Args:
+        input: broadcast to (n, m); with `beta=0` its values are not read.
+        vec1, vec2: of shapes (n) and (m).
+
+    Raises:
+        RuntimeError: the vectors have other shapes, `input` does not fit, or a float factor where all are integers.
+
+    Example:
+        >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
     """
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(f"addr: Expected 1-D vectors, got shapes {list(vec1.shape)} and {list(vec2.shape)}")
@@ -76,17 +84,30 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 
 @domain("input=real(b, c), batch1=real(a, b, d), batch2=real(a, d, c), beta=0.5, alpha=2")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """`beta * input + alpha * sum of the products of matrices`, over a batch."""
-    return _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha)
+    """`beta * input + alpha * sum over b of batch1[b] @ batch2[b]`.
+
+    Args:
+        input: broadcast to (n, p); with `beta=0` its values are not read.
+        batch1, batch2: of shapes (b, n, m) and (b, m, p).
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, or a float factor where all are integers.
+
+    Example:
+        >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
+        tensor([[6.]])
+    """
+    return _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha).contiguous()
 
 
 @domain("real; input=real(c), offset=-1")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with the elements of the flattened tensor on a diagonal.
+    """A square matrix with the elements of the flattened tensor on its diagonal, or `offset` above it, zeros elsewhere.
 
-    >>> import clew
-    >>> clew.diagflat(clew.tensor([1, 2])).tolist()
-    [[1, 0], [0, 2]]
+    Example:
+        >>> torch.diagflat(torch.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
     """
     result: Tensor = _ops.diag(input.contiguous().view(-1), offset)
     return result
@@ -104,17 +125,24 @@ addbmm_ = in_place(addbmm, "input=real(b, c), batch1=real(a, b, d), batch2=real(
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariances of variables: a row for each, a column for each observation.
+    """The covariance matrix of variables (rows) from observations (columns).
 
     Args:
-        input: a matrix, or a vector for one variable.
-        correction: what the number of observations is lowered by.
-        fweights: how often each observation was made, integers.
-        aweights: how much each observation counts.
+        input: shape (variables, observations), or (observations) for one variable.
+        correction: subtracted from the number of observations: 1 for the unbiased estimate.
+        fweights: how often each observation was made, integers of shape (observations).
+        aweights: a weight for each observation, floating.
 
-    >>> import clew
-    >>> clew.cov(clew.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
+    Returns:
+        Shape (variables, variables), or () for one variable.
+
+    Raises:
+        RuntimeError: more than two dimensions, bools, or weights of other shapes, of other dtypes or negative.
+
+    Example:
+        >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
     """
     if input.dim() > 2:
         raise RuntimeError(f"cov: expected input to have two or fewer dimensions but got an input with {input.dim()}")
@@ -125,14 +153,14 @@ def cov(
     if weights is None:
         total: Any = x.shape[1]
         centred = x - (x.sum(1) / total).unsqueeze(1)
-        product = centred.mm(centred.t())
+        product = centred.mm(centred.mH)
         norm: Any = total - correction
     else:
         total = weights.sum()
         centred = x - ((x * weights).sum(1) / total).unsqueeze(1)
-        product = centred.mm((centred * weights).t())
+        product = centred.mm((centred * weights).mH)
         norm = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
-    if float(norm) <= 0:
+    if not x.is_meta and float(norm) <= 0:
         warnings.warn("cov: degrees of freedom is <= 0; take more observations", UserWarning, stacklevel=2)
         norm = 0 * norm
     covariances: Tensor = product / norm
@@ -149,7 +177,7 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Te
             raise RuntimeError(f"cov: expected {name} to have integral dtype but got {given.dtype}")
         if not whole and not given.dtype.is_floating_point:
             raise RuntimeError(f"cov: expected {name} to have floating point dtype but got {given.dtype}")
-        if (given < 0).any():
+        if not given.is_meta and (given < 0).any():
             raise RuntimeError(f"cov: {name} cannot be negative")
     if fweights is None or aweights is None:
         return fweights if aweights is None else aweights
@@ -158,11 +186,15 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Te
 
 @domain("input=real(b, d)")
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlations of variables: a row for each, a column for each observation.
+    """Pearson's correlation coefficients of variables (rows) from observations (columns): `cov` scaled to [-1, 1].
 
-    >>> import clew
-    >>> clew.corrcoef(clew.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
+    Raises:
+        RuntimeError: more than two dimensions.
+
+    Example:
+        >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
     """
     if input.dim() > 2:
         raise RuntimeError(f"corrcoef: expected input to have two or fewer dimensions but got {input.dim()}")
@@ -175,12 +207,15 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @domain("input=real(b, a, c), p=2, dim=0, maxnorm=1; input=real(b, a), p=1, dim=1, maxnorm=2")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """The slices along an axis, those whose p-norm is above `maxnorm` scaled down to it.
+    """Scale each slice along `dim` whose p-norm is above `maxnorm` down to it; leave the others.
 
-    >>> import clew
-    >>> clew.renorm(clew.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
-    tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]])
+    Raises:
+        RuntimeError: `p` is not positive, `maxnorm` is negative, or fewer than two dimensions.
+
+    Example:
+        >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
     """
     if p <= 0 or maxnorm < 0:
         raise RuntimeError(f"renorm: expected a positive p and maxnorm >= 0, got p={p} and maxnorm={maxnorm}")
@@ -189,7 +224,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     input.size(dim)  # or there is no such axis
     others = [axis for axis in builtins.range(input.dim()) if axis != dim % input.dim()]
     norm = input.norm(p, others, keepdim=True)
-    factor: Tensor = _ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), tensor(1.0, dtype=input.dtype))
+    factor: Tensor = _ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), _core.tensor(1.0, dtype=input.dtype))
     return input.contiguous() * factor
 
 
@@ -199,11 +234,23 @@ renorm_ = in_place(renorm, "input=real(b, a), p=2, dim=0, maxnorm=1")
 # ---------------------------------------------------------------------------------------------------- shapes, places
 @domain("input=real(c); input=real(b), r=3, with_replacement=True")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All choices of `r` elements of a vector, one in each row.
+    """All choices of `r` elements of a vector, one in each row, in the order of `itertools.combinations`.
 
-    >>> import clew
-    >>> clew.combinations(clew.tensor([1, 2, 3])).tolist()
-    [[1, 2], [1, 3], [2, 3]]
+    Args:
+        input: one dimension, n elements.
+        with_replacement: an element may be chosen several times.
+
+    Returns:
+        Shape (number of choices, r).
+
+    Raises:
+        RuntimeError: the input is no vector, or `r` is negative.
+
+    Example:
+        >>> torch.combinations(torch.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
     """
     if input.dim() != 1:
         raise RuntimeError(f"combinations: Expect a 1D vector, but got shape {list(input.shape)}")
@@ -218,11 +265,15 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @domain("indices=index(12, d), shape=(3, 4)")
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """The places, axis by axis, of elements that are numbered through.
+    """Flat indices into a tensor of this shape as one tensor of indices for each axis, the inverse of row-major order.
 
-    >>> import clew
-    >>> [one.tolist() for one in clew.unravel_index(clew.tensor([5, 7]), (3, 3))]
-    [[1, 2], [2, 1]]
+    Raises:
+        TypeError: the indices are no integers.
+        ValueError: a negative size.
+
+    Example:
+        >>> torch.unravel_index(torch.tensor([5, 7]), (3, 3))
+        (tensor([1, 2]), tensor([2, 1]))
     """
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if indices.dtype.is_floating_point or indices.dtype == _core.dtypes["bool"]:
@@ -230,7 +281,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if any(size < 0 for size in sizes):
         raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {sizes}")
     steps = [math.prod(sizes[axis + 1 :]) for axis in builtins.range(len(sizes))]
-    whole, every = (tensor(one, dtype=_core.dtypes["int64"]) for one in (steps, sizes))
+    whole, every = (_core.tensor(one, dtype=_core.dtypes["int64"]).to(indices.device) for one in (steps, sizes))
     places: tuple[Tensor, ...] = (indices.unsqueeze(-1).floor_divide(whole) % every).unbind(-1)
     return places
 
@@ -239,9 +290,12 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the axes that a smaller shape would be broadcast along.
 
-    >>> import clew
-    >>> clew.ones(2, 3).sum_to_size(3)
-    tensor([2., 2., 2.])
+    Raises:
+        RuntimeError: this shape cannot be broadcast to the tensor's.
+
+    Example:
+        >>> torch.ones(2, 3).sum_to_size(3)
+        tensor([2., 2., 2.])
     """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     lead = input.dim() - len(shape)
@@ -263,9 +317,12 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     Args:
         wrap: in a matrix with more rows than columns, begin anew after each square and an empty row.
 
-    >>> import clew
-    >>> clew.zeros(2, 2).fill_diagonal_(1).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    Raises:
+        RuntimeError: fewer than two axes, or more of different sizes.
+
+    Example:
+        >>> torch.zeros(2, 2).fill_diagonal_(1).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
     """
     shape = tuple(self.shape)
     if self.dim() < 2:
@@ -288,7 +345,17 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
 @domain("unsampled, 'it warns; arange is sampled'")
 def range(start: float = 0, end: float | None = None, step: float = 1, *, dtype: dtype | None = None) -> Tensor:
-    """The numbers from `start` to `end`, which is one of them. Deprecated: use `arange`."""
+    """The numbers from `start` to `end` inclusive, in steps of `step`. Deprecated, with a warning: use `arange`.
+
+    Raises:
+        RuntimeError: the step leads away from `end`.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.range(1, 4)
+        tensor([1., 2., 3., 4.])
+    """
     warnings.warn("range: it is deprecated and includes the end; use arange, which does not", UserWarning, stacklevel=2)
     first, last = (0, start) if end is None else (start, end)
     if step == 0 or (last - first) / step < 0:

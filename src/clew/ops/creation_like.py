@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._device import contiguous_format
+from .._device import check_device, contiguous_format, placed
 from .._domains import domain
 from ..random import drawing_from
 from . import creation
@@ -19,6 +19,7 @@ __all__ = ["empty_like", "full_like", "ones_like", "rand_like", "randint_like", 
 METHODS = ["new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"]
 
 _ops: Any = _core.ops
+_BOOL = _core.dtypes["bool"]
 
 
 def _like(
@@ -36,8 +37,11 @@ def _like(
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     check_options(name, layout, device, pin_memory)
     model = input
-    if memory_format is contiguous_format and not input.is_contiguous():
-        model = _ops._empty(tuple(input.shape), _core.dtypes["bool"])
+    flat = memory_format is contiguous_format and not input.is_contiguous()
+    if flat or (device is not None and check_device(device, name) is not input.device):
+        with placed(input.device if device is None else device):
+            shape = tuple(input.shape)
+            model = _ops._empty(shape, _BOOL) if flat else _ops._empty_strided(shape, input.stride(), _BOOL)
     result = make(model, checked_dtype(name, dtype, input.dtype))
     return result.requires_grad_() if requires_grad else result
 
@@ -53,13 +57,18 @@ def zeros_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Zeros in the shape of `input`, which lie in memory as it does.
+    """Zeros in the shape of `input`, with its order of dimensions in memory.
 
     Args:
         dtype: by default that of `input`.
-        layout, device: only `clew.strided` and the CPU.
+        layout: only `clew.strided`.
+        device: the CPU or "meta"; by default that of `input`.
         requires_grad: whether operations on the result are recorded.
         memory_format: `clew.contiguous_format` makes it contiguous in any case.
+
+    Example:
+        >>> torch.zeros_like(torch.tensor([1, 2]))
+        tensor([0, 0])
     """
     options = (dtype, requires_grad, layout, device, pin_memory, memory_format)
     return _like("zeros_like", input, lambda model, kind: _ops._full_like(model, 0, kind), *options)
@@ -76,7 +85,12 @@ def ones_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Ones in the shape of `input`; arguments as for `zeros_like`."""
+    """Ones in the shape of `input`; arguments as for `zeros_like`.
+
+    Example:
+        >>> torch.ones_like(torch.tensor([1, 2]), dtype=torch.float32)
+        tensor([1., 1.])
+    """
     options = (dtype, requires_grad, layout, device, pin_memory, memory_format)
     return _like("ones_like", input, lambda model, kind: _ops._full_like(model, 1, kind), *options)
 
@@ -92,7 +106,12 @@ def empty_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor in the shape of `input` with whatever its memory holds; arguments as for `zeros_like`."""
+    """A tensor in the shape of `input` whose elements are undefined until written; arguments as for `zeros_like`.
+
+    Example:
+        >>> torch.empty_like(torch.zeros(2, 3)).shape
+        torch.Size([2, 3])
+    """
     options = (dtype, requires_grad, layout, device, pin_memory, memory_format)
     return _like("empty_like", input, lambda model, kind: _ops._empty_like(model, kind), *options)
 
@@ -109,7 +128,12 @@ def full_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """One value everywhere in the shape of `input`; arguments as for `zeros_like`."""
+    """One value everywhere in the shape of `input`; arguments as for `zeros_like`.
+
+    Example:
+        >>> torch.full_like(torch.zeros(2), 7)
+        tensor([7., 7.])
+    """
     value = as_number("full_like", fill_value)
     options = (dtype, requires_grad, layout, device, pin_memory, memory_format)
     return _like("full_like", input, lambda model, kind: _ops._full_like(model, value, kind), *options)
@@ -127,7 +151,13 @@ def rand_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Numbers from the uniform distribution on [0, 1) in the shape of `input`; arguments as for `zeros_like`."""
+    """Draws from the uniform distribution on [0, 1) in the shape of `input`; arguments as for `zeros_like`.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.rand_like(torch.zeros(2))
+        tensor([0.4963, 0.7682])
+    """
     options = (dtype, requires_grad, layout, device, pin_memory, memory_format)
     with drawing_from(generator):
         return _like("rand_like", input, lambda model, kind: _ops._rand_like(model, kind), *options)
@@ -145,7 +175,13 @@ def randn_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Numbers from the standard normal distribution in the shape of `input`; arguments as for `zeros_like`."""
+    """Draws from the standard normal distribution in the shape of `input`; arguments as for `zeros_like`.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.randn_like(torch.zeros(2))
+        tensor([ 1.5410, -0.2934])
+    """
     options = (dtype, requires_grad, layout, device, pin_memory, memory_format)
     with drawing_from(generator):
         return _like("randn_like", input, lambda model, kind: _ops._randn_like(model, kind), *options)
@@ -165,12 +201,19 @@ def randint_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Integers from [low, high) in the shape and dtype of `input`: `randint_like(x, high)` or `(x, low, high)`."""
+    """Integers drawn from [low, high) in the shape and dtype of `input`: `randint_like(x, high)` or `(x, low, high)`.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.randint_like(torch.zeros(4), 10)
+        tensor([4., 9., 3., 0.])
+    """
     least, limit = integer_bounds("randint_like", bounds, low, high)
 
     def make(model: Tensor, kind: Any) -> Tensor:
         if model.is_contiguous():
-            contiguous: Tensor = _ops._randint(least, limit, tuple(model.shape), kind)
+            with placed(model.device):
+                contiguous: Tensor = _ops._randint(least, limit, tuple(model.shape), kind)
             return contiguous
         strided: Tensor = _ops._empty_like(model, kind)
         return strided.random_(least, limit)
@@ -191,9 +234,15 @@ def new_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with a copy of the data, by default in the dtype of this one."""
+    """A tensor with a copy of the data, by default in the dtype of this one.
+
+    Example:
+        >>> torch.ones(1).new_tensor([1, 2])
+        tensor([1., 2.])
+    """
     kind = checked_dtype("new_tensor", dtype, self.dtype)
-    return creation.tensor(data, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
+    place = self.device if device is None else device
+    return creation.tensor(data, dtype=kind, device=place, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 @domain("real, given=(2, 3)")
@@ -202,9 +251,9 @@ def new_zeros(
 ) -> Tensor:
     """Zeros of the given sizes, by default in the dtype of this tensor.
 
-    >>> import clew
-    >>> clew.tensor([1, 2]).new_zeros(3)
-    tensor([0, 0, 0])
+    Example:
+        >>> torch.tensor([1, 2]).new_zeros(3)
+        tensor([0, 0, 0])
     """
     return _new("new_zeros", self, 0, given, size, dtype, requires_grad, options)
 
@@ -213,7 +262,12 @@ def new_zeros(
 def new_ones(
     self: Tensor, *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """Ones of the given sizes, by default in the dtype of this tensor."""
+    """Ones of the given sizes, by default in the dtype of this tensor.
+
+    Example:
+        >>> torch.tensor([3]).new_ones(2)
+        tensor([1, 1])
+    """
     return _new("new_ones", self, 1, given, size, dtype, requires_grad, options)
 
 
@@ -221,7 +275,12 @@ def new_ones(
 def new_full(
     self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """One value everywhere in a tensor of the given sizes, by default in the dtype of this one."""
+    """One value everywhere in a tensor of the given sizes, by default in the dtype of this one.
+
+    Example:
+        >>> torch.tensor([3]).new_full((2,), 7)
+        tensor([7, 7])
+    """
     return _new("new_full", self, as_number("new_full", fill_value), (), size, dtype, requires_grad, options)
 
 
@@ -229,7 +288,12 @@ def new_full(
 def new_empty(
     self: Tensor, *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """A tensor of the given sizes with whatever its memory holds, by default in the dtype of this one."""
+    """A tensor of the given sizes whose elements are undefined until written, by default in the dtype of this one.
+
+    Example:
+        >>> torch.tensor([3]).new_empty(2, 3).shape
+        torch.Size([2, 3])
+    """
     return _new("new_empty", self, None, given, size, dtype, requires_grad, options)
 
 
@@ -237,8 +301,14 @@ def new_empty(
 def new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """The same with the given strides (in elements)."""
+    """A tensor of the given sizes and strides (in elements) whose elements are undefined until written.
+
+    Example:
+        >>> torch.tensor([3]).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
     kind = checked_dtype("new_empty_strided", dtype, self.dtype)
+    options.setdefault("device", self.device)
     return creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, **options)
 
 
@@ -255,7 +325,10 @@ def _new(
     unknown = sorted(options.keys() - {"layout", "device", "pin_memory"})
     if unknown:
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
-    check_options(name, options.get("layout"), options.get("device"), options.get("pin_memory"))
+    device = options.get("device")
+    check_options(name, options.get("layout"), device, options.get("pin_memory"))
+    if device is None:
+        device = model.device
     sizes = checked_size(name, given, size)
     fill = (lambda kind: _ops._empty(sizes, kind)) if value is None else (lambda kind: _ops._full(sizes, value, kind))
-    return made(name, fill, None, dtype, requires_grad, model.dtype)
+    return made(name, fill, None, dtype, requires_grad, model.dtype, device)

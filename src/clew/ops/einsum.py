@@ -44,13 +44,13 @@ class Factor(NamedTuple):
     "equation='...i,kij,...j->...k', operands=[real(a, b), real(2, b, c), real(a, c)]"
 )
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Multiply tensors along named axes, and sum over the names that the output does not have.
+    """Multiply tensors along named axes, and sum over the names that the output does not have (Einstein's convention).
 
     Args:
         equation: `"ij,jk->ik"`: a letter for each axis of each operand, and of the output. Without `->` the output has
             the letters that occur once, in alphabetical order. `...` stands for any axes, which are broadcast. A letter
-            that one operand has twice takes the diagonal. Or, in place of the equation and the operands, operands and
-            lists of numbers below 52 by turns, perhaps with a list for the output at the end.
+            that one operand has twice takes the diagonal. Or, in place of the equation and the operands, alternating
+            operands and lists of numbers below 52, perhaps with a list for the output at the end.
         operands: tensors of one dtype.
 
     Returns:
@@ -59,9 +59,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     Raises:
         RuntimeError: the equation is malformed or does not fit the operands.
 
-    >>> import clew
-    >>> clew.einsum("ij,j->i", clew.tensor([[1.0, 2.0], [3.0, 4.0]]), clew.tensor([1.0, 10.0]))
-    tensor([21., 43.])
+    Example:
+        >>> torch.einsum("ij,j->i", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 10.0]))
+        tensor([21., 43.])
     """
     if isinstance(equation, Tensor):
         equation, operands = from_sublists((equation, *operands))

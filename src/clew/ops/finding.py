@@ -9,7 +9,8 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from ._options import axis_of
+from .._numeric import array_of
+from ._options import axis_of, need_values
 
 __all__ = ["isin", "nonzero", "unique", "unique_consecutive"]
 METHODS = ["nonzero", "unique", "unique_consecutive"]
@@ -19,16 +20,19 @@ _ops: Any = _core.ops
 
 @domain("real; real, as_tuple=True")
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """Where a tensor is not zero.
+    """The indices of the elements that are not zero.
 
     Returns:
-        A row of indices for each such element, in order; with `as_tuple` one vector of indices for each axis instead,
-        which can be used as a key: `x[nonzero(x, as_tuple=True)]`.
+        Shape (count, dimensions), int64, in row-major order; with `as_tuple` a vector of indices for each dimension,
+        which can index the tensor: `x[nonzero(x, as_tuple=True)]`.
 
-    >>> import clew
-    >>> clew.nonzero(clew.tensor([0, 5, 7])).tolist()
-    [[1], [2]]
+    Example:
+        >>> torch.nonzero(torch.tensor([0, 5, 7]))
+        tensor([[1],
+                [2]])
     """
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero: does not support the out kwarg when as_tuple is True; leave one of them out")
     return _ops.where(input) if as_tuple else _ops.nonzero(input, out=out)
 
 
@@ -63,19 +67,19 @@ def unique(
     """The distinct elements in ascending order, or the distinct slices along an axis. NaNs are all distinct.
 
     Args:
-        sorted: kept for PyTorch's sake; the result is always sorted.
-        return_inverse: also where each element of `input` is found in the result.
+        sorted: the result is sorted in any case.
+        return_inverse: also the index in the result of each element of `input`.
         return_counts: also how often each occurs.
         dim: the axis whose slices are compared; without it single elements are.
 
-    >>> import clew
-    >>> values, counts = clew.unique(clew.tensor([3, 1, 3]), return_counts=True)
-    >>> values.tolist(), counts.tolist()
-    ([1, 3], [1, 2])
+    Example:
+        >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
     """
     if dim is not None:
         _need_slices("unique", input, dim)
-    array = input.detach().numpy()
+    need_values("unique", input)
+    array = array_of(input)
     values, inverse, counts = numpy.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(array.shape if dim is None else -1)
     found = _ops._unique2(input, _tensor(values)) if dim is None else _ops._unique_dim(input, _tensor(values, dim))
@@ -86,13 +90,14 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or slices along an axis) that differ from the one before.
+    """The first of each run of equal elements, or of equal slices along an axis. Arguments as for `unique`.
 
-    >>> import clew
-    >>> clew.unique_consecutive(clew.tensor([1, 1, 2, 1])).tolist()
-    [1, 2, 1]
+    Example:
+        >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
     """
-    array = input.detach().numpy()
+    need_values("unique_consecutive", input)
+    array = array_of(input)
     if dim is not None:
         _need_slices("unique_consecutive", input, dim)
     lanes = array.reshape(-1) if dim is None else numpy.moveaxis(array, dim, 0)
@@ -108,21 +113,26 @@ def unique_consecutive(
 
 @domain("elements=index(5, a, b), test_elements=index(5, a); elements=index(5, a, b), test_elements=2, invert=True")
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each element is one of `test_elements`.
+    """Whether each element is one of `test_elements`, as bool.
 
     Args:
         elements, test_elements: tensors, or one of them a number.
-        assume_unique: of no importance here.
+        assume_unique: accepted, without effect.
         invert: whether it is none of them.
 
-    >>> import clew
-    >>> clew.isin(clew.tensor([1, 2, 3]), clew.tensor([2, 5]))
-    tensor([False,  True, False])
+    Raises:
+        RuntimeError: bools.
+        TypeError: two numbers.
+
+    Example:
+        >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
+        tensor([False,  True, False])
     """
     if any(isinstance(one, Tensor) and one.dtype == _core.dtypes["bool"] for one in (elements, test_elements)):
         raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
     if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
         raise TypeError("isin: expected at least one tensor, got two numbers")
-    given, among = (one.detach().numpy() if isinstance(one, Tensor) else one for one in (elements, test_elements))
+    need_values("isin", elements, test_elements)
+    given, among = (array_of(one) if isinstance(one, Tensor) else one for one in (elements, test_elements))
     result: Tensor = _core.from_numpy(numpy.asarray(numpy.isin(given, among, invert=invert)))
     return result

@@ -10,7 +10,9 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._numeric import array_of
 from .._operation import HIDDEN, operation
+from ._options import need_values
 from .ranges import linspace
 
 __all__ = METHODS = ["histc", "histogram"]
@@ -28,16 +30,23 @@ def _range(name: str, low: float, high: float, beyond: float) -> tuple[float, fl
 def _floats(name: str, input: Tensor) -> Any:
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"{name}: not implemented for {input.dtype}; cast it first")
-    return input.detach().numpy().reshape(-1)
+    need_values(name, input)
+    return array_of(input).reshape(-1)
 
 
 @domain("input=constant(real(d)), bins=4; input=constant(real(d)), bins=3, min=-1, max=2")
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max]; without limits, from the least to the largest.
+    """The number of elements in each of `bins` equal intervals of [min, max]; without limits, of the elements' range.
 
-    >>> import clew
-    >>> clew.histc(clew.tensor([1.0, 2.0, 2.0, 4.0]), bins=3)
-    tensor([1., 2., 1.])
+    The last interval includes `max`; elements outside are not counted.
+
+    Raises:
+        RuntimeError: no bins, a range that is empty or not finite.
+        NotImplementedError: integers.
+
+    Example:
+        >>> torch.histc(torch.tensor([1.0, 2.0, 2.0, 4.0]), bins=3)
+        tensor([1., 2., 1.])
     """
     if bins <= 0:
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
@@ -48,9 +57,13 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     low, high = numpy.array(_range("histc", low, high, 1.0), array.dtype)
     inside = array[(array >= low) & (array <= high)]
     with numpy.errstate(all="ignore"):  # no range beside large numbers
-        places = numpy.nan_to_num((inside - low) * bins / (high - low), nan=bins // 2)
+        width = high - low
+        if numpy.isfinite(width):
+            places = numpy.nan_to_num((inside - low) * bins / width, nan=bins // 2)
+        else:  # beyond the largest number
+            places = (inside / 2 - low / 2) / (high / 2 - low / 2) * bins
     counts = numpy.bincount(places.clip(0, bins - 1).astype(int), minlength=bins)
-    result: Tensor = _core.from_numpy(counts.astype(array.dtype))
+    result: Tensor = _core.from_numpy(counts.astype(array.dtype)).to(input.dtype)
     return result
 
 
@@ -91,17 +104,22 @@ def histogram(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> _Histogram:
-    """How many elements lie in each bin, and the edges of the bins.
+    """The number of elements in each bin, as `hist`, and the edges of the bins, as `bin_edges`.
 
     Args:
-        bins: how many equal ones, or an ascending vector of edges.
-        range: the least and the largest edge of equal ones; by default the least and the largest element.
-        weight: for how much each element counts.
+        bins: the number of equal bins, or their edges, ascending.
+        range: the smallest and the largest edge of equal bins; by default the elements' range.
+        weight: a weight for each element, of the input's shape.
         density: divide so that the integral is 1.
 
-    >>> import clew
-    >>> clew.histogram(clew.tensor([1.0, 2.0, 2.0, 4.0]), 3).hist
-    tensor([1., 2., 1.])
+    Raises:
+        RuntimeError: no bins, a range that is empty or not finite, or dtypes or shapes that do not fit.
+        NotImplementedError: integers.
+
+    Example:
+        >>> hist, edges = torch.histogram(torch.tensor([1.0, 2.0, 2.0, 4.0]), 3)
+        >>> hist, edges
+        (tensor([1., 2., 1.]), tensor([1., 2., 3., 4.]))
     """
     array = _floats("histogram", input)
     if not isinstance(bins, Tensor):

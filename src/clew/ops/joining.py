@@ -73,34 +73,47 @@ def _result(tensors: tuple[Any, ...], converted: list[Tensor]) -> Any:
 
 @domain("tensors=[real()]; tensors=[real(b), real(a, b)]")
 def atleast_1d(*tensors: Any) -> Any:
-    """Each tensor with at least one axis: of one tensor a tensor, of several a tuple.
+    """A view of each tensor with at least one dimension: of one tensor a tensor, of several a tuple.
 
-    >>> import clew
-    >>> clew.atleast_1d(clew.tensor(3.0)).shape
-    torch.Size([1])
+    Example:
+        >>> torch.atleast_1d(torch.tensor(3.0))
+        tensor([3.])
     """
     return _result(tensors, [_to_1d(x) for x in _each(tensors)])
 
 
 @domain("tensors=[real()]; tensors=[real(b), real(a, b)]")
 def atleast_2d(*tensors: Any) -> Any:
-    """Each tensor with at least two axes; a vector becomes a row."""
+    """A view of each tensor with at least two dimensions; a vector becomes a row.
+
+    Example:
+        >>> torch.atleast_2d(torch.tensor([1, 2]))
+        tensor([[1, 2]])
+    """
     return _result(tensors, [_to_2d(x) for x in _each(tensors)])
 
 
 @domain("tensors=[real()]; tensors=[real(b), real(a, b)]")
 def atleast_3d(*tensors: Any) -> Any:
-    """Each tensor with at least three axes; a vector becomes `(1, n, 1)`, a matrix gets a last axis."""
+    """A view of each tensor with at least three dimensions; a vector becomes (1, n, 1), a matrix (n, m, 1).
+
+    Example:
+        >>> torch.atleast_3d(torch.tensor([1, 2])).shape
+        torch.Size([1, 2, 1])
+    """
     return _result(tensors, [_to_3d(x) for x in _each(tensors)])
 
 
 @domain("tensors=[real(a, b), real(a, c)]; tensors=[real(a), real(b)]")
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join side by side: vectors along their axis, others along the second axis.
+    """Concatenate horizontally: vectors along their axis, others along the second axis.
 
-    >>> import clew
-    >>> clew.hstack([clew.tensor([1, 2]), clew.tensor([3])]).tolist()
-    [1, 2, 3]
+    Raises:
+        RuntimeError: no tensors, or shapes that do not fit.
+
+    Example:
+        >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
+        tensor([1, 2, 3])
     """
     parts = [_to_1d(x) for x in _listed("hstack", tensors)]
     result: Tensor = _ops.cat(parts, 0 if parts and parts[0].dim() == 1 else 1, out=out)
@@ -109,11 +122,15 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 
 @domain("tensors=[real(b), real(a, b)]")
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join below each other along the first axis; vectors are rows.
+    """Concatenate vertically, along the first axis; vectors are rows.
 
-    >>> import clew
-    >>> clew.vstack([clew.tensor([1, 2]), clew.tensor([3, 4])]).tolist()
-    [[1, 2], [3, 4]]
+    Raises:
+        RuntimeError: no tensors, or shapes that do not fit.
+
+    Example:
+        >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
     """
     result: Tensor = _ops.cat([_to_2d(x) for x in _listed("vstack", tensors)], 0, out=out)
     return result
@@ -124,14 +141,32 @@ row_stack = vstack
 
 @domain("tensors=[real(a, b), real(a, b)]")
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join along the third axis, which vectors and matrices get first."""
+    """Concatenate along the third axis, after `atleast_3d`.
+
+    Raises:
+        RuntimeError: no tensors, or shapes that do not fit.
+
+    Example:
+        >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[[1, 3],
+                 [2, 4]]])
+    """
     result: Tensor = _ops.cat([_to_3d(x) for x in _listed("dstack", tensors)], 2, out=out)
     return result
 
 
 @domain("tensors=[real(a), real(a, b)]")
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join along the second axis; vectors are columns."""
+    """Concatenate along the second axis; vectors are columns.
+
+    Raises:
+        RuntimeError: no tensors, or shapes that do not fit.
+
+    Example:
+        >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 3],
+                [2, 4]])
+    """
     parts = [x.reshape(-1, 1) if x.dim() <= 1 else x for x in _listed("column_stack", tensors)]
     result: Tensor = _ops.cat(parts, 1, out=out)
     return result
@@ -139,12 +174,15 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
 
 @domain("tensors=[real(b, e), real(c)]")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """All tensors expanded to the shape that they have together.
+    """Views of all tensors, expanded to their common shape.
 
-    >>> import clew
-    >>> a, b = clew.broadcast_tensors(clew.zeros(3, 1), clew.zeros(4))
-    >>> a.shape == b.shape == (3, 4)
-    True
+    Raises:
+        RuntimeError: the shapes cannot be broadcast.
+
+    Example:
+        >>> a, b = torch.broadcast_tensors(torch.zeros(3, 1), torch.zeros(4))
+        >>> a.shape == b.shape == (3, 4)
+        True
     """
     parts = _each(tensors)
     shape = broadcast_shapes(*(x.shape for x in parts))
@@ -153,16 +191,20 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 @domain("tensors=[real(a), real(b)], indexing='ij'; tensors=[real(a), real(b)], indexing='xy'")
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of all points of a grid, one tensor for each axis.
+    """The coordinates of all points of a grid, one tensor for each axis: views of the inputs.
 
     Args:
-        tensors: the coordinates along each axis, vectors or 0-dim tensors of one dtype.
+        tensors: the coordinates along each axis, vectors or tensors of shape (), of one dtype.
         indexing: "ij" for axes in the order given; "xy" exchanges the first two.
 
-    >>> import clew
-    >>> x, y = clew.meshgrid(clew.tensor([1, 2]), clew.tensor([3, 4, 5]), indexing="ij")
-    >>> x.tolist()
-    [[1, 1, 1], [2, 2, 2]]
+    Raises:
+        RuntimeError: no tensors, other shapes, different dtypes, or another `indexing`.
+
+    Example:
+        >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
+        >>> x
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
     """
     parts = _each(tensors)
     if indexing is None:
@@ -193,11 +235,17 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 @domain("tensors=[real(a), real(b)]")
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of the elements of vectors, one in each row.
+    """All combinations of the elements of vectors, one in each row, the last vector varying fastest.
 
-    >>> import clew
-    >>> clew.cartesian_prod(clew.tensor([1, 2]), clew.tensor([3, 4])).tolist()
-    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    Raises:
+        RuntimeError: one of them is no vector.
+
+    Example:
+        >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+        tensor([[1, 3],
+                [1, 4],
+                [2, 3],
+                [2, 4]])
     """
     parts = _each(tensors)
     for part in parts:
@@ -213,9 +261,10 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal and zeros elsewhere; vectors are rows.
 
-    >>> import clew
-    >>> clew.block_diag(clew.tensor([[1, 2]]), clew.tensor([3])).tolist()
-    [[1, 2, 0], [0, 0, 3]]
+    Example:
+        >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([3]))
+        tensor([[1, 2, 0],
+                [0, 0, 3]])
     """
     blocks = _each(tensors)
     result: Tensor = _ops._block_diag(blocks) if blocks else _core.tensor([]).reshape(1, 0)

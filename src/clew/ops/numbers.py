@@ -9,9 +9,8 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._numeric import result_type
+from .._numeric import array_of, result_type
 from .._operation import ELEMENTWISE, HIDDEN, operation
-from .._unsupported import unsupported
 from ._options import check_tensor
 from .creation_like import ones_like
 
@@ -25,9 +24,9 @@ _FLOAT64, _BOOL = _core.dtypes["float64"], _core.dtypes["bool"]
 def isposinf(input: Tensor) -> Tensor:
     """Whether each element is positive infinity.
 
-    >>> import clew
-    >>> clew.isposinf(clew.tensor([clew.inf, -clew.inf, 1.0]))
-    tensor([ True, False, False])
+    Example:
+        >>> torch.isposinf(torch.tensor([torch.inf, -torch.inf, 1.0]))
+        tensor([ True, False, False])
     """
     check_tensor("isposinf", "input", input)
     return input.detach() == float("inf")
@@ -35,17 +34,30 @@ def isposinf(input: Tensor) -> Tensor:
 
 @domain("real; input=integer(a, b)")
 def isneginf(input: Tensor) -> Tensor:
-    """Whether each element is negative infinity."""
+    """Whether each element is negative infinity.
+
+    Example:
+        >>> torch.isneginf(torch.tensor([torch.inf, -torch.inf, 1.0]))
+        tensor([False,  True, False])
+    """
     check_tensor("isneginf", "input", input)
     return input.detach() == -float("inf")
 
 
 @domain("real; input=integer(a, b)")
 def isreal(input: Tensor) -> Tensor:
-    """Whether each element is real: has no imaginary part."""
+    """Whether each element is real: has no imaginary part.
+
+    Raises:
+        NotImplementedError: a complex dtype.
+
+    Example:
+        >>> torch.isreal(torch.tensor([1.0, 2.0]))
+        tensor([True, True])
+    """
     check_tensor("isreal", "input", input)
     if input.is_complex():
-        raise unsupported("isreal of complex tensors")
+        return input.detach().imag == 0
     return ones_like(input, dtype=_BOOL)
 
 
@@ -53,33 +65,43 @@ def isreal(input: Tensor) -> Tensor:
 def signbit(input: Tensor) -> Tensor:
     """Whether each element is negative, or a negative zero.
 
-    >>> import clew
-    >>> clew.signbit(clew.tensor([1.0, -0.0, 0.0]))
-    tensor([False,  True, False])
+    Example:
+        >>> torch.signbit(torch.tensor([1.0, -0.0, 0.0]))
+        tensor([False,  True, False])
     """
     check_tensor("signbit", "input", input)
     if not input.dtype.is_floating_point:
         return input.detach() < 0
-    result: Tensor = _core.from_numpy(numpy.asarray(numpy.signbit(input.detach().numpy())))
+    if input.is_meta:
+        return input.detach() < 0
+    result: Tensor = _core.from_numpy(numpy.asarray(numpy.signbit(array_of(input))))
     return result
 
 
 @domain("input=positive(a, b), exponent=2.5; input=positive(a, b), exponent=real(b)")
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """`input ** exponent`, computed and given in float64.
+    """`input ** exponent`, computed in float64, which is the result's dtype; the two are broadcast.
 
-    >>> import clew
-    >>> clew.float_power(clew.tensor([1, 2]), -1)
-    tensor([1.0000, 0.5000], dtype=torch.float64)
+    Example:
+        >>> torch.float_power(torch.tensor([1, 2]), -1)
+        tensor([1.0000, 0.5000], dtype=torch.float64)
     """
     base, power = (one.to(_FLOAT64) if isinstance(one, Tensor) else one for one in (input, exponent))
     result: Tensor = _core.ops.pow(base, power)
     return result
 
 
-@domain("unsampled, 'its samples are those of float_power, in float64 only'")
+@domain("input=positive(a, b), exponent=2.5; input=positive(a, b), exponent=real(b)")
 def float_power_(input: Tensor, exponent: Tensor | float) -> Tensor:
-    """`float_power` in place, for tensors that are float64 already."""
+    """`float_power` in place, for tensors that are float64 already.
+
+    Raises:
+        RuntimeError: another dtype.
+
+    Example:
+        >>> torch.tensor([2.0, 3.0], dtype=torch.float64).float_power_(2)
+        tensor([4., 9.], dtype=torch.float64)
+    """
     if input.dtype != _FLOAT64:
         raise RuntimeError(f"float_power_: expected a tensor of torch.float64, got {input.dtype}; use float_power")
     return input.pow_(exponent.to(_FLOAT64) if isinstance(exponent, Tensor) else exponent)
@@ -87,18 +109,23 @@ def float_power_(input: Tensor, exponent: Tensor | float) -> Tensor:
 
 @domain("real")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """`input * 2 ** other`.
+    """`input * 2 ** other`, elementwise; the two are broadcast.
 
-    >>> import clew
-    >>> clew.ldexp(clew.tensor([1.0]), clew.tensor([3]))
-    tensor([8.])
+    Example:
+        >>> torch.ldexp(torch.tensor([1.0]), torch.tensor([3]))
+        tensor([8.])
     """
     return input * _power_of_two("ldexp", input, other)
 
 
 @domain("real")
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """`ldexp` in place."""
+    """`ldexp` in place.
+
+    Example:
+        >>> torch.ldexp_(torch.tensor([1.0]), torch.tensor([3]))
+        tensor([8.])
+    """
     return input.mul_(_power_of_two("ldexp_", input, other))
 
 
@@ -135,12 +162,15 @@ def _frexp(self: Any) -> Any:
 
 @domain("nonzero")
 def frexp(input: Tensor) -> _FrexpResult:
-    """The mantissa, from 0.5 up to 1, and the whole exponent with `input == mantissa * 2 ** exponent`.
+    """Mantissa in [0.5, 1) and exponent (int32) of each element: `input == mantissa * 2 ** exponent`.
 
-    >>> import clew
-    >>> mantissa, exponent = clew.frexp(clew.tensor([6.0]))
-    >>> mantissa.item(), exponent.item()
-    (0.75, 3)
+    Raises:
+        RuntimeError: integers.
+
+    Example:
+        >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
+        >>> mantissa, exponent
+        (tensor([0.7500]), tensor([3], dtype=torch.int32))
     """
     check_tensor("frexp", "input", input)
     if not input.dtype.is_floating_point:

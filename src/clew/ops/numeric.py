@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import IN_PLACE, from_forward, operation
+from .._operation import IN_PLACE, OUT, from_forward, operation
+from ._options import need_values
 
 __all__ = [
     "adjoint",
@@ -22,6 +24,7 @@ __all__ = [
     "imag",
     "kron",
     "pdist",
+    "polar",
     "positive",
     "real",
     "resolve_conj",
@@ -37,7 +40,7 @@ _BOOL = _core.dtypes["bool"]
 
 @domain("input=index(4, b); input=index(4, b), weights=real(b), minlength=6")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number occurs: element i of the result is the number of elements that are i.
+    """The frequency of each integer: element i of the result is the number of elements that are i.
 
     Args:
         input: one axis of integers that are not negative.
@@ -45,14 +48,20 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         minlength: the least length of the result.
 
     Returns:
-        int64, the floating dtype of the weights, or float64 for other weights.
+        Shape (max(largest element + 1, minlength)). int64 without weights, float32 for weights of float32, float64 for
+        others.
 
-    >>> import clew
-    >>> clew.bincount(clew.tensor([1, 1, 3]))
-    tensor([0, 2, 0, 1])
+    Raises:
+        RuntimeError: more dimensions, negative numbers, or weights of another shape.
+        NotImplementedError: the input is floating or bool.
+
+    Example:
+        >>> torch.bincount(torch.tensor([1, 1, 3]))
+        tensor([0, 2, 0, 1])
     """
     if input.dtype.is_floating_point or input.dtype == _core.dtypes["bool"]:
         raise NotImplementedError(f"bincount: expected integers, got {input.dtype}; cast it by .long()")
+    need_values("bincount", input)
     if input.dim() != 1 or (input.numel() and bool((input < 0).any())):
         raise RuntimeError("bincount: only supports 1-d non-negative integral inputs; flatten it")
     if minlength < 0:
@@ -68,7 +77,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     index = input.long()
     if weights is None:
         return index.new_zeros(count).index_add(0, index, index.new_ones(index.shape))
-    if not weights.dtype.is_floating_point:
+    if weights.dtype != _core.dtypes["float32"]:
         weights = weights.double()
     return weights.new_zeros(count).index_add(0, index, weights)
 
@@ -111,15 +120,19 @@ def _sides(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 @domain("y=real(a, b); y=real(a, b), dx=0.5, dim=0; y=real(a, b), x=real(b); y=real(a, b, c), x=real(b, c), dim=1")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
-    """The integral along an axis by the trapezoidal rule.
+    """The integral along an axis by the trapezoidal rule: the sum of `(y[i] + y[i + 1]) / 2 * (x[i + 1] - x[i])`.
 
     Args:
         x: where the samples are: one for each along the axis, or a shape that broadcasts with y's.
         dx: the distance of samples instead, 1 by default.
 
-    >>> import clew
-    >>> clew.trapezoid(clew.tensor([1.0, 2.0, 3.0]))
-    tensor(4.)
+    Raises:
+        TypeError: both are given.
+        RuntimeError: shapes do not fit, or bools.
+
+    Example:
+        >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
     """
     return _integral("trapezoid", y, x, dx, dim, running=False)
 
@@ -129,11 +142,11 @@ trapz = trapezoid
 
 @domain("y=real(a, b); y=real(a, b), dx=0.5, dim=0; y=real(a, b), x=real(b)")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
-    """The integral up to each sample but the first. See `trapezoid`.
+    """The integral from the first sample to each other one, by the trapezoidal rule. Arguments as for `trapezoid`.
 
-    >>> import clew
-    >>> clew.cumulative_trapezoid(clew.tensor([1.0, 2.0, 3.0]))
-    tensor([1.5000, 4.0000])
+    Example:
+        >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([1.5000, 4.0000])
     """
     return _integral("cumulative_trapezoid", y, x, dx, dim, running=True)
 
@@ -153,9 +166,13 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     Returns:
         Shape (*, n, m).
 
-    >>> import clew
-    >>> clew.cdist(clew.tensor([[0.0, 0.0]]), clew.tensor([[3.0, 4.0], [1.0, 0.0]]))
-    tensor([[5., 1.]])
+    Raises:
+        ValueError: another `compute_mode`.
+        RuntimeError: integers, different dtypes, sizes that do not fit, fewer than two dimensions, or a negative p.
+
+    Example:
+        >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [1.0, 0.0]]))
+        tensor([[5., 1.]])
     """
     if compute_mode not in (
         "use_mm_for_euclid_dist_if_necessary",
@@ -190,20 +207,20 @@ def _distances(differences: Tensor, p: float) -> Tensor:
 
 @domain("input=real(c, b)")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of the pairs of rows: those of row 0 to the rows after it, then those of row 1, and so on.
+    """The p-norm distances of all pairs of rows: (0, 1), (0, 2), ..., (1, 2), ...
 
     Args:
         input: shape (n, k), floating.
 
     Returns:
-        n (n - 1) / 2 distances.
+        Shape (n (n - 1) / 2).
 
     Raises:
-        RuntimeError: the input is no matrix, or `p` is negative.
+        RuntimeError: the input is no matrix, is not floating, or `p` is negative.
 
-    >>> import clew
-    >>> clew.pdist(clew.tensor([[0.0], [1.0], [3.0]]))
-    tensor([1., 3., 2.])
+    Example:
+        >>> torch.pdist(torch.tensor([[0.0], [1.0], [3.0]]))
+        tensor([1., 3., 2.])
     """
     if input.dim() != 2:
         raise RuntimeError(f"pdist: only supports 2D tensors, got: {input.dim()}D")
@@ -217,12 +234,15 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 @domain("input=real(a, b), other=real(b, a); input=real(b), other=real(a, b)")
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product: each element of `input` times all of `other`, put where the element was.
+    """The Kronecker product: a block matrix whose blocks are the elements of `input` times `other`.
 
-    >>> import clew
-    >>> clew.kron(clew.eye(2), clew.tensor([1.0, 2.0]))
-    tensor([[1., 2., 0., 0.],
-            [0., 0., 1., 2.]])
+    Returns:
+        Along each axis the product of both sizes; missing leading axes count as 1.
+
+    Example:
+        >>> torch.kron(torch.eye(2), torch.tensor([1.0, 2.0]))
+        tensor([[1., 2., 0., 0.],
+                [0., 0., 1., 2.]])
     """
     rank = max(input.dim(), other.dim())
     left, right = ([1] * (rank - x.dim()) + list(x.shape) for x in (input, other))
@@ -235,67 +255,138 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------- real numbers
-@domain("real")
+@domain("real")  # of complex ones PyTorch gives a lazy view
 def conj(input: Tensor) -> Tensor:
-    """Itself: there is no complex dtype yet."""
-    return input
+    """The complex conjugate of each element: a copy of complex tensors (never lazy), real ones themselves.
+
+    Example:
+        >>> torch.conj(torch.tensor([1 + 2j, 3 - 1j])).resolve_conj()
+        tensor([1.-2.j, 3.+1.j])
+    """
+    result: Tensor = _ops._conj(input) if input.is_complex() else input
+    return result
 
 
-@domain("real")
+@domain("real; complex")
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Itself: there is no complex dtype yet."""
-    return input if out is None else out.copy_(input)
+    """The same as `conj`.
+
+    Example:
+        >>> torch.conj_physical(torch.tensor([1 + 2j, 3 - 1j]))
+        tensor([1.-2.j, 3.+1.j])
+    """
+    result: Tensor = conj(input) if out is None else _core.ops.conj_physical(input, out=out)
+    return result
 
 
 @operation(
     "conj_physical(Tensor self)",
-    rules=(lambda g: g,),
+    rules=(lambda g: conj(g),),
     node="ConjPhysicalBackward1",
-    flags=IN_PLACE,
+    flags=IN_PLACE | OUT,
     arrays=False,
-    derivative="self",
+    derivative="elementwise",
     infer=from_forward,
     domain="real",
 )
 def _conj_physical(self: Tensor) -> Tensor:
-    """Itself: there is no complex dtype yet."""
-    return self.clone()
+    """The complex conjugate of each element.
+
+    Example:
+        >>> torch.conj_physical(torch.tensor([1 + 2j, 3 - 1j]))
+        tensor([1.-2.j, 3.+1.j])
+    """
+    return _ops._conj(self) if self.is_complex() else self.clone()
 
 
 @domain("real")
 def resolve_conj(input: Tensor) -> Tensor:
-    """Itself: conjugates are never lazy."""
+    """Itself: conjugates are never lazy.
+
+    Example:
+        >>> torch.resolve_conj(torch.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
     return input
 
 
 @domain("real")
 def resolve_neg(input: Tensor) -> Tensor:
-    """Itself: negation is never lazy."""
+    """Itself: negation is never lazy.
+
+    Example:
+        >>> torch.resolve_neg(torch.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
     return input
 
 
-@domain("real")
+@domain("real; complex")
 def real(input: Tensor) -> Tensor:
-    """Itself: there is no complex dtype yet."""
-    return input
+    """The real parts: a view of a complex tensor, with the real dtype; a real tensor itself.
+
+    Example:
+        >>> torch.real(torch.tensor([1 + 2j, 3 - 1j]))
+        tensor([1., 3.])
+    """
+    result: Tensor = _ops._real(input) if input.is_complex() else input
+    return result
 
 
-_core.add_method("real", property(real))
-
-
-@domain("unsampled, 'it is refused'")
+@domain("complex")
 def imag(input: Tensor) -> Tensor:
-    """Refused: real tensors have no imaginary part, and there is no complex dtype yet."""
-    raise RuntimeError("imag: is not implemented for tensors with non-complex dtypes; it would be zero")
+    """The imaginary parts of a complex tensor: a view with the real dtype.
+
+    Raises:
+        RuntimeError: the tensor is real.
+
+    Example:
+        >>> torch.imag(torch.tensor([1 + 2j, 3 - 1j]))
+        tensor([ 2., -1.])
+    """
+    if not input.is_complex():
+        raise RuntimeError("imag: is not implemented for tensors with non-complex dtypes; it would be zero")
+    result: Tensor = _ops._imag(input)
+    return result
+
+
+def _write_part(part: Callable[[Tensor], Tensor]) -> property:
+    def write(self: Tensor, value: Any) -> None:
+        part(self).copy_(value)
+
+    return property(part, write, doc=part.__doc__)
+
+
+_core.add_method("real", _write_part(real))
+_core.add_method("imag", _write_part(imag))
+
+
+@domain("abs=positive(a, b), angle=unit(a, b)")
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex numbers with these absolute values and angles: abs * cos(angle) + i abs * sin(angle).
+
+    Example:
+        >>> torch.polar(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.5]))
+        tensor([1.0000+0.0000j, 1.7552+0.9589j])
+    """
+    if abs.dtype.itemsize == 2:  # whose sines would be rounded
+        abs, angle = abs.float(), angle.float()
+    parts, where = (abs * angle.cos(), abs * angle.sin()), {} if out is None else {"out": out}
+    result: Tensor = _ops.complex(*parts, **where)
+    return result
 
 
 @domain("real")
 def positive(input: Tensor) -> Tensor:
-    """Itself.
+    """The tensor itself, as `+x` gives it.
 
     Raises:
         RuntimeError: it is bool.
         TypeError: it is no tensor.
+
+    Example:
+        >>> torch.positive(torch.tensor([-1.0, 2.0]))
+        tensor([-1.,  2.])
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"positive: expected a Tensor, got {type(input).__name__}")
@@ -306,10 +397,19 @@ def positive(input: Tensor) -> Tensor:
 
 @domain("input=real(a, b, c)")
 def adjoint(input: Tensor) -> Tensor:
-    """A view with the last two axes exchanged, `x.mT`: there is no complex dtype yet."""
+    """The conjugate transpose of each matrix, `x.mH`; of real ones a view.
+
+    Raises:
+        RuntimeError: a vector.
+
+    Example:
+        >>> torch.adjoint(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[1., 3.],
+                [2., 4.]])
+    """
     if input.dim() == 1:
         raise RuntimeError(
             f"adjoint: is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
         )
-    result: Tensor = input.mT
+    result: Tensor = input.mH
     return result

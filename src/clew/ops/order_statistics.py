@@ -10,6 +10,7 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
+from .._numeric import array_of
 from .._operation import FUNCTION, HIDDEN, METHOD, OUT, OUT_ALIKE, operation
 from ._options import axis_of
 
@@ -20,13 +21,13 @@ _ops: Any = _core.ops
 
 def _lanes(input: Tensor, axis: int) -> Any:
     """The elements as an array whose last axis is the one that is gone along."""
-    return numpy.moveaxis(numpy.atleast_1d(input.detach().numpy()), axis, -1)
+    return numpy.moveaxis(numpy.atleast_1d(array_of(input)), axis, -1)
 
 
 def _picked(input: Tensor, axis: int, positions: Any) -> tuple[Tensor, Tensor]:
     """The elements at positions along the axis (the last one of `positions`), and the positions."""
-    turned = numpy.moveaxis(positions, -1, axis)
-    indices = _core.from_numpy(numpy.ascontiguousarray(turned).reshape(turned.shape if input.dim() else ()))
+    transposed = numpy.moveaxis(positions, -1, axis)
+    indices = _core.from_numpy(numpy.ascontiguousarray(transposed).reshape(transposed.shape if input.dim() else ()))
     return _ops.gather(input, axis, indices), indices
 
 
@@ -38,14 +39,15 @@ class _MinMax(NamedTuple):
 
 @domain("distinct; distinct, dim=1; distinct, dim=0, keepdim=True")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> _MinMax:
-    """The smallest and the largest element, of all or along an axis.
+    """The smallest and the largest element, of all or along an axis, as `min` and `max`; NaN where there is one.
 
     Raises:
-        RuntimeError: there is none; IndexError along an axis.
+        RuntimeError: there are no elements; IndexError along an axis.
 
-    >>> import clew
-    >>> clew.aminmax(clew.tensor([3, 1, 2])).max
-    tensor(3)
+    Example:
+        >>> smallest, largest = torch.aminmax(torch.tensor([3, 1, 2]))
+        >>> smallest, largest
+        (tensor(1), tensor(3))
     """
     if not (input.numel() if dim is None else max(input.dim(), 1) and (input.dim() == 0 or input.shape[dim])):
         kind = RuntimeError if dim is None else IndexError
@@ -67,7 +69,7 @@ def _with_indices(x: Tensor, axis: int, keepdim: bool, kept: int | None = None) 
     return x.new_empty(sizes), x.new_empty(sizes, dtype=_core.dtypes["int64"])
 
 
-def _define_running(name: str, extreme: Any, reaches: Any, which: str) -> None:
+def _define_running(name: str, extreme: Any, reaches: Any, which: str, example: str) -> None:
     def running(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         axis = axis_of(name, self, dim)
         lanes = _lanes(self, axis)
@@ -76,7 +78,13 @@ def _define_running(name: str, extreme: Any, reaches: Any, which: str) -> None:
         positions = numpy.where(new, numpy.arange(lanes.shape[-1]), 0)
         return _picked(self, axis, numpy.maximum.accumulate(positions, axis=-1))
 
-    running.__doc__ = f"The {which} element so far along an axis, and where it was last. A NaN stays."
+    running.__doc__ = f"""The {which} element so far along an axis, and the index where it was last. A NaN stays.
+
+    Example:
+        >>> values, indices = torch.{name}(torch.tensor([3, 1, 3]), 0)
+        >>> values, indices
+        {example}
+    """
     operation(
         f"{name}(Tensor self, int dim)",
         outputs="values indices",
@@ -88,8 +96,8 @@ def _define_running(name: str, extreme: Any, reaches: Any, which: str) -> None:
     )(running)
 
 
-_define_running("cummax", numpy.maximum, numpy.greater_equal, "largest")
-_define_running("cummin", numpy.minimum, numpy.less_equal, "smallest")
+_define_running("cummax", numpy.maximum, numpy.greater_equal, "largest", "(tensor([3, 3, 3]), tensor([0, 0, 2]))")
+_define_running("cummin", numpy.minimum, numpy.less_equal, "smallest", "(tensor([3, 1, 1]), tensor([0, 1, 1]))")
 
 
 def _gradient_of_mode(g_values: Tensor, self: Tensor, indices: Tensor, dim: int, keepdim: bool) -> Tensor:
@@ -108,7 +116,13 @@ def _gradient_of_mode(g_values: Tensor, self: Tensor, indices: Tensor, dim: int,
     arrays=False,
 )
 def mode(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """The most frequent element along an axis (the smallest of several), and where it stands last."""
+    """The most frequent element along an axis (the smallest of several), and the index where it occurs last.
+
+    Example:
+        >>> values, indices = torch.mode(torch.tensor([1, 2, 2, 3]))
+        >>> values, indices
+        (tensor(2), tensor(2))
+    """
     axis = axis_of("mode", self, dim)
     lanes = _lanes(self, axis)
     size = lanes.shape[-1]
@@ -132,9 +146,9 @@ def mode(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN.
 
-    >>> import clew
-    >>> clew.nansum(clew.tensor([1.0, clew.nan, 2.0]))
-    tensor(3.)
+    Example:
+        >>> torch.nansum(torch.tensor([1.0, torch.nan, 2.0]))
+        tensor(3.)
     """
     known = input.masked_fill(_ops.isnan(input), 0) if input.dtype.is_floating_point else input
     return known.sum(dim, keepdim, dtype=dtype)
@@ -142,7 +156,15 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
 
 @domain("real; real, dim=1; real, dim=0, keepdim=True")
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
-    """The mean of the elements that are not NaN; NaN where there are none."""
+    """The mean of the elements that are not NaN; NaN where there are none.
+
+    Raises:
+        RuntimeError: integers.
+
+    Example:
+        >>> torch.nanmean(torch.tensor([1.0, torch.nan, 2.0]))
+        tensor(1.5000)
+    """
     if not input.dtype.is_floating_point:
         raise RuntimeError(f"nanmean: expected input to have floating point dtype but got {input.dtype}; cast it first")
     if dtype is not None and not dtype.is_floating_point:
@@ -183,9 +205,12 @@ def _logcumsumexp(self: Any, dim: int) -> Any:
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithm of the cumulative sum of exponentials along an axis, without overflow in between.
 
-    >>> import clew
-    >>> clew.logcumsumexp(clew.tensor([0.0, 0.0]), 0)
-    tensor([0.0000, 0.6931])
+    Raises:
+        NotImplementedError: integers.
+
+    Example:
+        >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
+        tensor([0.0000, 0.6931])
     """
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"logcumsumexp: not implemented for {input.dtype}; cast it first")

@@ -25,20 +25,20 @@ def quantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """The value below which a share `q` of the elements lies; NaN where one of them is NaN.
+    """The value below which a fraction `q` of the elements lies; NaN where one of them is NaN.
 
     Args:
         input: floating.
-        q: from 0 to 1; a vector of several shares, of the same dtype, gives a first axis for them.
+        q: from 0 to 1; a vector of several, of the same dtype, gives a leading axis for them.
         dim: the axis; all elements without it.
         interpolation: between two neighbours: "linear", "lower", "higher", "midpoint" or "nearest".
 
     Raises:
-        RuntimeError: no elements, a share beyond 0 and 1, dtypes that do not fit.
+        RuntimeError: no elements, a fraction beyond 0 and 1, or dtypes that do not fit.
 
-    >>> import clew
-    >>> clew.quantile(clew.tensor([1.0, 2.0, 4.0]), 0.75)
-    tensor(3.)
+    Example:
+        >>> torch.quantile(torch.tensor([1.0, 2.0, 4.0]), 0.75)
+        tensor(3.)
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skips=False)
 
@@ -52,7 +52,12 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """`quantile` of the elements that are not NaN; NaN where there are none."""
+    """`quantile` of the elements that are not NaN; NaN where there are none.
+
+    Example:
+        >>> torch.nanquantile(torch.tensor([1.0, torch.nan, 4.0]), 0.5)
+        tensor(2.5000)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skips=True)
 
 
@@ -89,12 +94,12 @@ def _shares(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
         raise RuntimeError(f"{name}: input tensor must be non-empty")
     if str(input.dtype) not in ("torch.float32", "torch.float64"):
         raise RuntimeError(f"{name}: input tensor must be either float or double dtype, got {input.dtype}")
-    shares: Tensor = q if isinstance(q, Tensor) else _core.tensor(float(q), dtype=input.dtype)
+    shares: Tensor = q if isinstance(q, Tensor) else _core.tensor(float(q), dtype=input.dtype).to(input.device)
     if shares.dim() > 1:
         raise RuntimeError(f"{name}: q must be a scalar or 1D tensor, got shape {list(shares.shape)}")
     if shares.dtype != input.dtype:
         raise RuntimeError(f"{name}: q tensor must be same dtype as the input tensor, got {shares.dtype}")
-    if not ((shares >= 0) & (shares <= 1)).all():
+    if not shares.is_meta and not ((shares >= 0) & (shares <= 1)).all():
         raise RuntimeError(f"{name}: q must be in the range [0, 1] but got {q}")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(

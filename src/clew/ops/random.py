@@ -66,23 +66,22 @@ def rand(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from the uniform distribution on [0, 1).
+    """Draws from the uniform distribution on [0, 1).
 
     Args:
         given, size: the sizes, one by one or as one sequence.
         generator: draws the numbers; by default the one that `clew.manual_seed` seeds.
         out, dtype, layout, device, requires_grad: as for `clew.zeros`; floating dtypes only.
 
-    >>> import clew
-    >>> clew.manual_seed(0)
-    <clew.Generator seeded with 0>
-    >>> clew.rand(2)
-    tensor([0.4963, 0.7682])
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.rand(2)
+        tensor([0.4963, 0.7682])
     """
     check_options("rand", layout, device, pin_memory)
     sizes = checked_size("rand", given, size)
     with drawing_from(generator):
-        return made("rand", lambda kind: _ops._rand(sizes, kind), out, dtype, requires_grad)
+        return made("rand", lambda kind: _ops._rand(sizes, kind), out, dtype, requires_grad, device=device)
 
 
 @domain("given=(2, 3)")
@@ -97,11 +96,17 @@ def randn(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from the standard normal distribution; arguments as for `rand`."""
+    """Draws from the standard normal distribution; arguments as for `rand`.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.randn(2)
+        tensor([ 1.5410, -0.2934])
+    """
     check_options("randn", layout, device, pin_memory)
     sizes = checked_size("randn", given, size)
     with drawing_from(generator):
-        return made("randn", lambda kind: _ops._randn(sizes, kind), out, dtype, requires_grad)
+        return made("randn", lambda kind: _ops._randn(sizes, kind), out, dtype, requires_grad, device=device)
 
 
 def integer_bounds(name: str, given: tuple[Any, ...], low: Any, high: Any) -> tuple[int, int]:
@@ -134,11 +139,16 @@ def randint(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers from [low, high), by default of dtype int64: `randint(high, size)` or `randint(low, high, size)`.
+    """Integers drawn from [low, high), by default of dtype int64: `randint(high, size)` or `randint(low, high, size)`.
 
-    >>> import clew
-    >>> clew.randint(0, 1, (3,))
-    tensor([0, 0, 0])
+    Raises:
+        TypeError: the sizes are no tuple of integers.
+        RuntimeError: `high` is not above `low`.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.randint(10, (4,))
+        tensor([4, 9, 3, 0])
     """
     check_options("randint", layout, device, pin_memory)
     if size is None and given:
@@ -148,7 +158,9 @@ def randint(
     sizes = checked_size("randint", (), size)
     least, limit = integer_bounds("randint", given, low, high)
     with drawing_from(generator):
-        return made("randint", lambda kind: _ops._randint(least, limit, sizes, kind), out, dtype, requires_grad, _INT64)
+        return made(
+            "randint", lambda kind: _ops._randint(least, limit, sizes, kind), out, dtype, requires_grad, _INT64, device
+        )
 
 
 @domain("n=5")
@@ -163,12 +175,22 @@ def randperm(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The integers from 0 to n - 1 in random order, of dtype int64 unless another is given."""
+    """A random permutation of the integers from 0 to n - 1, of dtype int64 unless another is given.
+
+    Raises:
+        TypeError: `n` is no integer.
+        RuntimeError: `n` is negative.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.randperm(4)
+        tensor([0, 1, 3, 2])
+    """
     check_options("randperm", layout, device, pin_memory)
     if not hasattr(n, "__index__"):
         raise TypeError(f"randperm(): argument 'n' must be int, not {type(n).__name__}")
     with drawing_from(generator):
-        return made("randperm", lambda kind: _ops._randperm(n, kind), out, dtype, requires_grad, _INT64)
+        return made("randperm", lambda kind: _ops._randperm(n, kind), out, dtype, requires_grad, _INT64, device)
 
 
 @domain("mean=0.0, std=2.0, size=(2, 3); mean=constant(real(a, b)), std=constant(positive(b))")
@@ -181,21 +203,38 @@ def normal(
     out: Tensor | None = None,
     **options: Any,
 ) -> Tensor:
-    """Numbers from normal distributions.
+    """Draws from normal distributions.
 
     Args:
         mean, std: numbers, or tensors that are broadcast together: one distribution for each element. Their gradients
             are zeros, as PyTorch's: what was drawn is taken for constant.
         size: the sizes, where both are numbers.
+
+    Raises:
+        TypeError: a size beside a tensor.
+        RuntimeError: a negative `std`.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> torch.normal(torch.tensor([0.0, 100.0]), 1.0)
+        tensor([ 1.5410, 99.7066])
     """
     dtype, requires_grad = options.pop("dtype", None), options.pop("requires_grad", False)
-    check_options("normal", options.pop("layout", None), options.pop("device", None), options.pop("pin_memory", False))
+    device = options.pop("device", None)
+    check_options("normal", options.pop("layout", None), device, options.pop("pin_memory", False))
     if options:
         raise TypeError(f"normal() got an unexpected keyword argument '{next(iter(options))}'")
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         sizes = checked_size("normal", (), size)
         with drawing_from(generator):
-            return made("normal", lambda kind: _ops._empty(sizes, kind).normal_(mean, std), out, dtype, requires_grad)
+            return made(
+                "normal",
+                lambda kind: _ops._empty(sizes, kind).normal_(mean, std),
+                out,
+                dtype,
+                requires_grad,
+                device=device,
+            )
     if size is not None:
         raise TypeError("normal(): expected no size where mean or std is a tensor; expand the tensor instead")
     with drawing_from(generator):
@@ -204,7 +243,7 @@ def normal(
 
 
 # ---------------------------------------------------------------------------------- native ones, with a generator
-def _drawn_by(name: str, arguments: str, doc: str) -> Callable[..., Tensor]:
+def _drawn_by(name: str, arguments: str, doc: str, example: str) -> Callable[..., Tensor]:
     native = getattr(_ops, name)
 
     @domain(arguments)
@@ -217,9 +256,15 @@ def _drawn_by(name: str, arguments: str, doc: str) -> Callable[..., Tensor]:
             return result
 
     draw.__name__ = draw.__qualname__ = name
-    draw.__doc__ = (
-        doc + "\n\nArgs:\n    generator: draws the numbers; by default the one that `clew.manual_seed` seeds."
-    )
+    draw.__doc__ = f"""{doc}
+
+    Args:
+        generator: draws the numbers; by default the one that `clew.manual_seed` seeds.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> {example}
+    """
     return draw
 
 
@@ -227,65 +272,75 @@ uniform_ = _drawn_by(
     "uniform_",
     "real; real, args=(-1.0, 2.0)",
     "uniform_(from=0, to=1): fill the tensor from the uniform distribution on [from, to).",
+    "torch.empty(2).uniform_(-1, 1)\n        tensor([-0.0075,  0.5364])",
 )
 normal_ = _drawn_by(
     "normal_",
     "real; real, args=(1.0, 2.0)",
     "normal_(mean=0, std=1): fill the tensor from a normal distribution.",
+    "torch.empty(2).normal_()\n        tensor([ 1.5410, -0.2934])",
 )
 log_normal_ = _drawn_by(
     "log_normal_",
     "real; real, args=(0.0, 0.5)",
-    "log_normal_(mean=1, std=2): fill the tensor with exp of draws from a normal distribution.",
+    "log_normal_(mean=1, std=2): fill the tensor with exp of draws from N(mean, std**2).",
+    "torch.empty(2).log_normal_()\n        tensor([59.2634,  1.5116])",
 )
 exponential_ = _drawn_by(
     "exponential_",
     "real; real, args=(2.0,)",
-    "exponential_(lambd=1): fill the tensor from the exponential distribution of this rate.",
+    "exponential_(lambd=1): fill the tensor from the exponential distribution of rate `lambd`.",
+    "torch.empty(2).exponential_()\n        tensor([3.5083, 1.2304])",
 )
 cauchy_ = _drawn_by(
     "cauchy_",
     "real; real, args=(1.0, 2.0)",
     "cauchy_(median=0, sigma=1): fill the tensor from a Cauchy distribution.",
+    "torch.empty(2).cauchy_()\n        tensor([10.5977,  0.7648])",
 )
 random_ = _drawn_by(
     "random_",
     "real, args=(2, 5); real, args=(7,)",
     "random_(), random_(to), random_(from, to): fill the tensor with integers from [from, to).",
+    "torch.empty(4).random_(10)\n        tensor([4., 9., 3., 0.])",
 )
 bernoulli_ = _drawn_by(
     "bernoulli_",
     "real; real, args=(0.3,)",
-    "bernoulli_(p=0.5): fill the tensor with 0 and 1; p, a number or tensor, is the chance of 1.",
+    "bernoulli_(p=0.5): fill the tensor with 1 with probability p, a number or a tensor, and 0 otherwise.",
+    "torch.empty(4).bernoulli_(0.5)\n        tensor([0., 0., 1., 0.])",
 )
 bernoulli = _drawn_by(
     "bernoulli",
     "fraction; real, args=(0.5,)",
-    "1 with the probability that `input` says, else 0, for each element; `p` gives one for all.",
+    "bernoulli(input, p=None): 1 with the probability in `input`, or `p` for all, and 0 otherwise.",
+    "torch.bernoulli(torch.tensor([0.0, 1.0]))\n        tensor([0., 1.])",
 )
 multinomial = _drawn_by(
     "multinomial",
     "fraction, args=(2,); input=fraction(b), args=(5, True)",
-    "multinomial(input, num_samples, replacement=False): indices drawn for each row of weights.",
+    "multinomial(input, num_samples, replacement=False): indices drawn by the weights in each row.",
+    "torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 1)\n        tensor([1])",
 )
 poisson = _drawn_by(
     "poisson",
     "positive",
-    "poisson(input): a number from the Poisson distribution for each rate in `input`.",
+    "poisson(input): draws from the Poisson distributions whose rates are in `input`.",
+    "torch.poisson(torch.tensor([3.0, 100.0]))\n        tensor([ 6., 96.])",
 )
 
 
 @domain("count=constant(positive(a, b)), prob=constant(fraction(a, b))")
 def binomial(count: Tensor, prob: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """How many of `count` trials succeed, each with probability `prob`, element by element.
+    """The number of successes of `count` trials with probability `prob` each, drawn for each element.
 
     Args:
         count, prob: floating tensors of one dtype that are broadcast together.
         generator: draws the numbers; by default the one that `clew.manual_seed` seeds.
 
-    >>> import clew
-    >>> clew.binomial(clew.tensor([3.0, 5.0]), clew.tensor([0.0, 1.0]))
-    tensor([0., 5.])
+    Example:
+        >>> torch.binomial(torch.tensor([3.0, 5.0]), torch.tensor([0.0, 1.0]))
+        tensor([0., 5.])
     """
     with drawing_from(generator):
         drawn: Tensor = _ops.binomial(count, prob)

@@ -30,15 +30,19 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from `start` (0 if not given) up to `end`, which is left out, in steps of `step` (1).
+    """The numbers from `start` (0 if not given) up to but not including `end`, in steps of `step` (1).
 
     Args:
         given: `end`, or `start, end`, or `start, end, step`.
         dtype: by default int64 if all of them are integers, else the default dtype.
 
-    >>> import clew
-    >>> clew.arange(1, 10, 4)
-    tensor([1, 5, 9])
+    Raises:
+        RuntimeError: a step of 0, or one that leads away from `end`.
+        TypeError: no end.
+
+    Example:
+        >>> torch.arange(1, 10, 4)
+        tensor([1, 5, 9])
     """
     plain = start is end is step is out is layout is device is None and not (pin_memory or requires_grad)
     if plain and len(given) == 1 and type(given[0]) is int:  # the usual call, which must not take long
@@ -56,7 +60,7 @@ def arange(
     bounds = [as_number("arange", 0 if start is None else start), as_number("arange", end)]
     bounds.append(as_number("arange", 1 if step is None else step))
     default = _INT64 if all(isinstance(bound, int) for bound in bounds) else None
-    return made("arange", lambda kind: _ops._arange(*bounds, kind), out, dtype, requires_grad, default)
+    return made("arange", lambda kind: _ops._arange(*bounds, kind), out, dtype, requires_grad, default, device)
 
 
 def _fill_in(name: str, given: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
@@ -86,15 +90,20 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """As many numbers as `steps`, evenly spaced from `start` to `end`, both included.
+    """`steps` numbers, evenly spaced from `start` to `end`, both included.
 
-    >>> import clew
-    >>> clew.linspace(0, 1, 5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    Raises:
+        RuntimeError: a negative number of steps.
+
+    Example:
+        >>> torch.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     check_options("linspace", layout, device, pin_memory)
     first, last, count = _checked_steps("linspace", start, end, steps)
-    return made("linspace", lambda kind: _ops._linspace(first, last, count, kind), out, dtype, requires_grad)
+    return made(
+        "linspace", lambda kind: _ops._linspace(first, last, count, kind), out, dtype, requires_grad, device=device
+    )
 
 
 @domain("start=0.0, end=1.0, steps=5")
@@ -113,9 +122,12 @@ def logspace(
 ) -> Tensor:
     """`base` to the powers of `linspace(start, end, steps)`.
 
-    >>> import clew
-    >>> clew.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.])
+    Raises:
+        NotImplementedError: a negative base.
+
+    Example:
+        >>> torch.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
     """
     check_options("logspace", layout, device, pin_memory)
     first, last, count = _checked_steps("logspace", start, end, steps)
@@ -126,4 +138,4 @@ def logspace(
         powers: Tensor = _ops.pow(base, _ops._linspace(first, last, count, _FLOAT64))
         return powers.to(kind)
 
-    return made("logspace", make, out, dtype, requires_grad)
+    return made("logspace", make, out, dtype, requires_grad, device=device)

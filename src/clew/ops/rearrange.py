@@ -10,6 +10,9 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
+from .._numeric import array_of
+from ._options import need_values
+from .creation import as_tensor
 from .creation_like import zeros_like
 
 __all__ = [
@@ -36,9 +39,12 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     Args:
         split_size_or_sections: the size of each part but the last, or the sizes of all parts.
 
-    >>> import clew
-    >>> [part.tolist() for part in clew.split(clew.tensor([1, 2, 3]), 2)]
-    [[1, 2], [3]]
+    Raises:
+        RuntimeError: the sizes do not sum to that of the axis.
+
+    Example:
+        >>> torch.split(torch.tensor([1, 2, 3]), 2)
+        (tensor([1, 2]), tensor([3]))
     """
     sizes: Any = split_size_or_sections
     if isinstance(sizes, list | tuple) and len(sizes) > _LONGEST_LIST:
@@ -59,19 +65,48 @@ def _split_along(name: str, x: Tensor, sections: Any, axis: int, least: int) -> 
 
 @domain("input=real(a, c), indices_or_sections=2; input=real(d), indices_or_sections=(1, 3)")
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Views of parts along the second axis (a vector's only one): a number of equal ones, or cut before the indices."""
+    """Views of parts along the second axis (a vector's only one).
+
+    Args:
+        indices_or_sections: the number of equal parts, or the indices before which to cut.
+
+    Raises:
+        RuntimeError: no axes, or a number that does not divide the size.
+
+    Example:
+        >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
+        (tensor([[1],
+                [3]]), tensor([[2],
+                [4]]))
+    """
     return _split_along("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
 
 
 @domain("input=real(c, a), indices_or_sections=2")
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Views of parts along the first axis: a number of equal ones, or cut before the indices."""
+    """Views of parts along the first axis. Arguments as for `hsplit`.
+
+    Raises:
+        RuntimeError: fewer than two axes, or a number that does not divide the size.
+
+    Example:
+        >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
+        (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
 @domain("input=real(a, b, c), indices_or_sections=2")
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Views of parts along the third axis: a number of equal ones, or cut before the indices."""
+    """Views of parts along the third axis. Arguments as for `hsplit`.
+
+    Raises:
+        RuntimeError: fewer than three axes, or a number that does not divide the size.
+
+    Example:
+        >>> torch.dsplit(torch.tensor([[[1, 2]]]), 2)
+        (tensor([[[1]]]), tensor([[[2]]]))
+    """
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 
@@ -79,20 +114,25 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each position of an axis repeated, the copies next to each other.
+    """Each slice along an axis repeated, the copies next to each other.
 
     Args:
-        repeats: how often, for all positions or for each. Without it, `input` holds the repeats, and the positions
-            themselves (0, 1, 2 ...) are repeated.
+        repeats: how often, for all slices or for each, int32 or int64. Without it, `input` holds the repeats, and the
+            indices (0, 1, 2 ...) are repeated.
         dim: the axis; without it `input` is flattened.
-        output_size: the size that comes out; saves nothing here, but is checked.
+        output_size: the size of the result; it is checked.
 
-    >>> import clew
-    >>> clew.repeat_interleave(clew.tensor([7, 8]), clew.tensor([1, 2])).tolist()
-    [7, 8, 8]
+    Raises:
+        RuntimeError: the repeats are no integers, negative, or not one for each slice.
+        IndexError: there is no such axis.
+
+    Example:
+        >>> torch.repeat_interleave(torch.tensor([7, 8]), torch.tensor([1, 2]))
+        tensor([7, 8, 8])
     """
     if repeats is None:
-        counts = input.detach().numpy()
+        need_values("repeat_interleave", input)
+        counts = array_of(input)
         if counts.ndim != 1 or counts.dtype.kind != "i":
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
         _check_repeats(counts, counts.size)
@@ -106,7 +146,8 @@ def repeat_interleave(
     if not input.dim():
         raise IndexError(f"repeat_interleave: expected a tensor with an axis {dim}, got a number; leave dim out")
     size = input.shape[dim]
-    counts = numpy.asarray(repeats.detach().numpy() if isinstance(repeats, Tensor) else repeats)
+    need_values("repeat_interleave", repeats)
+    counts = numpy.asarray(array_of(repeats) if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.dtype.kind != "i":
         raise RuntimeError("repeat_interleave: repeats must be an integer, or a vector of integers")
     if counts.ndim == 1 and counts.size not in (1, size):
@@ -117,7 +158,7 @@ def repeat_interleave(
     _check_repeats(counts, size)
     index = numpy.repeat(numpy.arange(size), counts)
     _check_output_size(output_size, index.size)
-    result: Tensor = _ops.index_select(input, dim, _core.from_numpy(index))
+    result: Tensor = _ops.index_select(input, dim, _core.from_numpy(index).to(input.device))
     return result
 
 
@@ -138,11 +179,17 @@ def _check_repeats(counts: Any, size: int) -> None:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The differences between neighbours along an axis, taken `n` times; of bools, whether they differ.
+    """The differences of neighbours along an axis, taken `n` times; of bools, whether they differ.
 
-    >>> import clew
-    >>> clew.diff(clew.tensor([1, 4, 9])).tolist()
-    [3, 5]
+    Args:
+        prepend, append: what stands before and after the input along the axis.
+
+    Raises:
+        RuntimeError: no axes, a negative `n`, or shapes that do not fit.
+
+    Example:
+        >>> torch.diff(torch.tensor([1, 4, 9]))
+        tensor([3, 5])
     """
     if input.dim() == 0:
         raise RuntimeError("diff: expects input to be at least one-dimensional")
@@ -170,7 +217,7 @@ def diff(
     return x
 
 
-def _triangle_indices(first_row: int, starts: Any, ends: Any, kind: Any) -> Tensor:
+def _triangle_indices(first_row: int, starts: Any, ends: Any) -> Tensor:
     """The places of a triangle whose rows, from `first_row` on, go from `starts` to `ends`."""
     counts = ends - starts
     if counts.sum(dtype=float) > _MOST_ELEMENTS:
@@ -179,7 +226,7 @@ def _triangle_indices(first_row: int, starts: Any, ends: Any, kind: Any) -> Tens
     before = numpy.cumsum(counts) - counts  # how many lie in the rows above
     columns = numpy.arange(rows.size) - numpy.repeat(before - starts, counts)
     result: Tensor = _core.from_numpy(numpy.stack([rows, columns]).astype(numpy.int64, copy=False))
-    return result if kind is None else result.to(kind)
+    return result
 
 
 def _check_triangle(name: str, row: int, col: int, offset: int) -> int:
@@ -194,22 +241,37 @@ def _check_triangle(name: str, row: int, col: int, offset: int) -> int:
 
 @domain("row=3, col=4; row=3, col=3, offset=1")
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """The row and column numbers of the lower triangle of a matrix, as two rows.
+    """The row and column indices of the lower triangle of a (row, col) matrix, of shape (2, count).
 
-    >>> import clew
-    >>> clew.tril_indices(2, 2).tolist()
-    [[0, 1, 1], [0, 0, 1]]
+    Args:
+        offset: the last diagonal of the triangle: 0 is the main one, positive ones are above it.
+        dtype: int64 unless given.
+
+    Example:
+        >>> torch.tril_indices(2, 2)
+        tensor([[0, 1, 1],
+                [0, 0, 1]])
     """
     offset = _check_triangle("tril_indices", row, col, offset)
     first = max(0, -offset) if col else row  # rows above have nothing
     ends = numpy.minimum(numpy.arange(first, row) + offset + 1, col)
-    return _triangle_indices(first, numpy.zeros_like(ends), ends, dtype)
+    return as_tensor(_triangle_indices(first, numpy.zeros_like(ends), ends), dtype, device)
 
 
 @domain("row=3, col=4; row=3, col=3, offset=1")
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """The row and column numbers of the upper triangle of a matrix, as two rows."""
+    """The row and column indices of the upper triangle of a (row, col) matrix, of shape (2, count).
+
+    Args:
+        offset: the first diagonal of the triangle: 0 is the main one, positive ones are above it.
+        dtype: int64 unless given.
+
+    Example:
+        >>> torch.triu_indices(2, 2)
+        tensor([[0, 0, 1],
+                [0, 1, 1]])
+    """
     offset = _check_triangle("triu_indices", row, col, offset)
     last = min(row, max(0, col - offset))  # rows below have nothing
     starts = numpy.maximum(numpy.arange(last) + offset, 0)
-    return _triangle_indices(0, starts, numpy.full_like(starts, col), dtype)
+    return as_tensor(_triangle_indices(0, starts, numpy.full_like(starts, col)), dtype, device)

@@ -40,6 +40,10 @@ def gru_cell(
         input, hx: of shapes (N, I) and (N, H).
         w_ih, w_hh: of shapes (3H, I) and (3H, H): reset, update and new gate.
         b_ih, b_hh: of shape (3H).
+
+    Example:
+        >>> torch.gru_cell(torch.ones(1, 1), torch.ones(1, 1), torch.zeros(3, 1), torch.zeros(3, 1))
+        tensor([[0.5000]])
     """
     _check("gru_cell", input, hx, w_ih, w_hh, 3)
     reset_in, update_in, new_in = _ops.linear(input, w_ih, b_ih).chunk(3, 1)
@@ -54,7 +58,17 @@ def gru_cell(
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """`tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`."""
+    """`tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`: the next hidden state (N, H) of an Elman network.
+
+    Args:
+        input, hx: of shapes (N, I) and (N, H).
+        w_ih, w_hh: of shapes (H, I) and (H, H).
+        b_ih, b_hh: of shape (H).
+
+    Example:
+        >>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.ones(1, 1), torch.ones(1, 1), torch.zeros(1, 1))
+        tensor([[0.7616]])
+    """
     _check("rnn_tanh_cell", input, hx, w_ih, w_hh, 1)
     result: Tensor = _ops.tanh(_ops.linear(hx, w_hh, b_hh).add_(_ops.linear(input, w_ih, b_ih)))
     return result
@@ -64,7 +78,12 @@ def rnn_tanh_cell(
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """`relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`."""
+    """`relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`. Shapes as for `rnn_tanh_cell`.
+
+    Example:
+        >>> torch.rnn_relu_cell(torch.ones(1, 1), torch.ones(1, 1), torch.ones(1, 1), torch.ones(1, 1))
+        tensor([[2.]])
+    """
     _check("rnn_relu_cell", input, hx, w_ih, w_hh, 1)
     result: Tensor = _ops.relu(_ops.linear(hx, w_hh, b_hh).add_(_ops.linear(input, w_ih, b_ih)))
     return result

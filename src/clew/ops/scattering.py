@@ -1,4 +1,4 @@
-"""Copies of a tensor with a part replaced, or with what others give put together at each place."""
+"""Copies of a tensor with a part replaced, or with elements of others reduced into its places."""
 
 from __future__ import annotations
 
@@ -59,19 +59,36 @@ _define_replaced(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1)",
     _slice,
     "self=real(c, a), src=real(a, a), start=1, end=3; self=real(a, d), src=real(a, b), dim=1, step=2",
-    "A copy of self with src in place of self[start:end:step] along an axis.",
+    """A copy of self with src in place of self[start:end:step] along an axis.
+
+    Example:
+        >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
+        tensor([0., 1., 1., 0.])
+    """,
 )
 _define_replaced(
     "select_scatter(Tensor self, Tensor src, int dim, int index)",
     lambda g, dim, index: g.select(dim, index),
     "self=real(a, b), src=real(a), dim=1, index=2",
-    "A copy of self with src in place of self.select(dim, index).",
+    """A copy of self with src in place of self.select(dim, index).
+
+    Example:
+        >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]])
+    """,
 )
 _define_replaced(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",
     lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
     "self=real(b, b), src=real(b); self=real(b, b), src=real(a), offset=1",
-    "A copy of self with src in place of a diagonal.",
+    """A copy of self with src in place of a diagonal.
+
+    Example:
+        >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """,
 )
 
 
@@ -90,7 +107,13 @@ _define_replaced(
     "self=real(a, b), index=index(6, c), source=real(c), accumulate=True",
 )
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    """A copy of self with the elements of source at these places of the flattened tensor, or added to what is there."""
+    """A copy of self with the elements of source at the indices of the flattened tensor, or added to what is there.
+
+    Example:
+        >>> x = torch.tensor([1, 2, 3])
+        >>> x.put(torch.tensor([2]), torch.tensor([9]))
+        tensor([1, 2, 9])
+    """
     if index.dtype != _core.dtypes["int64"]:
         raise RuntimeError(f"put_: expected a long tensor for index, got {index.dtype}")
     if self.dtype != source.dtype:
@@ -104,7 +127,7 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor
     return self.clone().copy_(flat.reshape(self.shape))
 
 
-# ------------------------------------------------------------------------------------------------- what is put together
+# ----------------------------------------------------------------------------------------------------------- reductions
 _REDUCTIONS = {"sum": numpy.add, "prod": numpy.multiply, "amax": numpy.maximum, "amin": numpy.minimum}
 _STARTS = {"sum": 0, "mean": 0, "prod": 1}
 
@@ -173,16 +196,23 @@ def _shares(
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """What `src` has for each place of `input`, as `index` says along an axis, put together with what is there.
+    """Reduce the elements of `src` into the places of `input` that `index` names along an axis.
 
     Args:
-        index: for each element of `src` the place along `dim`; the other axes agree, `index` may be shorter there.
+        index: for each element of `src` the place along `dim`, int64; along the other axes the places agree, and
+            `index` may be shorter than `src`.
         reduce: "sum", "prod", "mean", "amax" or "amin".
-        include_self: False leaves out what `input` has, where anything comes.
+        include_self: False leaves out what `input` holds at a place to which anything is scattered.
 
-    >>> import clew
-    >>> clew.scatter_reduce(clew.zeros(2), 0, clew.tensor([0, 0, 1]), clew.tensor([1.0, 2.0, 3.0]), "sum")
-    tensor([3., 3.])
+    Returns:
+        A copy of `input` with the reduced values.
+
+    Raises:
+        RuntimeError: an index is out of range, or another `reduce`.
+
+    Example:
+        >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
+        tensor([3., 3.])
     """
     _check_reduce("scatter_reduce", reduce, input, src)
     if input.dim() == 0:
@@ -191,7 +221,7 @@ def scatter_reduce(
         )
         return lifted.reshape(())
     dim = dim % input.dim()
-    if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < input.shape[dim]:
+    if index.numel() and not index.is_meta and not 0 <= int(index.min()) <= int(index.max()) < input.shape[dim]:
         raise RuntimeError(
             f"scatter_reduce: expected indices from 0 to {input.shape[dim] - 1} along dimension {dim}, got one beyond"
         )
@@ -261,15 +291,24 @@ def _scattered_product(base: Tensor, dim: int, index: Tensor, src: Tensor) -> Te
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """The slices of `source` put together at the places along an axis that `index`, a vector, says.
+    """Reduce the slices of `source` into the slices of `input` along an axis whose numbers are in `index`, a vector.
 
     Args:
         reduce: "prod", "mean", "amax" or "amin".
-        include_self: False leaves out what `input` has, where anything comes.
+        include_self: False leaves out what `input` holds at a place to which anything is added.
 
-    >>> import clew
-    >>> clew.index_reduce(clew.ones(2), 0, clew.tensor([1, 1]), clew.tensor([3.0, 5.0]), "prod")
-    tensor([ 1., 15.])
+    Raises:
+        RuntimeError: another `reduce`, or an index is out of range.
+        IndexError: `index` is no vector with an element for each slice.
+
+    PyTorch warns that its form is not final.
+
+    Example:
+        >>> import warnings
+        >>> x, index, source = torch.ones(2), torch.tensor([1, 1]), torch.tensor([3.0, 5.0])
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.index_reduce(x, 0, index, source, "prod")
+        tensor([ 1., 15.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce: reduce argument must be prod, mean, amax or amin, got {reduce}")

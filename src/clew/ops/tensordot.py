@@ -21,9 +21,12 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequen
     Args:
         dims: a number n for the last n axes of `a` and the first n of `b`, or two lists of axes (or two axes).
 
-    >>> import clew
-    >>> clew.tensordot(clew.ones(2, 3, 4), clew.ones(3, 4, 5), dims=2).shape
-    torch.Size([2, 5])
+    Raises:
+        RuntimeError: lists of different lengths, sizes or dtypes that do not fit, or a negative number.
+
+    Example:
+        >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(3, 4, 5), dims=2).shape
+        torch.Size([2, 5])
     """
     if isinstance(dims, int):
         if dims < 0:

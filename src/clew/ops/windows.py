@@ -29,30 +29,40 @@ def _window(name: str, length: int, periodic: bool, options: dict[str, Any], val
         raise TypeError(f"{name}: got unexpected keyword argument(s) {', '.join(sorted(unknown))}")
     places = numpy.arange(length) / (length if periodic else max(length - 1, 1))
     array = values(places) if length > 1 else numpy.ones(length)
-    return tensor(array, dtype=kind, requires_grad=requires_grad)
+    return tensor(array, dtype=kind, device=options.get("device"), requires_grad=requires_grad)
 
 
 @domain("window_length=5; window_length=4, periodic=False")
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """0.5 - 0.5 cos(2 pi n / N), for spectra.
+    """The Hann window `0.5 - 0.5 cos(2 pi n / N)`, for spectra.
 
     Args:
         window_length: how many values.
-        periodic: whether the first value would come again after the last, for Fourier transforms.
+        periodic: N is `window_length`, as Fourier transforms need it; False: N is one less, so that the window is
+            symmetric.
         options: `dtype`, `requires_grad` and so on, as of `zeros`.
 
-    >>> import clew
-    >>> clew.hann_window(4)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    Raises:
+        RuntimeError: a negative length, or a dtype that is not floating.
+        TypeError: another option.
+
+    Example:
+        >>> torch.hann_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return hamming_window(window_length, periodic, 0.5, 0.5, **options)
+    return _window("hann_window", window_length, periodic, options, lambda t: 0.5 - 0.5 * numpy.cos(2 * math.pi * t))
 
 
 @domain("window_length=5; window_length=4, periodic=False")
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any
 ) -> Tensor:
-    """alpha - beta cos(2 pi n / N). See `hann_window`."""
+    """`alpha - beta cos(2 pi n / N)`. Arguments as for `hann_window`.
+
+    Example:
+        >>> torch.hamming_window(4)
+        tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
     return _window(
         "hamming_window", window_length, periodic, options, lambda t: alpha - beta * numpy.cos(2 * math.pi * t)
     )
@@ -60,7 +70,12 @@ def hamming_window(
 
 @domain("window_length=5; window_length=4, periodic=False")
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N). See `hann_window`."""
+    """`0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`. Arguments as for `hann_window`.
+
+    Example:
+        >>> torch.blackman_window(4)[1:]
+        tensor([0.3400, 1.0000, 0.3400])
+    """
 
     def values(t: Any) -> Any:
         return 0.42 - 0.5 * numpy.cos(2 * math.pi * t) + 0.08 * numpy.cos(4 * math.pi * t)
@@ -70,13 +85,28 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Any) -
 
 @domain("window_length=5; window_length=4, periodic=False")
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """A triangle. See `hann_window`."""
+    """The triangular window `1 - |2 n / N - 1|`. Arguments as for `hann_window`.
+
+    Example:
+        >>> torch.bartlett_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _window("bartlett_window", window_length, periodic, options, lambda t: 1 - abs(2 * t - 1))
 
 
 @domain("window_length=5; window_length=4, periodic=False, beta=3.0")
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
-    """i0(beta sqrt(1 - (2 n / N - 1)²)) / i0(beta), with the Bessel function i0. See `hann_window`."""
+    """`i0(beta sqrt(1 - (2 n / N - 1)²)) / i0(beta)`, with the modified Bessel function i0.
+
+    Arguments as for `hann_window`, and:
+
+    Args:
+        beta: the shape: 0 is a rectangle, larger values have smaller side lobes.
+
+    Example:
+        >>> torch.kaiser_window(4)
+        tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
+    """
 
     def values(t: Any) -> Any:
         return numpy.i0(beta * numpy.sqrt(numpy.maximum(0, 1 - (2 * t - 1) ** 2))) / numpy.i0(beta)

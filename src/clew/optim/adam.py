@@ -20,25 +20,28 @@ class Adam(Optimizer):
     Args:
         params: parameters or groups of them.
         lr: the step size.
-        betas: how much of the two means lasts from step to step.
+        betas: the decay rates of the two moving averages.
         eps: added to the root.
         weight_decay: a multiple of the parameter that is added to its gradient.
         amsgrad: use the largest squared mean so far (https://openreview.net/forum?id=ryQu7f-RZ).
-        maximize: go up instead of down.
-        foreach, fused, capturable: taken for PyTorch's sake; every step is fused, unless
+        maximize: maximize the objective instead of minimizing it.
+        foreach, fused, capturable: accepted; every step is fused, unless
         differentiable: record the step, so that derivatives go through it.
         decoupled_weight_decay: decay as `AdamW` does.
 
     The state of a parameter: "step" (a 0-dim tensor), "exp_avg", "exp_avg_sq" and, with `amsgrad`, "max_exp_avg_sq".
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
-    >>> optimizer = clew.optim.Adam([weight], lr=0.5)
-    >>> (weight * weight).sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([1.5000], requires_grad=True)
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.Adam([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([1.5000], requires_grad=True)
     """
 
     def __init__(
@@ -122,14 +125,17 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with a decay that shrinks the parameter itself, by `lr * weight_decay` (https://arxiv.org/abs/1711.05101).
+    """Adam with decoupled weight decay: it shrinks the parameter itself, by `lr * weight_decay`.
 
-    Arguments as for `Adam`.
+    Loshchilov and Hutter, https://arxiv.org/abs/1711.05101. Arguments as for `Adam`.
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
-    >>> clew.optim.AdamW([weight]).defaults["weight_decay"]
-    0.01
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.AdamW([weight], lr=0.5, weight_decay=0.1)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([1.4000])
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from .composed import ComposedOptimizer, rate_of, turned_and_decayed, zeros_for
+from .composed import ComposedOptimizer, negated_and_decayed, rate_of, zeros_for
 from .optimizer import Params
 from .options import check_betas, check_not_negative, options_of
 
@@ -22,16 +22,27 @@ class NAdam(ComposedOptimizer):
     Args:
         params: parameters or groups of them.
         lr: the step size.
-        betas: how much of the two means lasts from step to step.
+        betas: the decay rates of the two moving averages.
         eps: added to the root.
         weight_decay: a multiple of the parameter that is added to its gradient.
         momentum_decay: how fast the momentum grows towards `betas[0]`.
         decoupled_weight_decay: decay as `AdamW` does.
-        capturable, foreach: taken for PyTorch's sake.
-        maximize: go up instead of down.
+        capturable, foreach: accepted, without effect.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step.
 
     The state of a parameter: "step", "mu_product", "exp_avg" and "exp_avg_sq".
+
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.NAdam([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([1.4718])
     """
 
     def __init__(
@@ -73,15 +84,26 @@ class RAdam(ComposedOptimizer):
     Args:
         params: parameters or groups of them.
         lr: the step size.
-        betas: how much of the two means lasts from step to step.
+        betas: the decay rates of the two moving averages.
         eps: added to the root.
         weight_decay: a multiple of the parameter that is added to its gradient.
         decoupled_weight_decay: decay as `AdamW` does.
-        capturable, foreach: taken for PyTorch's sake.
-        maximize: go up instead of down.
+        capturable, foreach: accepted, without effect.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step.
 
     The state of a parameter: "step", "exp_avg" and "exp_avg_sq".
+
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.RAdam([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([0.])
     """
 
     def __init__(
@@ -130,7 +152,7 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
     """
     beta1, beta2 = group["betas"]
     rate, step = group["lr"], state["step"].item()
-    grad = turned_and_decayed(parameter, grad, group, rate)
+    grad = negated_and_decayed(parameter, grad, group, rate)
     _take_means(state, grad, beta1, beta2)
     squares = state["exp_avg_sq"].clone()
     if group["amsgrad"]:
@@ -143,7 +165,7 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
 @clew.enable_grad()
 def recorded_sgd(parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
     """The step of `SGD` with tensor operations; `state` is that of `SGD`."""
-    grad = turned_and_decayed(parameter, grad, group, group["lr"])
+    grad = negated_and_decayed(parameter, grad, group, group["lr"])
     momentum = group["momentum"]
     if momentum != 0:
         if "momentum_buffer" in state:

@@ -25,20 +25,23 @@ class Adagrad(ComposedOptimizer):
         weight_decay: a multiple of the parameter that is added to its gradient.
         initial_accumulator_value: where the sum of squares begins.
         eps: added to the root.
-        maximize: go up instead of down.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step.
-        foreach, fused: taken for PyTorch's sake.
+        foreach, fused: accepted, without effect.
 
     The state of a parameter: "step" and "sum".
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
-    >>> optimizer = clew.optim.Adagrad([weight], lr=0.5)
-    >>> (weight * weight).sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([1.5000], requires_grad=True)
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.Adagrad([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([1.5000], requires_grad=True)
     """
 
     def __init__(
@@ -80,16 +83,27 @@ class RMSprop(ComposedOptimizer):
     Args:
         params: parameters or groups of them.
         lr: the step size.
-        alpha: how much of the mean lasts from step to step.
+        alpha: the decay rate of the moving average.
         eps: added to the root.
         weight_decay: a multiple of the parameter that is added to its gradient.
-        momentum: how much of the velocity lasts.
+        momentum: the factor of the velocity.
         centered: take the variance instead of the mean square (https://arxiv.org/abs/1308.0850).
-        capturable, foreach: taken for PyTorch's sake.
-        maximize: go up instead of down.
+        capturable, foreach: accepted, without effect.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step.
 
     The state of a parameter: "step", "square_avg" and, if asked for, "momentum_buffer" and "grad_avg".
+
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.RMSprop([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([-3.])
     """
 
     def __init__(
@@ -142,14 +156,25 @@ class Adadelta(ComposedOptimizer):
     Args:
         params: parameters or groups of them.
         lr: a factor for each step.
-        rho: how much of the two means lasts from step to step.
+        rho: the decay rate of the two moving averages.
         eps: added under the roots.
         weight_decay: a multiple of the parameter that is added to its gradient.
-        capturable, foreach: taken for PyTorch's sake.
-        maximize: go up instead of down.
+        capturable, foreach: accepted, without effect.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step.
 
     The state of a parameter: "step", "square_avg" and "acc_delta".
+
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.Adadelta([weight])
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([1.9968])
     """
 
     def __init__(
@@ -188,14 +213,25 @@ class Adamax(ComposedOptimizer):
     Args:
         params: parameters or groups of them.
         lr: the step size.
-        betas: how much of the mean and of the maximum lasts from step to step.
+        betas: the decay rates of the moving average and of the maximum.
         eps: added to the gradient's size.
         weight_decay: a multiple of the parameter that is added to its gradient.
-        capturable, foreach: taken for PyTorch's sake.
-        maximize: go up instead of down.
+        capturable, foreach: accepted, without effect.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step.
 
     The state of a parameter: "step", "exp_avg" and "exp_inf".
+
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.Adamax([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([1.5000])
     """
 
     def __init__(

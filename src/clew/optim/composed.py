@@ -15,7 +15,7 @@ from .options import check_not_negative, check_variants
 class ComposedOptimizer(Optimizer):
     """A subclass says with what state a parameter begins and how one step changes it.
 
-    The base counts steps, turns the gradient round for `maximize` and applies `weight_decay`: it adds a multiple of the
+    The base counts steps, negates the gradient for `maximize` and applies `weight_decay`: it adds a multiple of the
     parameter to the gradient or, with `decoupled_weight_decay`, shrinks the parameter. With `differentiable` the
     operations are recorded, so that derivatives go through the step.
     """
@@ -63,11 +63,11 @@ class ComposedOptimizer(Optimizer):
 
     def _prepare(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
         """What comes before `_update`: `maximize` and `weight_decay`; the gradient to go on with."""
-        return turned_and_decayed(parameter, grad, group, rate_of(group))
+        return negated_and_decayed(parameter, grad, group, rate_of(group))
 
 
-def turned_and_decayed(parameter: Tensor, grad: Tensor, group: dict[str, Any], rate: Any) -> Tensor:
-    """The gradient turned round for `maximize`; `weight_decay` adds to it, or shrinks the parameter if decoupled."""
+def negated_and_decayed(parameter: Tensor, grad: Tensor, group: dict[str, Any], rate: Any) -> Tensor:
+    """The gradient, negated for `maximize`; `weight_decay` adds to it, or shrinks the parameter if decoupled."""
     if group.get("maximize"):
         grad = -grad
     decay = group.get("weight_decay", 0)

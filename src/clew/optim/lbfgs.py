@@ -28,18 +28,23 @@ class LBFGS(Optimizer):
         history_size: how many gradients are kept.
         line_search_fn: None or "strong_wolfe".
 
-    >>> import clew
-    >>> x = clew.nn.Parameter(clew.tensor([4.0]))
-    >>> optimizer = clew.optim.LBFGS([x], line_search_fn="strong_wolfe")
-    >>> def closure():
-    ...     optimizer.zero_grad()
-    ...     loss = ((x - 1) ** 2).sum()
-    ...     loss.backward()
-    ...     return loss
-    >>> optimizer.step(closure).item()
-    9.0
-    >>> x.detach()
-    tensor([1.])
+    Raises:
+        ValueError: several parameter groups.
+        RuntimeError: another line search.
+        TypeError: `step` without a closure.
+
+    Example:
+        >>> x = torch.nn.Parameter(torch.tensor([4.0]))
+        >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((x - 1) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure).item()
+        9.0
+        >>> x.detach()
+        tensor([1.])
     """
 
     def __init__(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from clew import Tensor
 
 from .composed import ComposedOptimizer, rate_of, zeros_for
@@ -17,10 +15,8 @@ Group = dict[str, Any]
 
 
 def round_to_bfloat16(x: Tensor) -> Tensor:
-    """A float32 tensor with each element rounded to the nearest bfloat16, ties to even: 8 significant bits."""
-    bits = x.numpy().view(np.uint32)
-    rounded = (bits + (0x7FFF + (bits >> 16 & 1))) & np.uint32(0xFFFF0000)
-    return x.new_tensor(np.where(np.isnan(x.numpy()), bits, rounded).view(np.float32))
+    """A float32 tensor with each element rounded to bfloat16."""
+    return x.bfloat16().float()
 
 
 def orthogonalized(update: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
@@ -47,7 +43,7 @@ class Muon(ComposedOptimizer):
         params: matrices or groups of them; what else a model has, another optimizer takes.
         lr: the step size.
         weight_decay: shrinks the parameter, by `lr * weight_decay`.
-        momentum: how much of the mean of gradients stays at each step.
+        momentum: the decay rate of the moving average of gradients.
         nesterov: step along the mean as it will be.
         ns_coefficients: of the polynomial of degree 5 that is iterated on the singular values.
         eps: the least norm that the mean is divided by.
@@ -56,6 +52,17 @@ class Muon(ComposedOptimizer):
             "match_rms_adamw" `0.2 * sqrt(max(A, B))`.
 
     The state of a parameter: "momentum_buffer".
+
+    Raises:
+        ValueError: an option is out of range, or a parameter is no matrix.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.eye(2))
+        >>> optimizer = torch.optim.Muon([weight], lr=0.5)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> torch.allclose(weight.detach(), 0.95 * torch.eye(2) - 0.25, atol=0.1)
+        True
     """
 
     def __init__(

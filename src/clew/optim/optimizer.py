@@ -47,6 +47,21 @@ class Optimizer:
     Raises:
         TypeError: what was given is not iterable, is a set, or has elements that are no tensors.
         ValueError: no parameters, a tensor with a history, or a parameter that is there twice.
+
+    Example:
+        >>> class Signs(torch.optim.Optimizer):
+        ...     def __init__(self, params, lr):
+        ...         super().__init__(params, {"lr": lr})
+        ...     @torch.no_grad()
+        ...     def step(self):
+        ...         for group in self.param_groups:
+        ...             for parameter in group["params"]:
+        ...                 parameter -= group["lr"] * parameter.grad.sign()
+        >>> weight = torch.tensor([2.0, -1.0], requires_grad=True)
+        >>> (weight * weight).sum().backward()
+        >>> Signs([weight], lr=0.5).step()
+        >>> weight.detach()
+        tensor([ 1.5000, -0.5000])
     """
 
     param_groups: list[dict[str, Any]]
@@ -92,7 +107,16 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__}.step is not defined")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros."""
+        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros.
+
+        Example:
+            >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+            >>> optimizer = torch.optim.SGD([weight], lr=0.25)
+            >>> (weight * weight).sum().backward()
+            >>> optimizer.zero_grad()
+            >>> weight.grad is None
+            True
+        """
         for group in self.param_groups:
             for parameter in group["params"]:
                 if set_to_none:
@@ -103,7 +127,14 @@ class Optimizer:
     # Groups -----------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group: a dict with "params" and the options in which it differs from the defaults."""
+        """Add a group: a dict with "params" and the options in which it differs from the defaults.
+
+        Example:
+            >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.25)
+            >>> optimizer.add_param_group({"params": [torch.zeros(1, requires_grad=True)], "lr": 0.5})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.25, 0.5]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         group = _with_listed_params(param_group, bool(self.defaults.get("differentiable")))
@@ -145,9 +176,9 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """The state and the groups' options, with parameters by their number; tensors are shared, not copied.
 
-        >>> import clew
-        >>> clew.optim.SGD([clew.zeros(2, requires_grad=True)], lr=0.5).state_dict()["param_groups"][0]["lr"]
-        0.5
+        Example:
+            >>> torch.optim.SGD([torch.zeros(2, requires_grad=True)], lr=0.5).state_dict()["param_groups"][0]["lr"]
+            0.5
         """
         for hook in list(self._hooks["save_pre"].values()):
             hook(self)

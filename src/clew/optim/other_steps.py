@@ -24,11 +24,22 @@ class Rprop(ComposedOptimizer):
         lr: the first step size.
         etas: factors of the step size when the sign changes, and when it stays.
         step_sizes: the smallest and the largest step.
-        capturable, foreach: taken for PyTorch's sake.
-        maximize: go up instead of down.
+        capturable, foreach: accepted, without effect.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step.
 
     The state of a parameter: "step", "prev" and "step_size".
+
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.Rprop([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([1.5000])
     """
 
     def __init__(
@@ -65,20 +76,31 @@ class Rprop(ComposedOptimizer):
 
 
 class ASGD(ComposedOptimizer):
-    """Gradient descent that keeps the average of the way, in the state "ax" (https://dl.acm.org/doi/10.1137/0330046).
+    """Gradient descent that averages its iterates, in the state "ax" (https://dl.acm.org/doi/10.1137/0330046).
 
     Args:
         params: parameters or groups of them.
         lr: the first step size; it falls as `lr / (1 + lambd * lr * step) ** alpha`.
-        lambd: how fast the parameters and the step size shrink.
+        lambd: the decay rate of the parameters and the step size.
         alpha: see `lr`.
         t0: the step at which averaging begins.
         weight_decay: a multiple of the parameter that is added to its gradient.
-        capturable, foreach: taken for PyTorch's sake.
-        maximize: go up instead of down.
+        capturable, foreach: accepted, without effect.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step.
 
     The state of a parameter: "step", "eta", "mu" and "ax".
+
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.ASGD([weight], lr=0.25)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([1.0000])
     """
 
     def __init__(
@@ -121,10 +143,21 @@ class Adafactor(ComposedOptimizer):
         eps: a bound of the squares (None: the dtype's epsilon) and one of the parameter's size.
         d: the largest root mean square of an update.
         weight_decay: shrinks the parameter, by `lr * weight_decay`.
-        foreach: taken for PyTorch's sake.
-        maximize: go up instead of down.
+        foreach: accepted, without effect.
+        maximize: maximize the objective instead of minimizing it.
 
     The state of a parameter: "step" and "variance", or "row_var" and "col_var" if it has two axes or more.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.Adafactor([weight], lr=0.5)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([1.])
     """
 
     def __init__(
@@ -176,7 +209,18 @@ class Adafactor(ComposedOptimizer):
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients, which clew does not have: a step with a dense one raises, as PyTorch's does."""
+    """Adam for sparse gradients, which clew does not have: a step with a dense one raises, as PyTorch's does.
+
+    Raises:
+        ValueError: an option is out of range.
+        RuntimeError: from `step`, a gradient is dense.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> torch.optim.SparseAdam([weight]).step()
+        >>> weight.detach()
+        tensor([2.])
+    """
 
     def __init__(
         self,

@@ -25,18 +25,21 @@ class SGD(Optimizer):
         dampening: see there.
         weight_decay: a multiple of the parameter that is added to its gradient.
         nesterov: step along `grad + momentum * v` instead (Sutskever et al., 2013).
-        maximize: go up instead of down.
+        maximize: maximize the objective instead of minimizing it.
         differentiable: record the step, so that derivatives go through it.
-        foreach, fused: taken for PyTorch's sake; every other step is fused.
+        foreach, fused: accepted; every other step is fused.
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([2.0]))
-    >>> optimizer = clew.optim.SGD([weight], lr=0.25)
-    >>> (weight * weight).sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([1.], requires_grad=True)
+    Raises:
+        ValueError: an option is out of range, or `nesterov` without momentum or with dampening.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
+        >>> optimizer = torch.optim.SGD([weight], lr=0.25)
+        >>> (weight * weight).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([1.], requires_grad=True)
     """
 
     def __init__(

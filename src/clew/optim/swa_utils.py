@@ -36,7 +36,13 @@ AverageAll = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
 
 def get_swa_avg_fn() -> Average:
-    """The plain mean of all models: a function of its value so far, the next model's and how many it is the mean of."""
+    """The plain mean of all models: a function of its value so far, the next model's and how many it is the mean of.
+
+    Example:
+        >>> mean = torch.optim.swa_utils.get_swa_avg_fn()
+        >>> mean(torch.tensor(1.0), torch.tensor(4.0), 2)
+        tensor(2.)
+    """
 
     @clew.no_grad()
     def average(averaged: Tensor, current: Tensor, count: Any) -> Tensor:
@@ -47,7 +53,13 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """An exponential moving average, of which a share `decay` lasts from model to model."""
+    """An exponential moving average, of which a share `decay` lasts from model to model.
+
+    Example:
+        >>> average = torch.optim.swa_utils.get_ema_avg_fn(0.75)
+        >>> average(torch.tensor(1.0), torch.tensor(3.0), 1)
+        tensor(1.5000)
+    """
     _check_decay(decay)
 
     @clew.no_grad()
@@ -58,12 +70,26 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_multi_avg_fn() -> AverageAll:
-    """As `get_swa_avg_fn`, for lists of tensors, which are modified in place."""
+    """As `get_swa_avg_fn`, for lists of tensors, which are modified in place.
+
+    Example:
+        >>> averages = [torch.tensor(1.0)]
+        >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor(4.0)], 2)
+        >>> averages
+        [tensor(2.)]
+    """
     return _for_all(get_swa_avg_fn())
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> AverageAll:
-    """As `get_ema_avg_fn`, for lists of tensors, which are modified in place."""
+    """As `get_ema_avg_fn`, for lists of tensors, which are modified in place.
+
+    Example:
+        >>> averages = [torch.tensor(1.0)]
+        >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.75)(averages, [torch.tensor(3.0)], 1)
+        >>> averages
+        [tensor(1.5000)]
+    """
     return _for_all(get_ema_avg_fn(decay))
 
 
@@ -91,12 +117,15 @@ class AveragedModel(Module):
         multi_avg_fn: instead, writes a list of averages from a list of the model's tensors.
         use_buffers: whether buffers are averaged, too; else they are copied.
 
-    >>> import clew
-    >>> model = clew.nn.Linear(1, 1)
-    >>> averaged = clew.optim.swa_utils.AveragedModel(model)
-    >>> averaged.update_parameters(model)
-    >>> averaged.n_averaged
-    tensor(1)
+    Raises:
+        AssertionError: both functions are given.
+
+    Example:
+        >>> model = torch.nn.Linear(1, 1)
+        >>> averaged = torch.optim.swa_utils.AveragedModel(model)
+        >>> averaged.update_parameters(model)
+        >>> averaged.n_averaged
+        tensor(1)
     """
 
     n_averaged: Tensor
@@ -149,6 +178,12 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         loader: batches; of a tuple or list, the first part goes to the model.
         model: in either mode; it stays in it.
         device: accepted; there is one.
+
+    Example:
+        >>> layer = torch.nn.BatchNorm1d(1)
+        >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], layer)
+        >>> layer.running_mean
+        tensor([2.])
     """
     momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not momenta:
@@ -175,6 +210,16 @@ class SWALR(LRScheduler):
         anneal_epochs: 0 goes there at once.
         anneal_strategy: along a cosine ("cos") or a line ("linear").
         last_epoch: see `LRScheduler`.
+
+    Raises:
+        ValueError: another strategy, or a negative number of epochs.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear")
+        >>> optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.75]
     """
 
     def __init__(

@@ -22,7 +22,16 @@ DTYPES_BY_STORAGE = {storage: name for name, storage in STORAGE_NAMES.items()}
 
 
 class LoadError(pickle.UnpicklingError, RuntimeError):
-    """A file that `load` does not read: it is damaged, was not written by `save`, or holds what is refused."""
+    """A file that `load` does not read: it is damaged, was not written by `save`, or holds what is refused.
+
+    Example:
+        >>> import io
+        >>> try:
+        ...     clew.load(io.BytesIO(b"no such file"))
+        ... except clew.serialization.LoadError:
+        ...     print("refused")
+        refused
+    """
 
     __module__ = "clew.serialization"
 
@@ -67,7 +76,8 @@ class Archive:
 
     def read_storage(self, key: Any, count: int, dtype: str) -> Tensor:
         """The elements of a storage, as a 1-D tensor."""
-        stored = numpy.dtype(dtype).newbyteorder("<" if self.order == "little" else ">")
+        name = "int16" if dtype == "bfloat16" else dtype
+        stored = numpy.dtype(name).newbyteorder("<" if self.order == "little" else ">")
         size = count * stored.itemsize
         info = self.records.get(f"data/{key}")
         if info is None or info.file_size != size:
@@ -75,7 +85,8 @@ class Archive:
             raise LoadError(f"load: expected {size} bytes of the storage {key!r}, got {found}")
         data = self._read(info, size)
         values = numpy.frombuffer(data, dtype=numpy.uint8) != 0 if dtype == "bool" else numpy.frombuffer(data, stored)
-        return clew.from_numpy(values.astype(dtype))
+        elements = clew.from_numpy(values.astype(name))
+        return elements.view(clew.bfloat16) if dtype == "bfloat16" else elements
 
     def storage(self, pid: Any, storages: dict[Any, tuple[Tensor, str]]) -> Tensor:
         """The storage that a pickle refers to; the same one each time."""

@@ -19,13 +19,9 @@ from ._archive import DTYPES_BY_STORAGE, Archive, File, LoadError, StoredType, U
 from ._safe_globals import safe_by_name
 from ._weights import MAKERS, Maker, SafeMaker, WeightsUnpickler
 
-_UNSUPPORTED_STORAGES = {"HalfStorage", "BFloat16Storage", "CharStorage", "ShortStorage", "UntypedStorage"} | {
-    "ComplexFloatStorage",
-    "ComplexDoubleStorage",
-    "QInt8Storage",
-    "QUInt8Storage",
-    "QInt32Storage",
-}
+_UNSUPPORTED_STORAGES = {"UntypedStorage", "QInt8Storage", "QUInt8Storage", "QInt32Storage"}
+
+_UNSUPPORTED_TENSORS = {("torch._utils", "_rebuild_tensor_v3"), ("torch._utils", "_rebuild_qtensor")}
 
 # What zip archives and pickles that are broken make Python's readers raise, besides what says so.
 _BROKEN = (
@@ -55,6 +51,14 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
         clew.serialization.LoadError: the file was not written by `save`, is damaged, or has objects that `weights_only`
             refuses. It is a `pickle.UnpicklingError` and a `RuntimeError`.
         NotImplementedError: it has tensors of a type that is not supported.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"weight": torch.ones(2)}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'weight': tensor([1., 1.])}
     """
     if map_location is not None and not callable(map_location) and str(map_location) != "cpu":
         raise NotImplementedError(f"load: map_location={map_location!r} is not supported; the only device is the CPU")
@@ -126,6 +130,10 @@ _TYPES: dict[tuple[str, str], Any] = {("torch", "Size"): clew.Size, ("torch", "d
 
 def _stored_or_dtype(module: str, name: str) -> Any:
     """The storage class or dtype of PyTorch's that has this name; None if there is none."""
+    if (module, name) in _UNSUPPORTED_TENSORS:
+        raise UnsupportedStorage(
+            "load: quantized tensors, and those of uint16, uint32, uint64 or 8-bit floats, are not supported"
+        )
     if module != "torch":
         return None
     if name in DTYPES_BY_STORAGE or name in _UNSUPPORTED_STORAGES:

@@ -29,10 +29,10 @@ def clear_safe_globals() -> None:
 class safe_globals:
     """`add_safe_globals` for a block.
 
-    >>> import clew
-    >>> with clew.serialization.safe_globals([dict]):
-    ...     clew.serialization.get_safe_globals()
-    [<class 'dict'>]
+    Example:
+        >>> with clew.serialization.safe_globals([dict]):
+        ...     clew.serialization.get_safe_globals()
+        [<class 'dict'>]
     """
 
     def __init__(self, safe_globals: list[Any]) -> None:

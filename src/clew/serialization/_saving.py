@@ -32,12 +32,13 @@ def save(obj: Any, f: File) -> None:
         obj: what to save; a `state_dict()`, as a rule.
         f: a path, or a file open for writing bytes.
 
-    >>> import clew, io
-    >>> file = io.BytesIO()
-    >>> clew.save({"weight": clew.tensor([1.0, 2.0])}, file)
-    >>> _ = file.seek(0)
-    >>> clew.load(file)
-    {'weight': tensor([1., 2.])}
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"weight": torch.tensor([1.0, 2.0])}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'weight': tensor([1., 2.])}
     """
     import zipfile
 
@@ -100,7 +101,7 @@ class _Storages:
         used = 0 if 0 in sizes else offset + 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
         if used >= self.sizes.get(key, 0):
             self.sizes[key] = used
-            self.flat[key] = lambda: tensor.as_strided((used,), (1,), 0).numpy()
+            self.flat[key] = lambda: tensor.as_strided((used,), (1,), 0).view(clew.uint8).numpy()
         return key, self.sizes[key]
 
 

@@ -1,4 +1,4 @@
-"""Functions of clew.special: other names of operations, compositions, and the faces of `_operations`."""
+"""Functions of clew.special: other names of operations, compositions, and the public names of `_operations`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._numeric import array_of
 from . import _bessel, _operations
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "spherical_bessel_j0",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]
 
 _ops: Any = _core.ops
@@ -65,7 +67,7 @@ expit, gammaln, polygamma = _ops.sigmoid, _ops.lgamma, _ops.polygamma
 log_softmax, softmax, logsumexp = _ops.log_softmax, _ops.softmax, _ops.logsumexp
 round, xlogy = _ops.round, _ops.xlogy
 i0, i0e, i1, i1e = _operations.i0, _operations.i0e, _operations.i1, _operations.i1e
-erfcx, ndtri = _operations.erfcx, _operations.ndtri
+erfcx, ndtri, zeta = _operations.erfcx, _operations.ndtri, _operations.zeta
 gammainc, gammaincc = _ops.igamma, _ops.igammac
 multigammaln: Any = import_module("clew").mvlgamma
 modified_bessel_i0, modified_bessel_i1 = i0, i1
@@ -88,11 +90,12 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     """The inverse of the sigmoid, log(x / (1 - x)).
 
     Args:
+        input: floating; integers are cast to the default dtype, as by all functions here.
         eps: clamp to [eps, 1 - eps] first. Without it, what is outside [0, 1] gives NaN.
 
-    >>> import clew
-    >>> clew.special.logit(clew.tensor([0.5, 1.0]))
-    tensor([0., inf])
+    Example:
+        >>> torch.special.logit(torch.tensor([0.5, 1.0]))
+        tensor([0., inf])
     """
     x = _floating(input)
     if eps is not None:
@@ -104,57 +107,57 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0.
 
-    >>> import clew
-    >>> clew.special.sinc(clew.tensor([0.0, 0.5]))
-    tensor([1.0000, 0.6366])
+    Example:
+        >>> torch.special.sinc(torch.tensor([0.0, 0.5]))
+        tensor([1.0000, 0.6366])
     """
     return _given("sinc", spherical_bessel_j0(_floating(input) * math.pi), out)
 
 
 @domain("input=constant(real(a, b))")
 def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(x) / x, and 1 at 0.
+    """The spherical Bessel function of the first kind of order 0: sin(x) / x, and 1 at 0.
 
-    >>> import clew
-    >>> clew.special.spherical_bessel_j0(clew.tensor([0.0]))
-    tensor([1.])
+    Example:
+        >>> torch.special.spherical_bessel_j0(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.8415])
     """
     x = _floating(input)
     zero = x == 0
-    inside = x.masked_fill(zero, 1)
-    return _given("spherical_bessel_j0", (inside.sin() / inside).masked_fill(zero, 1), out)
+    inside = _ops.where(zero, 1.0, x)
+    return _given("spherical_bessel_j0", _ops.where(zero, 1.0, inside.sin() / inside), out)
 
 
 @domain("positive")
 def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-x log(x), 0 at 0, and -inf below.
+    """The entropy term -x log(x): 0 at 0, and -inf below.
 
-    >>> import clew
-    >>> clew.special.entr(clew.tensor([-1.0, 0.0, 1.0]))
-    tensor([-inf, -0., -0.])
+    Example:
+        >>> torch.special.entr(torch.tensor([-1.0, 0.0, 0.5]))
+        tensor([  -inf, 0.0000, 0.3466])
     """
     x = _floating(input)
-    return _given("entr", (-_ops.xlogy(x, x.masked_fill(x < 0, 1))).masked_fill(x < 0, -math.inf), out)
+    return _given("entr", _ops.where(x < 0, -math.inf, _ops.xlogy(-x, _ops.where(x < 0, 1.0, x))), out)
 
 
 @domain("real")
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The distribution function of the standard normal distribution.
+    """The distribution function of the standard normal distribution, erfc(-x / sqrt(2)) / 2.
 
-    >>> import clew
-    >>> clew.special.ndtr(clew.tensor([0.0]))
-    tensor([0.5000])
+    Example:
+        >>> torch.special.ndtr(torch.tensor([0.0, 1.96]))
+        tensor([0.5000, 0.9750])
     """
     return _given("ndtr", 0.5 * (_floating(input) * -math.sqrt(0.5)).erfc(), out)
 
 
 @domain("real")
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of `ndtr`, also where that vanishes.
+    """The logarithm of `ndtr`, accurate where `ndtr` underflows, too.
 
-    >>> import clew
-    >>> clew.special.log_ndtr(clew.tensor([-100.0]))
-    tensor([-5005.5244])
+    Example:
+        >>> torch.special.log_ndtr(torch.tensor([-100.0]))
+        tensor([-5005.5244])
     """
     x = _floating(input)
     low = x < -1
@@ -168,14 +171,18 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """x log1p(y), and 0 where x is 0, unless y is NaN.
 
-    >>> import clew
-    >>> clew.special.xlog1py(clew.tensor([0.0, 1.0]), clew.tensor([-1.0, 0.0]))
-    tensor([0., 0.])
+    Example:
+        >>> torch.special.xlog1py(torch.tensor([0.0, 1.0]), torch.tensor([-1.0, 0.0]))
+        tensor([0., 0.])
     """
     x, y = (one if isinstance(one, Tensor) else _core.tensor(one) for one in (input, other))
     hidden = (x == 0) & ~_ops.isnan(y)
-    product = x * y.masked_fill(hidden, 0).log1p() if hidden.any() and hidden.shape == y.shape else x * y.log1p()
-    return _given("xlog1py", product.masked_fill(hidden, 0), out)
+    product = (
+        x * y.masked_fill(hidden, 0).log1p()
+        if hidden.shape == y.shape and (hidden.is_meta or hidden.any())
+        else x * y.log1p()
+    )
+    return _given("xlog1py", _ops.where(hidden, 0.0, product), out)
 
 
 def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Tensor:
@@ -183,40 +190,72 @@ def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Te
     if input.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
     x = _floating(input)
-    return _given(name, _core.tensor(numpy.asarray(compute(x.detach().numpy()))).to(x.dtype), out)
+    if x.is_meta:
+        return _given(name, _ops._empty_like(x, x.dtype), out)
+    return _given(name, x.detach().clone().copy_(_core.from_numpy(numpy.asarray(compute(array_of(x))))), out)
 
 
 @domain("unsampled, 'PyTorch is less accurate: it is compared with SciPy'")
 def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Bessel function of the first kind of order 0."""
+    """The Bessel function of the first kind of order 0.
+
+    Example:
+        >>> torch.special.bessel_j0(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.7652])
+    """
     return _by_values("bessel_j0", input, lambda x: _bessel.j(0, x), out)
 
 
 @domain("unsampled, 'PyTorch is less accurate: it is compared with SciPy'")
 def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Bessel function of the first kind of order 1."""
+    """The Bessel function of the first kind of order 1.
+
+    Example:
+        >>> torch.special.bessel_j1(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.4401])
+    """
     return _by_values("bessel_j1", input, lambda x: _bessel.j(1, x), out)
 
 
 @domain("input=constant(positive(a, b))")
 def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the second kind of order 0."""
+    """The modified Bessel function of the second kind of order 0.
+
+    Example:
+        >>> torch.special.modified_bessel_k0(torch.tensor([0.0, 1.0]))
+        tensor([   inf, 0.4210])
+    """
     return _by_values("modified_bessel_k0", input, lambda x: _bessel.scaled_k(0, x) * numpy.exp(-x), out)
 
 
 @domain("input=constant(positive(a, b))")
 def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the second kind of order 1."""
+    """The modified Bessel function of the second kind of order 1.
+
+    Example:
+        >>> torch.special.modified_bessel_k1(torch.tensor([0.0, 1.0]))
+        tensor([   inf, 0.6019])
+    """
     return _by_values("modified_bessel_k1", input, lambda x: _bessel.scaled_k(1, x) * numpy.exp(-x), out)
 
 
 @domain("input=constant(positive(a, b))")
 def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) times `modified_bessel_k0`."""
+    """exp(x) times `modified_bessel_k0`, which does not underflow for large x.
+
+    Example:
+        >>> torch.special.scaled_modified_bessel_k0(torch.tensor([1.0, 100.0]))
+        tensor([1.1445, 0.1252])
+    """
     return _by_values("scaled_modified_bessel_k0", input, lambda x: _bessel.scaled_k(0, x), out)
 
 
 @domain("input=constant(positive(a, b))")
 def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) times `modified_bessel_k1`."""
+    """exp(x) times `modified_bessel_k1`, which does not underflow for large x.
+
+    Example:
+        >>> torch.special.scaled_modified_bessel_k1(torch.tensor([1.0, 100.0]))
+        tensor([1.6362, 0.1258])
+    """
     return _by_values("scaled_modified_bessel_k1", input, lambda x: _bessel.scaled_k(1, x), out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy
@@ -10,6 +11,8 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._operation import ELEMENTWISE, NAMESPACE, OUT, operation
+from .._size import broadcast_shapes
+from ..ops.elementwise import FLOAT, common_dtype
 from . import _bessel
 
 _ops: Any = _core.ops
@@ -30,7 +33,12 @@ def _like(x: Any, result: Any) -> Any:
     domain="real; self=real(a, b) * 40",
 )
 def i0(self: Any) -> Any:
-    """The modified Bessel function of the first kind of order 0."""
+    """The modified Bessel function of the first kind of order 0.
+
+    Example:
+        >>> torch.special.i0(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.2661])
+    """
     return _like(self, _bessel.scaled_i(0, self) * numpy.exp(abs(self.astype(float))))
 
 
@@ -42,7 +50,12 @@ def i0(self: Any) -> Any:
     domain="real",
 )
 def i0e(self: Any) -> Any:
-    """exp(-|self|) i0(self)."""
+    """exp(-|self|) i0(self).
+
+    Example:
+        >>> torch.special.i0e(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.4658])
+    """
     return _like(self, _bessel.scaled_i(0, self))
 
 
@@ -56,7 +69,12 @@ def _over(value: Tensor, x: Tensor) -> Tensor:
 @operation("special_i1(Tensor self)", rules=(lambda g, self, result: g * (i0(self) - _over(result, self)),),
            flags=FLAGS, domain="real; self=real(a, b) * 40")  # fmt: skip
 def i1(self: Any) -> Any:
-    """The modified Bessel function of the first kind of order 1."""
+    """The modified Bessel function of the first kind of order 1.
+
+    Example:
+        >>> torch.special.i1(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.5652])
+    """
     return _like(self, _bessel.scaled_i(1, self) * numpy.exp(abs(self.astype(float))))
 
 
@@ -68,7 +86,12 @@ def i1(self: Any) -> Any:
     domain="real",
 )
 def i1e(self: Any) -> Any:
-    """exp(-|self|) i1(self)."""
+    """exp(-|self|) i1(self).
+
+    Example:
+        >>> torch.special.i1e(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.2079])
+    """
     return _like(self, _bessel.scaled_i(1, self))
 
 
@@ -80,7 +103,12 @@ def i1e(self: Any) -> Any:
     domain="real; self=positive(a, b) * 8",
 )
 def erfcx(self: Any) -> Any:
-    """exp(self²) erfc(self), where erfc would vanish."""
+    """The scaled complementary error function exp(self²) erfc(self), finite where erfc underflows.
+
+    Example:
+        >>> torch.special.erfcx(torch.tensor([0.0, 100.0]))
+        tensor([1.0000, 0.0056])
+    """
     x = self.astype(float)
     head = numpy.round(x * 1024) / 1024  # its square is exact, so that the exponential is
     square = numpy.exp(head * head) * numpy.exp((x - head) * (x + head))
@@ -100,7 +128,12 @@ def erfcx(self: Any) -> Any:
     domain="fraction",
 )
 def ndtri(self: Any) -> Any:
-    """The argument at which the normal distribution function has this value."""
+    """The inverse of `ndtr`: the quantile function of the standard normal distribution; NaN outside [0, 1].
+
+    Example:
+        >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
+        tensor([0.0000, 1.9600])
+    """
     p = self.astype(float)
     tail = numpy.minimum(p, 1 - p)
     inside = (tail > 0) & (tail <= 0.5)
@@ -110,6 +143,40 @@ def ndtri(self: Any) -> Any:
         scaled = erfcx(_core.from_numpy(numpy.ascontiguousarray(-x / math.sqrt(2)))).numpy()
         error = numpy.log(scaled / 2) - x * x / 2 - goal
         x = x - error * scaled * math.sqrt(math.pi / 2)
-    x = numpy.where(p > 0.5, -x, x)
+    x = numpy.where(p >= 0.5, -x, x)
     ends = numpy.where(p == 0, -numpy.inf, numpy.where(p == 1, numpy.inf, numpy.nan))
     return _like(self, numpy.where(inside, x, ends))
+
+
+# ------------------------------------------------------------------------------------------------------ over SciPy
+def _no_slope_in_self(g: Tensor) -> Tensor:
+    raise NotImplementedError("special.zeta: its derivative in the first argument is not implemented; detach() it")
+
+
+@operation(
+    "special_zeta(Operand self, Operand other)",
+    rules=(_no_slope_in_self, lambda g, self, other: g * -self * _ops.special_zeta(self + 1, other)),
+    flags=FLAGS,
+    arrays=False,
+    domain="self=constant(positive(a, b) + 1.2), other=positive(b)",
+)
+def zeta(self: Tensor, other: Tensor) -> Any:
+    """The Hurwitz zeta function: the sum of (other + n)^-self over n = 0, 1, 2 ... With other = 1 it is Riemann's.
+
+    Args:
+        self, other: tensors that are broadcast together, or one of them a number; whole numbers count as floats.
+            `self` must be above 1; the result is infinite at 1 and NaN below.
+
+    Raises:
+        ImportError: SciPy, which computes it, is not installed.
+
+    Example:
+        >>> torch.special.zeta(torch.tensor([2.0, 4.0]), 1)
+        tensor([1.6449, 1.0823])
+    """
+    hurwitz = import_module("scipy.special").zeta  # no dependency of clew
+
+    broadcast_shapes(self.shape, other.shape)
+    dtype = common_dtype("special.zeta", [self, other], FLOAT)
+    x, q = (one.detach().numpy().astype(float) for one in (self, other))
+    return hurwitz(x, q).astype(dtype)

@@ -12,12 +12,19 @@ import numpy
 
 from .. import _core
 from .._core import Tensor
-from .._numeric import promote_types
+from .._numeric import array_of, promote_types
 
 Array = numpy.ndarray[Any, Any]
 
 # relative and absolute, by the less precise dtype of the two
-_TOLERANCES = {"float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +61,20 @@ def assert_close(
     Args:
         actual, expected: tensors, arrays, numbers, or sequences and mappings of them.
         allow_subclasses: whether one may be of a subclass of the other's class.
-        rtol, atol: both or neither; by default 1.3e-6 and 1e-5 for float32, 1e-7 for float64, 0 for integers.
+        rtol, atol: both or neither; by default 1.3e-6 and 1e-5 for float32, 1e-7 for float64
+            (complex dtypes as their parts), 1e-3 and 1e-5 for float16, 1.6e-2 and 1e-5 for bfloat16, 0 for integers.
         equal_nan: whether NaN equals NaN.
         check_device, check_layout: there is one of each.
         check_dtype, check_stride: whether these must agree.
         msg: the message, or a function that makes it from the default one.
 
-    >>> import clew
-    >>> clew.testing.assert_close(clew.tensor([1.0, 2.0]), clew.tensor([1.0, 2.0 + 1e-6]))
+    Raises:
+        AssertionError: they are not close, or differ in shape, dtype or structure.
+        ValueError: only one of the tolerances is given.
+        TypeError: inputs that cannot be compared.
+
+    Example:
+        >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-6]))
     """
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
@@ -90,10 +103,11 @@ def assert_allclose(
     Raises:
         AssertionError: they are not close.
 
-    >>> import warnings, clew
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     clew.testing.assert_allclose(clew.tensor([1.0]), [1.0])
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     torch.testing.assert_allclose(torch.tensor([1.0]), [1.0])
     """
     warnings.warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12; use `torch.testing.assert_close()` instead.",
@@ -158,7 +172,8 @@ def _of_leaves(actual: Any, expected: Any, rules: _Rules) -> str | None:
         kind = type(actual), type(expected)
         if rules.check_dtype and kind[0] is not kind[1]:
             return f"The (d)types do not match: {kind[0]} != {kind[1]}."
-        names = tuple("float64" if issubclass(one, float) else "int64" for one in kind)
+        named = {float: "float64", complex: "complex128"}
+        names = tuple(next((named[base] for base in named if issubclass(one, base)), "int64") for one in kind)
         return _of_arrays(numpy.asarray(actual), numpy.asarray(expected), rules, names)
     raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
 
@@ -172,7 +187,7 @@ def _of_tensors(actual: Tensor, expected: Tensor, rules: _Rules) -> str | None:
         return f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}."
     kinds = tuple(str(one.dtype).removeprefix("torch.") for one in (actual, expected))
     common = promote_types(actual.dtype, expected.dtype)
-    arrays = [one.detach().to(common).numpy() for one in (actual, expected)]
+    arrays = [array_of(one.to(common)) for one in (actual, expected)]
     return _of_arrays(arrays[0], arrays[1], rules, kinds)
 
 
@@ -183,7 +198,7 @@ def _of_arrays(actual: Array, expected: Array, rules: _Rules, kinds: tuple[str, 
     close = numpy.isclose(actual, expected, rtol=relative, atol=absolute, equal_nan=rules.equal_nan)
     if close.all():
         return None
-    if actual.dtype.kind in "bu":
+    if actual.dtype.kind in "bui":
         actual, expected = actual.astype(numpy.int64), expected.astype(numpy.int64)
     with numpy.errstate(all="ignore"):
         differences = numpy.abs(actual - expected)

@@ -6,10 +6,22 @@ adds; all else is a leaf, None too.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from ._pytree_nodes import (
+    NODES,
+    GetAttrKey,
+    IsLeaf,
+    MappingKey,
+    NamedTuple,
+    PyTree,
+    SequenceKey,
+    children_with_keys,
+    kind_of,
+    register_pytree_node,
+)
 
 __all__ = [
     "GetAttrKey",
@@ -37,121 +49,6 @@ __all__ = [
     "tree_structure",
     "tree_unflatten",
 ]
-
-PyTree = Any
-IsLeaf = Callable[[Any], bool] | None
-Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
-Unflatten = Callable[[Iterable[Any], Any], Any]
-
-
-class _NamedTuple:
-    """What stands for all named tuples in the registry."""
-
-
-def _dict_like(made: Callable[[Any, Any], Any], context: Callable[[Any], Any] = list) -> tuple[Flatten, Unflatten]:
-    return lambda node: (list(node.values()), context(node)), made
-
-
-def _default_dict(children: Iterable[Any], context: Any) -> Any:
-    factory, keys = context
-    return defaultdict(factory, zip(keys, children, strict=True))
-
-
-_NODES: dict[type, tuple[Flatten, Unflatten]] = {
-    list: (lambda node: (node, None), lambda children, _: list(children)),
-    tuple: (lambda node: (list(node), None), lambda children, _: tuple(children)),
-    deque: (lambda node: (list(node), node.maxlen), lambda children, size: deque(children, maxlen=size)),
-    dict: _dict_like(lambda children, keys: dict(zip(keys, children, strict=True))),
-    OrderedDict: _dict_like(lambda children, keys: OrderedDict(zip(keys, children, strict=True))),
-    defaultdict: _dict_like(_default_dict, lambda node: [node.default_factory, list(node)]),
-    _NamedTuple: (lambda node: (list(node), type(node)), lambda children, kind: kind(*children)),
-}
-
-
-@dataclass(frozen=True)
-class SequenceKey:
-    """The place of a child in a list, tuple or deque."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, parent: Any) -> Any:
-        """The child of this parent."""
-        return parent[self.idx]
-
-
-@dataclass(frozen=True)
-class MappingKey:
-    """The key of a child in a dict."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, parent: Any) -> Any:
-        """The child of this parent."""
-        return parent[self.key]
-
-
-@dataclass(frozen=True)
-class GetAttrKey:
-    """The name of a child that is an attribute, as those of named tuples are."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, parent: Any) -> Any:
-        """The child of this parent."""
-        return getattr(parent, self.name)
-
-
-_PATHS: dict[type, Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]]] = {}
-"""Of classes that were registered with it: from an object to pairs of key and child, and the context."""
-
-
-def _children_with_keys(kind: type, node: Any) -> Iterable[tuple[Any, Any]]:
-    if kind in _PATHS:
-        return _PATHS[kind](node)[0]
-    if kind is _NamedTuple:
-        return [(GetAttrKey(name), getattr(node, name)) for name in node._fields]
-    if isinstance(node, dict):
-        return [(MappingKey(key), child) for key, child in node.items()]
-    if kind not in (list, tuple, deque):
-        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {kind}; give it to register_pytree_node")
-    return [(SequenceKey(index), child) for index, child in enumerate(node)]
-
-
-def register_pytree_node(
-    cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, *, flatten_with_keys_fn: Any = None, **options: Any
-) -> None:
-    """Make objects of a class nodes of trees.
-
-    Args:
-        flatten_fn: from an object to its children and a context that can be compared.
-        unflatten_fn: from children and context to an object.
-        flatten_with_keys_fn: as `flatten_fn`, with pairs of a key (such as `GetAttrKey("x")`) and a child.
-        options: how a structure is written to a file, which is not supported; accepted.
-
-    Raises:
-        ValueError: the class is one already.
-    """
-    if cls in _NODES:
-        raise ValueError(f"{cls} is already registered as pytree node.")
-    _NODES[cls] = flatten_fn, unflatten_fn
-    if flatten_with_keys_fn is not None:
-        _PATHS[cls] = flatten_with_keys_fn
-
-
-def _kind(tree: Any) -> type | None:
-    kind = type(tree)
-    if kind in _NODES:
-        return kind
-    return _NamedTuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
 
 
 @dataclass(frozen=True)
@@ -189,10 +86,10 @@ class TreeSpec:
         """The parts of a tree that begins as this one: what stands where this one has leaves."""
         if self.type is None:
             return [tree]
-        kind = _kind(tree)
+        kind = kind_of(tree)
         if kind is not self.type or kind is None:
             raise ValueError(f"Type mismatch; expected {self.type!r}, but got {type(tree)!r}.")
-        children, context = _NODES[kind][0](tree)
+        children, context = NODES[kind][0](tree)
         if isinstance(tree, dict) and context != self.context and set(tree) == set(_keys(self.context)):
             children = [tree[key] for key in _keys(self.context)]
         elif context != self.context:
@@ -206,7 +103,7 @@ class TreeSpec:
     def __repr__(self) -> str:
         if self.type is None:
             return "*"
-        name = "namedtuple" if self.type is _NamedTuple else self.type.__name__
+        name = "namedtuple" if self.type is NamedTuple else self.type.__name__
         return f"TreeSpec({name}, {self.context}, [{', '.join(map(repr, self.children_specs))}])"
 
 
@@ -217,11 +114,11 @@ def _keys(context: Any) -> list[Any]:
 
 
 def _taken_apart(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
-    kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
+    kind = None if is_leaf is not None and is_leaf(tree) else kind_of(tree)
     if kind is None:
         leaves.append(tree)
         return TreeSpec(None)
-    children, context = _NODES[kind][0](tree)
+    children, context = NODES[kind][0](tree)
     return TreeSpec(kind, context, [_taken_apart(child, is_leaf, leaves) for child in children])
 
 
@@ -231,11 +128,12 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeS
     Args:
         is_leaf: says of a node whether it is to be a leaf.
 
-    >>> leaves, spec = tree_flatten({"a": 1, "b": [2, (3,)]})
-    >>> leaves
-    [1, 2, 3]
-    >>> tree_unflatten([4, 5, 6], spec)
-    {'a': 4, 'b': [5, (6,)]}
+    Example:
+        >>> leaves, spec = torch.utils._pytree.tree_flatten({"a": 1, "b": [2, (3,)]})
+        >>> leaves
+        [1, 2, 3]
+        >>> torch.utils._pytree.tree_unflatten([4, 5, 6], spec)
+        {'a': 4, 'b': [5, (6,)]}
     """
     leaves: list[Any] = []
     spec = _taken_apart(tree, is_leaf, leaves)
@@ -260,7 +158,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     def built(spec: TreeSpec) -> Any:
         if spec.type is None:
             return next(rest)
-        return _NODES[spec.type][1]([built(child) for child in spec.children_specs], spec.context)
+        return NODES[spec.type][1]([built(child) for child in spec.children_specs], spec.context)
 
     return built(treespec)
 
@@ -278,13 +176,15 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
 def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[tuple[Any, ...], Any]]:
     """The leaves from left to right, each after the keys that lead to it.
 
-    >>> [keystr(path) for path, _ in tree_leaves_with_path({"a": 1, "b": [2, (3,)]})]
-    ["['a']", "['b'][0]", "['b'][1][0]"]
+    Example:
+        >>> pytree = torch.utils._pytree
+        >>> [pytree.keystr(path) for path, _ in pytree.tree_leaves_with_path({"a": 1, "b": [2, (3,)]})]
+        ["['a']", "['b'][0]", "['b'][1][0]"]
     """
-    kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
+    kind = None if is_leaf is not None and is_leaf(tree) else kind_of(tree)
     if kind is None:
         return [((), tree)]
-    return [((key, *path), leaf) for key, child in _children_with_keys(kind, tree)
+    return [((key, *path), leaf) for key, child in children_with_keys(kind, tree)
             for path, leaf in tree_leaves_with_path(child, is_leaf)]  # fmt: skip
 
 
@@ -320,8 +220,9 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """The tree with `func` of each leaf, and of what the other trees have in its place.
 
-    >>> tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
-    [11, (22,)]
+    Example:
+        >>> torch.utils._pytree.tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+        [11, (22,)]
     """
     leaves, spec = tree_flatten(tree, is_leaf)
     columns = [leaves, *(spec.flatten_up_to(rest) for rest in rests)]

@@ -28,7 +28,14 @@ def noop_context_fn() -> Contexts:
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Say for all checkpoints made inside whether recomputation stops as soon as it has all that was saved."""
+    """Say for all checkpoints made inside whether recomputation stops as soon as it has all that was saved.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+        ...     y = torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False)
+        >>> y.sum().backward()
+    """
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -63,13 +70,13 @@ def checkpoint(
 
     Raises:
         CheckpointError: in backward, if the function did not do the same again.
+        ValueError: options that do not go together.
 
-    >>> import clew
-    >>> from clew.utils.checkpoint import checkpoint
-    >>> x = clew.ones(2, requires_grad=True)
-    >>> checkpoint(lambda t: t.exp().log(), x, use_reentrant=False).sum().backward()
-    >>> x.grad
-    tensor([1., 1.])
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> torch.utils.checkpoint.checkpoint(lambda t: t.exp().log(), x, use_reentrant=False).sum().backward()
+        >>> x.grad
+        tensor([1., 1.])
     """
     if use_reentrant is None:
         warnings.warn(
@@ -171,6 +178,16 @@ def checkpoint_sequential(
     """Apply `functions` (or the modules of a `Sequential`) one after the other, in checkpointed segments.
 
     The last segment is not checkpointed: its graph is used at once.
+
+    Raises:
+        ValueError: more segments than functions, or none.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> y = torch.utils.checkpoint.checkpoint_sequential([torch.exp, torch.log], 2, x, use_reentrant=False)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([1., 1.])
     """
     if use_reentrant is None:
         warnings.warn(

@@ -15,11 +15,11 @@ class RemovableHandle:
 
     The handle refers to the table of hooks weakly, so keeping it does not keep the module alive.
 
-    >>> import clew
-    >>> linear = clew.nn.Linear(2, 1)
-    >>> with linear.register_forward_hook(lambda module, args, output: print(tuple(output.shape))):
-    ...     _ = linear(clew.ones(5, 2))
-    (5, 1)
+    Example:
+        >>> linear = torch.nn.Linear(2, 1)
+        >>> with linear.register_forward_hook(lambda module, args, output: print(tuple(output.shape))):
+        ...     _ = linear(torch.ones(5, 2))
+        (5, 1)
     """
 
     def __init__(self, hooks: OrderedDict[int, Any]) -> None:
@@ -48,7 +48,18 @@ class RemovableHandle:
 
 
 def register(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Add `hook` to the table `hooks`, first in line if `prepend`, and return its handle."""
+    """Add `hook` to the table `hooks`, first if `prepend`, and return its handle.
+
+    Example:
+        >>> from collections import OrderedDict
+        >>> table = OrderedDict()
+        >>> handle = clew.utils.hooks.register(table, print)
+        >>> list(table.values()) == [print]
+        True
+        >>> handle.remove()
+        >>> len(table)
+        0
+    """
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:

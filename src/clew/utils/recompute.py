@@ -25,7 +25,13 @@ from clew.autograd.graph import saved_tensors_hooks
 
 
 class CheckpointError(RuntimeError):
-    """A checkpointed function did not do the same when it was run again."""
+    """A checkpointed function saved other tensors when it was run again than it had saved in the forward.
+
+    Example:
+        >>> CheckpointError = torch.utils.checkpoint.CheckpointError
+        >>> issubclass(CheckpointError, RuntimeError)
+        True
+    """
 
 
 class _Stop(BaseException):

@@ -49,15 +49,15 @@ def explain(x: Any, *, limit: int | None = None, params: Mapping[str, Tensor] | 
         TypeError: there is no tensor or node in ``x``.
         ValueError: ``limit`` is less than 1.
 
-    >>> import clew
-    >>> x = clew.tensor([1.0, 2.0], requires_grad=True)
-    >>> loss = (x * x).sum()
-    >>> told = clew.explain(loss, params={"x": x})
-    >>> [(node.name, len(node.saved)) for node in told.nodes]
-    [('SumBackward0', 0), ('MulBackward0', 2), ('AccumulateGrad', 0)]
-    >>> loss.backward()
-    >>> {slot.state for node in clew.explain(loss).nodes for slot in node.saved}
-    {'freed'}
+    Example:
+        >>> x = clew.tensor([1.0, 2.0], requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> told = clew.explain(loss, params={"x": x})
+        >>> [(node.name, len(node.saved)) for node in told.nodes]
+        [('SumBackward0', 0), ('MulBackward0', 2), ('AccumulateGrad', 0)]
+        >>> loss.backward()
+        >>> {slot.state for node in clew.explain(loss).nodes for slot in node.saved}
+        {'freed'}
     """
     if limit is not None and limit < 1:
         raise ValueError(f"explain: expected a limit of at least 1, got {limit}; pass how many nodes to describe")

@@ -9,7 +9,15 @@ from ..model.places import Place, ReleaseRecord
 
 @dataclass(frozen=True, slots=True)
 class SavedRecord:
-    """One tensor that a node saved."""
+    """One tensor that a node saved.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> saved = clew.explain(loss).nodes[1].saved[0]
+        >>> saved.name, saved.shape, saved.dtype, saved.nbytes, saved.state
+        ('self', (1000,), 'float32', 4000, 'held')
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -33,7 +41,15 @@ class SavedRecord:
 
 @dataclass(frozen=True, slots=True)
 class LeafRecord:
-    """The leaf whose gradient an ``AccumulateGrad`` node fills; ``is_gone`` when no one holds it any more."""
+    """The leaf whose gradient an ``AccumulateGrad`` node fills; ``is_gone`` when nothing holds it any more.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> leaf = clew.explain(loss, params={"x": x}).nodes[2].leaf
+        >>> leaf.name, leaf.shape, leaf.is_gone
+        ('x', (1000,), False)
+    """
 
     name: str | None
     shape: tuple[int, ...]
@@ -43,7 +59,14 @@ class LeafRecord:
 
 @dataclass(frozen=True, slots=True)
 class NodeRecord:
-    """One node. Records refer to each other by their index in :attr:`Explanation.nodes`."""
+    """One node. Records refer to each other by their index in :attr:`Explanation.nodes`.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> [(node.name, node.inputs) for node in clew.explain(loss).nodes]
+        [('SumBackward0', (1,)), ('MulBackward0', (2, 2)), ('AccumulateGrad', ())]
+    """
 
     name: str
     op: str
@@ -60,7 +83,15 @@ class NodeRecord:
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over the whole graph, described or not. Bytes count a storage once, however many slots share it."""
+    """Sums over the whole graph, described or not. Bytes count a storage once, however many slots share it.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> totals = clew.explain(loss).totals
+        >>> totals.nodes, totals.leaves, totals.slots, totals.held_bytes
+        (2, 1, 2, 4000)
+    """
 
     nodes: int = 0
     leaves: int = 0
@@ -94,7 +125,18 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line about an exception: ``freed at train.py:5 in main``."""
+    """A line about an exception: ``freed at train.py:5 in main``.
+
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> loss.backward()
+        >>> try:
+        ...     loss.backward()
+        ... except RuntimeError as error:
+        ...     "freed at" in [note.label for note in clew.explain(error).notes]
+        True
+    """
 
     label: str
     text: str
@@ -106,7 +148,15 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class GroupRecord:
-    """Nodes that look alike, of a graph that has too many to show: same operation, same line, same shape."""
+    """Nodes of the same operation, line and shape, of a graph that has too many to show.
+
+    Example:
+        >>> y = clew.ones(2, requires_grad=True)
+        >>> for _ in range(10):
+        ...     y = y * 2
+        >>> [(group.name, group.nodes) for group in clew.explain(y, limit=1).groups if group.nodes > 1]
+        [('MulBackward0', 10)]
+    """
 
     name: str
     made_at: Place | None
@@ -124,6 +174,13 @@ class Explanation:
     ``subject`` says what was asked about, ``remark`` what else there is to say of it. ``nodes`` is in the order in
     which the text prints them, so that ``#3`` in the text is ``nodes[2]``. ``groups`` sums up a graph of which not all
     nodes are described. It holds neither tensors nor nodes of the graph.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> explanation = clew.explain(loss)
+        >>> len(explanation.nodes), explanation.hidden
+        (3, 0)
     """
 
     subject: str

@@ -17,7 +17,7 @@ STYLES = {
     r"\bfreed\b": "dim",
     r"\bheld\b": "yellow",
     r"\bpacked\b": "magenta",
-    r"\bwritten in place since\b": "bold red",
+    r"\bmodified in place since\b": "bold red",
 }
 
 

@@ -1,1 +1,1 @@
-"""Gradients on their way: a backward node by node, and how large they are in each layer."""
+"""Gradients during a backward: node by node, and how large they are in each layer."""

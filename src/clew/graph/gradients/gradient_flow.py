@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._numeric import array_of
+
 VANISHING = 1e-7
 EXPLODING = 1e3
 _BAR = 24  # characters
@@ -16,7 +18,16 @@ _BAR = 24  # characters
 
 @dataclass(frozen=True, slots=True)
 class LayerFlow:
-    """The parameters of one layer, taken together as one vector."""
+    """The parameters of one layer, taken together as one vector.
+
+    Example:
+        >>> model = clew.nn.Linear(2, 1)
+        >>> model(clew.ones(1, 2)).sum().backward()
+        >>> flow = clew.graph.gradient_flow(model)
+        >>> layer = flow.layers[0]
+        >>> layer.parameters, round(layer.gradient_norm, 4)
+        (3, 1.7321)
+    """
 
     name: str
     parameters: int
@@ -38,7 +49,15 @@ class LayerFlow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GradientFlow:
-    """The answer of :func:`gradient_flow`: ``layers`` in the model's order."""
+    """The answer of :func:`gradient_flow`: ``layers`` in the model's order.
+
+    Example:
+        >>> model = clew.nn.Linear(2, 1)
+        >>> model(clew.ones(1, 2)).sum().backward()
+        >>> flow = clew.graph.gradient_flow(model)
+        >>> len(flow.layers), flow.suspects
+        (1, ())
+    """
 
     layers: tuple[LayerFlow, ...]
 
@@ -141,11 +160,11 @@ def gradient_flow(
     Raises:
         TypeError: ``model`` has no ``named_parameters`` and is no collection of names and tensors.
 
-    >>> import clew
-    >>> model = clew.nn.Linear(2, 1)
-    >>> model(clew.ones(1, 2)).sum().backward()
-    >>> [(layer.name, layer.parameters, layer.flag) for layer in clew.graph.gradient_flow(model)]
-    [('(model)', 3, 'ok')]
+    Example:
+        >>> model = clew.nn.Linear(2, 1)
+        >>> model(clew.ones(1, 2)).sum().backward()
+        >>> [(layer.name, layer.parameters, layer.flag) for layer in clew.graph.gradient_flow(model)]
+        [('(model)', 3, 'ok')]
     """
     layers: dict[str, list[Any]] = {}
     for name, parameter in _named_parameters(model):
@@ -198,7 +217,7 @@ def _norm(tensors: list[Any]) -> float:
     total = 0.0
     with np.errstate(all="ignore"):
         for tensor in tensors:
-            flat = np.abs(tensor.detach().numpy()).astype(np.float64).ravel()
+            flat = np.abs(array_of(tensor)).astype(np.float64).ravel()
             total += float(flat @ flat)
     return math.sqrt(total)
 

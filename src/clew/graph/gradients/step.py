@@ -17,6 +17,11 @@ class Step:
 
     ``incoming`` are the gradients of its outputs, ``outgoing`` those of its inputs; None where there is none. They are
     the engine's own tensors: clone one before you write to it.
+
+    Example:
+        >>> x = clew.tensor([3.0], requires_grad=True)
+        >>> [(at.number, type(at.node).__name__) for at in clew.graph.step((x * 2).sum())]
+        [(1, 'SumBackward0'), (2, 'MulBackward0'), (3, 'AccumulateGrad')]
     """
 
     number: int
@@ -48,7 +53,7 @@ def step(
     """Run ``backward()`` of a tensor, or of a sequence of tensors, node by node; each step is given when it has run.
 
     When the iterator is exhausted, all is as after ``backward()``. Whoever stops before leaves the rest undone: the
-    nodes that have run are freed (without ``retain_graph``), and the gradients that were on their way are lost. Between
+    nodes that have run are freed (without ``retain_graph``), and the gradients that had not arrived are lost. Between
     the steps anything may be done, other backward passes included.
 
     Args:
@@ -60,15 +65,15 @@ def step(
         TypeError: ``tensors`` is neither a tensor nor a sequence of them.
         RuntimeError: whatever ``backward`` would raise for these arguments, before the first step.
 
-    >>> import clew
-    >>> x = clew.tensor([3.0], requires_grad=True)
-    >>> for at in clew.graph.step((x**2).sum()):
-    ...     print(type(at.node).__name__, *(gradient.tolist() for gradient in at.incoming))
-    SumBackward0 1.0
-    PowBackward0 [1.0]
-    AccumulateGrad [6.0]
-    >>> x.grad
-    tensor([6.])
+    Example:
+        >>> x = clew.tensor([3.0], requires_grad=True)
+        >>> for at in clew.graph.step((x**2).sum()):
+        ...     print(type(at.node).__name__, *(gradient.tolist() for gradient in at.incoming))
+        SumBackward0 1.0
+        PowBackward0 [1.0]
+        AccumulateGrad [6.0]
+        >>> x.grad
+        tensor([6.])
     """
     roots = tensors_of("step", tensors)
     gradients: list[Any] | None = None if gradient is None else [gradient] if is_tensor(gradient) else list(gradient)

@@ -38,7 +38,14 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A graph counted by operation and line. It holds neither tensors nor nodes, so it may be kept."""
+    """A graph counted by operation and line. It holds neither tensors nor nodes, so it may be kept.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> clew.graph.snapshot(loss).nodes
+        3
+    """
 
     kinds: Mapping[Kind, KindCount]
 
@@ -62,10 +69,10 @@ def snapshot(x: Any) -> Snapshot:
     Raises:
         TypeError: there is no tensor or node in ``x``.
 
-    >>> import clew
-    >>> x = clew.ones(2, requires_grad=True)
-    >>> clew.graph.snapshot((x * x).sum()).nodes
-    3
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> clew.graph.snapshot((x * x).sum()).nodes
+        3
     """
     if isinstance(x, Snapshot):
         return x
@@ -90,7 +97,15 @@ def _counted(rows: list[tuple[Shape | None, int, int]]) -> KindCount:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one kind of node."""
+    """What became of one kind of node.
+
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> first = clew.graph.snapshot(x.exp().sum())
+        >>> change = clew.graph.diff(first, x.exp().sin().sum())
+        >>> [(one.kind.name, one.nodes) for one in change.added if one.kind.name == "SinBackward0"]
+        [('SinBackward0', 1)]
+    """
 
     kind: Kind
     before: KindCount
@@ -128,6 +143,13 @@ class Diff:
     """The answer of :func:`diff`: kinds of nodes that are new, gone, or otherwise than before; the others are left out.
 
     Its truth value tells whether anything changed.
+
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> first = clew.graph.snapshot(x.exp().sum())
+        >>> change = clew.graph.diff(first, x.exp().sin().sum())
+        >>> bool(change), bool(clew.graph.diff(first, first))
+        (True, False)
     """
 
     added: tuple[Change, ...]
@@ -164,18 +186,18 @@ def diff(a: Tensor | Node | Snapshot | Any, b: Tensor | Node | Snapshot | Any) -
     Raises:
         TypeError: there is no tensor or node in one of them.
 
-    >>> import clew
-    >>> x = clew.ones(2, requires_grad=True)
-    >>> def forward(layers):
-    ...     h = x
-    ...     for _ in range(layers):
-    ...         h = h.tanh()
-    ...     return h.sum()
-    >>> changed = clew.graph.diff(forward(1), forward(3))
-    >>> [(change.kind.name, change.nodes, change.saved_bytes) for change in changed.changed]
-    [('TanhBackward0', 2, 16)]
-    >>> bool(clew.graph.diff(forward(2), forward(2)))
-    False
+    Example:
+        >>> x = clew.ones(2, requires_grad=True)
+        >>> def forward(layers):
+        ...     h = x
+        ...     for _ in range(layers):
+        ...         h = h.tanh()
+        ...     return h.sum()
+        >>> changed = clew.graph.diff(forward(1), forward(3))
+        >>> [(change.kind.name, change.nodes, change.saved_bytes) for change in changed.changed]
+        [('TanhBackward0', 2, 16)]
+        >>> bool(clew.graph.diff(forward(2), forward(2)))
+        False
     """
     before, after = snapshot(a), snapshot(b)
     nothing = KindCount(0, 0, {})

@@ -16,6 +16,17 @@ class GrowthWarning(UserWarning):
         iterations: of how many earlier iterations graphs are held.
         nodes: how many nodes of earlier iterations are held.
         nbytes: what these nodes take in bytes, with what they have saved and still hold.
+
+    Example:
+        >>> import warnings
+        >>> w, total = clew.ones(3, requires_grad=True), clew.zeros(())
+        >>> with clew.graph.watch() as watched, warnings.catch_warnings(action="ignore"):
+        ...     for _ in range(20):
+        ...         loss = (w * w).sum()
+        ...         loss.backward()
+        ...         total = total + loss
+        >>> watched.warnings[0].path
+        'total'
     """
 
     def __init__(self, made_at: Place, path: str | None, iterations: int, nodes: int, nbytes: int) -> None:

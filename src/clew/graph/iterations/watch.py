@@ -35,6 +35,17 @@ class Watch:
 
     With ``warn=False`` it only collects what it finds. ``clock`` gives the time in seconds, of which looks get a small
     share (by default it is the machine's); with ``always`` it looks after each iteration, whatever that takes.
+
+    Example:
+        >>> import warnings
+        >>> w, total = clew.ones(3, requires_grad=True), clew.zeros(())
+        >>> with clew.graph.watch() as watched, warnings.catch_warnings(action="ignore"):
+        ...     for _ in range(20):
+        ...         loss = (w * w).sum()
+        ...         loss.backward()
+        ...         total = total + loss
+        >>> [warning.path for warning in watched.warnings]
+        ['total']
     """
 
     def __init__(self, *, warn: bool = True, clock: Callable[[], float] | None = None, always: bool = False) -> None:
@@ -226,17 +237,17 @@ def watch() -> Watch:
     Returns:
         A :class:`Watch`: a context manager, or use ``start()`` and ``stop()``; ``warnings`` has what was said.
 
-    >>> import warnings
-    >>> import clew
-    >>> w = clew.ones(3, requires_grad=True)
-    >>> total = clew.zeros(())
-    >>> with clew.graph.watch() as watched, warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     for _ in range(20):
-    ...         loss = (w * w).sum()
-    ...         loss.backward()
-    ...         total = total + loss  # keeps every graph: write loss.item() or loss.detach()
-    >>> [(warning.path, warning.iterations) for warning in watched.warnings]
-    [('total', 18)]
+    Example:
+        >>> import warnings
+        >>> w = clew.ones(3, requires_grad=True)
+        >>> total = clew.zeros(())
+        >>> with clew.graph.watch() as watched, warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     for _ in range(20):
+        ...         loss = (w * w).sum()
+        ...         loss.backward()
+        ...         total = total + loss  # keeps every graph: write loss.item() or loss.detach()
+        >>> [(warning.path, warning.iterations) for warning in watched.warnings]
+        [('total', 18)]
     """
     return Watch()

@@ -38,17 +38,17 @@ def ledger(x: Any = None) -> Ledger:
     Raises:
         TypeError: there is no tensor or node in ``x``.
 
-    >>> import clew
-    >>> x = clew.ones(1000, requires_grad=True)
-    >>> loss = (x.exp() * x).sum()
-    >>> told = clew.graph.ledger(loss)
-    >>> [(record.name, record.slot, record.held_by) for record in told.records]
-    [('MulBackward0', 'self', ()), ('MulBackward0', 'other', ('x',)), ('ExpBackward0', 'result', ())]
-    >>> told.totals.graph_only_bytes, told.totals.shared_bytes
-    (4000, 4000)
-    >>> loss.backward()
-    >>> {record.state for record in clew.graph.ledger(loss).records}
-    {'freed'}
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x.exp() * x).sum()
+        >>> told = clew.graph.ledger(loss)
+        >>> [(record.name, record.slot, record.held_by) for record in told.records]
+        [('MulBackward0', 'self', ()), ('MulBackward0', 'other', ('x',)), ('ExpBackward0', 'result', ())]
+        >>> told.totals.graph_only_bytes, told.totals.shared_bytes
+        (4000, 4000)
+        >>> loss.backward()
+        >>> {record.state for record in clew.graph.ledger(loss).records}
+        {'freed'}
     """
     return make_ledger(_roots(x), user_frames(sys._getframe(1)))
 
@@ -76,7 +76,7 @@ def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledg
     living: dict[int, list[Any]] = defaultdict(list)
     for tensor in _core.live_tensors():
         living[tensor._storage_id].append(tensor)
-    book = _Book(living)
+    book = _Accounting(living)
     leaves = 0
     for number, node in enumerate(nodes, 1):
         leaves += isinstance(node, _core.AccumulateGrad)
@@ -84,7 +84,7 @@ def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledg
     return book.close(len(nodes) - leaves, frames)
 
 
-class _Book:
+class _Accounting:
     """Collects the records; names are looked up once, in the end, for those tensors that matter."""
 
     def __init__(self, living: Mapping[int, list[Any]]) -> None:

@@ -75,23 +75,23 @@ def predict_peak(tensors: Any, *, retain_graph: bool = False) -> int:
         TypeError: ``tensors`` is neither a tensor nor a sequence of them.
         RuntimeError: there is no graph, or it was freed.
 
-    >>> import clew
-    >>> x = clew.ones(1000, requires_grad=True)
-    >>> loss = x.exp().exp().sum()
-    >>> expected = clew.graph.predict_peak(loss)
-    >>> clew.memory.reset_peak()
-    >>> loss.backward()
-    >>> clew.memory.stats().peak == expected
-    True
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = x.exp().exp().sum()
+        >>> expected = clew.graph.predict_peak(loss)
+        >>> clew.memory.reset_peak()
+        >>> loss.backward()
+        >>> clew.memory.stats().peak == expected
+        True
     """
     roots = tensors_of("predict_peak", tensors)
     for root in roots:
         if root.grad_fn is None:
             raise RuntimeError("predict_peak: expected a tensor with a graph, got one without grad_fn; see explain(x)")
-    return _Play(roots, retain_graph).run()
+    return _Simulation(roots, retain_graph).run()
 
 
-class _Play:
+class _Simulation:
     """A backward played through with sizes only."""
 
     def __init__(self, roots: Sequence[Any], retain_graph: bool) -> None:

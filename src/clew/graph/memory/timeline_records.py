@@ -19,6 +19,12 @@ class Share:
     ``place`` is None for bytes from before the timeline (``is_earlier``), or where no line of the user's ran.
     ``phase`` is ``"forward"`` for what the line itself took, ``"backward"`` for what the backward of its operations
     took.
+
+    Example:
+        >>> with clew.memory.timeline() as timeline:
+        ...     x = clew.ones(1000)
+        >>> [(share.nbytes, share.phase) for share in timeline.at_end() if not share.is_earlier]
+        [(4000, 'forward')]
     """
 
     place: Place | None
@@ -40,7 +46,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Bytes alive over time, by line: ``values[i][j]`` is what ``labels[i]`` held at ``seconds[j]``."""
+    """Bytes alive over time, by line: ``values[i][j]`` is what ``labels[i]`` held at ``seconds[j]``.
+
+    Example:
+        >>> with clew.memory.timeline() as timeline:
+        ...     x = clew.ones(1000)
+        >>> series = timeline.series()
+        >>> len(series.labels) == len(series.values)
+        True
+    """
 
     seconds: NDArray[np.float64]
     labels: tuple[str, ...]

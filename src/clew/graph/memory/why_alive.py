@@ -26,6 +26,12 @@ class Holder:
     ``path`` is what the user can type, the shortest there is. ``node``, ``made_at`` and ``slot`` are None when it
     leads there directly; else the graph of ``path`` does: a node of that graph saved the tensor as ``slot``, or,
     without ``slot``, is the node that was asked about. ``nbytes`` is what is kept on this way.
+
+    Example:
+        >>> x = clew.ones(3)
+        >>> kept = {"first": x}
+        >>> [holder.path for holder in clew.why_alive(x, {"kept": kept}).holders]
+        ["kept['first']"]
     """
 
     path: str
@@ -52,6 +58,12 @@ class Holders:
 
     ``holders`` keep what was asked about. ``graph_holders``, for a tensor with a history, do not keep the tensor, but
     the graph below it. ``result`` is the rest of each path: ``tensor → SumBackward0 (train.py:52) → 34.0 MiB``.
+
+    Example:
+        >>> x = clew.ones(3)
+        >>> holders = clew.why_alive(x, {"x": x})
+        >>> [holder.path for holder in holders.holders]
+        ['x']
     """
 
     subject: str
@@ -88,16 +100,16 @@ def why_alive(x: Tensor | Node, scopes: Mapping[str, object] | None = None) -> H
     Raises:
         TypeError: ``x`` is neither a tensor nor a node.
 
-    >>> import clew
-    >>> def program():
-    ...     hidden = clew.ones(3, requires_grad=True) * 2
-    ...     loss = (hidden * hidden).sum()
-    ...     print(clew.why_alive(hidden))
-    >>> program()  # doctest: +ELLIPSIS
-    float32 tensor of shape (3,), 12 B is kept alive by
-      hidden → tensor → MulBackward0 (...) → 8 B
-      loss → MulBackward0 (...), which saved it as 'self'
-      loss → MulBackward0 (...), which saved it as 'other'
+    Example:
+        >>> def program():
+        ...     hidden = clew.ones(3, requires_grad=True) * 2
+        ...     loss = (hidden * hidden).sum()
+        ...     print(clew.why_alive(hidden))
+        >>> program()  # doctest: +ELLIPSIS
+        float32 tensor of shape (3,), 12 B is kept alive by
+          hidden → tensor → MulBackward0 (...) → 8 B
+          loss → MulBackward0 (...), which saved it as 'self'
+          loss → MulBackward0 (...), which saved it as 'other'
     """
     if not (is_node(x) or is_tensor(x)):
         raise TypeError(f"why_alive: expected a tensor or a node, got {type(x).__name__}")

@@ -1,6 +1,6 @@
 """One account of the bytes that slots hold or have let go: each storage once, whoever asks.
 
-See Note [One account of bytes] in ``core/autograd/ledger.h``; the core sums whole graphs by the same rules.
+See Note [Accounting of saved bytes] in ``core/autograd/ledger.h``; the core sums whole graphs by the same rules.
 """
 
 from __future__ import annotations

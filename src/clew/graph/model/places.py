@@ -11,7 +11,14 @@ from .records import Release, Site
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of the user's code. ``str`` gives ``train.py:5 in main``."""
+    """A line of the user's code. ``str`` gives ``train.py:5 in main``.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> type(clew.explain(loss).nodes[0].made_at).__name__
+        'Place'
+    """
 
     file: str
     line: int
@@ -38,7 +45,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRecord:
-    """The call that freed what a node had saved."""
+    """The call that freed what a node had saved.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> loss.backward()
+        >>> clew.explain(loss).nodes[1].released.call
+        'backward'
+    """
 
     kind: str
     place: Place | None

@@ -18,10 +18,10 @@ def parts(x: object, path: str = "") -> list[tuple[str, Tensor | Node]]:
     Looked through are sequences, sets, mappings, named tuples, dataclasses and other objects with attributes; modules
     are not, as they are no results.
 
-    >>> import clew
-    >>> output = {"logits": clew.ones(2), "hidden": [clew.zeros(3), None]}
-    >>> [(path, tuple(tensor.shape)) for path, tensor in parts(output)]
-    [("['logits']", (2,)), ("['hidden'][0]", (3,))]
+    Example:
+        >>> output = {"logits": clew.ones(2), "hidden": [clew.zeros(3), None]}
+        >>> [(path, tuple(tensor.shape)) for path, tensor in parts(output)]
+        [("['logits']", (2,)), ("['hidden'][0]", (3,))]
     """
     return list(_parts(x, path, set(), 0))
 

@@ -20,10 +20,10 @@ def walk(roots: Iterable[Node], seen: set[Node] | None = None, within: Container
     several graphs that share parts can be walked one after the other, each part once. With ``within`` no other nodes
     are visited than those.
 
-    >>> import clew
-    >>> x = clew.tensor([3.0], requires_grad=True)
-    >>> [type(node).__name__ for node in clew.graph.walk([(x**2 + x**3).grad_fn])]
-    ['AddBackward0', 'PowBackward0', 'PowBackward0', 'AccumulateGrad']
+    Example:
+        >>> x = clew.tensor([3.0], requires_grad=True)
+        >>> [type(node).__name__ for node in clew.graph.walk([(x**2 + x**3).grad_fn])]
+        ['AddBackward0', 'PowBackward0', 'PowBackward0', 'AccumulateGrad']
     """
     roots = list(roots)
     if seen is None and within is None and all(isinstance(root, _core.Node) for root in roots):
@@ -51,10 +51,10 @@ def walk(roots: Iterable[Node], seen: set[Node] | None = None, within: Container
 def nearest(roots: Iterable[Node], count: int) -> list[Node]:
     """The ``count`` nodes that are nearest to ``roots``, breadth first: what to show of a graph that is too large.
 
-    >>> import clew
-    >>> x = clew.tensor([3.0], requires_grad=True)
-    >>> [type(node).__name__ for node in clew.graph.nearest([(x**2 + x**3).grad_fn], 2)]
-    ['AddBackward0', 'PowBackward0']
+    Example:
+        >>> x = clew.tensor([3.0], requires_grad=True)
+        >>> [type(node).__name__ for node in clew.graph.nearest([(x**2 + x**3).grad_fn], 2)]
+        ['AddBackward0', 'PowBackward0']
     """
     found: dict[Node, None] = {}
     queue: deque[Node] = deque(roots)

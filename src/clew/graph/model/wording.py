@@ -13,8 +13,9 @@ _ASCII = str.maketrans({"●": "*", "○": "o", "│": "|", "├": "|", "└": "
 def bytes_text(count: int) -> str:
     """A number of bytes for a reader.
 
-    >>> bytes_text(12), bytes_text(2560), bytes_text(34 * 2**20)
-    ('12 B', '2.5 KiB', '34.0 MiB')
+    Example:
+        >>> bytes_text(12), bytes_text(2560), bytes_text(34 * 2**20)
+        ('12 B', '2.5 KiB', '34.0 MiB')
     """
     if count < 1024:
         return f"{count} B"
@@ -28,8 +29,9 @@ def bytes_text(count: int) -> str:
 
 def counted(count: int, noun: str) -> str:
     """
-    >>> counted(1, "node"), counted(12000, "leaf")
-    ('1 node', '12,000 leaves')
+    Example:
+        >>> counted(1, "node"), counted(12000, "leaf")
+        ('1 node', '12,000 leaves')
     """
     plural = noun[:-1] + "ves" if noun.endswith("f") else noun + "s"
     return f"{count:,} {noun if count == 1 else plural}"
@@ -43,10 +45,11 @@ def dtype_name(dtype: object) -> str:
 def freed_text(freed: int, released: int, elsewhere: int = 0) -> str:
     """What was let go, and where it went.
 
-    >>> freed_text(2048, 2048), freed_text(12, 0)
-    ('2.0 KiB released to the allocator', '12 B dropped, others have them')
-    >>> freed_text(2048 + 12 + 8, 2048, 8)
-    '2.0 KiB released to the allocator, 12 B dropped, others have them, and 8 B dropped, other graphs hold them'
+    Example:
+        >>> freed_text(2048, 2048), freed_text(12, 0)
+        ('2.0 KiB released to the allocator', '12 B dropped, others have them')
+        >>> freed_text(2048 + 12 + 8, 2048, 8)
+        '2.0 KiB released to the allocator, 12 B dropped, others have them, and 8 B dropped, other graphs hold them'
     """
     dropped = freed - released - elsewhere
     parts = [f"{bytes_text(released)} released to the allocator"] if released or not freed else []
@@ -64,8 +67,9 @@ def freed_word(fate: str) -> str:
 
 def names_text(names: Sequence[str]) -> str:
     """
-    >>> names_text(["loss"]), names_text(["w", "b", "3 more"])
-    ('`loss`', '`w`, `b` and 3 more')
+    Example:
+        >>> names_text(["loss"]), names_text(["w", "b", "3 more"])
+        ('`loss`', '`w`, `b` and 3 more')
     """
     marked = [name if name.endswith(" more") else f"`{name}`" for name in names]
     return " and ".join(filter(None, [", ".join(marked[:-1]), *marked[-1:]]))

@@ -24,8 +24,9 @@ def as_script(data: object) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """An HTML table. Numbers are set to the right, with commas; a column whose name ends in ``bytes`` is in units.
 
-    >>> table(["line", "bytes"], [("a<b", 2048)])[-71:]
-    '<tr><td>a&lt;b</td><td class="number">2.0 KiB</td></tr></tbody></table>'
+    Example:
+        >>> table(["line", "bytes"], [("a<b", 2048)])[-71:]
+        '<tr><td>a&lt;b</td><td class="number">2.0 KiB</td></tr></tbody></table>'
     """
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
     body = []

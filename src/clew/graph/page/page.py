@@ -30,10 +30,11 @@ def _asset(name: str) -> str:
 class Page:
     """A document that is put together section by section.
 
-    >>> page = Page("train.py", "one step")
-    >>> page.add("Summary", "<p>all is well</p>")
-    >>> page.html.startswith("<!doctype html>")
-    True
+    Example:
+        >>> page = Page("train.py", "one step")
+        >>> page.add("Summary", "<p>all is well</p>")
+        >>> page.html.startswith("<!doctype html>")
+        True
     """
 
     def __init__(self, title: str, subtitle: str = "") -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from ... import _core
+from ..._numeric import array_of
 from ..model import account
 from ..model.places import Place, ReleaseRecord
 from ..model.protocol import Node
@@ -28,9 +29,10 @@ SHARED, FOREIGN = 1, 2  # flags of a slot
 class Table:
     """Values by number, each once.
 
-    >>> table = Table()
-    >>> table.add("add"), table.add("mul"), table.add("add"), table.values
-    (0, 1, 0, ['add', 'mul'])
+    Example:
+        >>> table = Table()
+        >>> table.add("add"), table.add("mul"), table.add("add"), table.values
+        (0, 1, 0, ['add', 'mul'])
     """
 
     def __init__(self) -> None:
@@ -209,7 +211,7 @@ def gradient_norm(node: Any) -> float | None:
 
 def norm_of(tensor: Any) -> float:
     """The Euclidean norm, in double precision: the square of what a float32 holds may be more than it holds."""
-    values = tensor.detach().numpy().ravel()
+    values = array_of(tensor).ravel()
     return float(numpy.linalg.norm(values.astype(numpy.float64) if values.dtype.kind == "f" else values))
 
 

@@ -37,8 +37,9 @@ def as_dot(picture: Picture) -> str:
 def quoted(text: str) -> str:
     """A string of the language: nothing in it ends it or is taken for an escape.
 
-    >>> print(quoted('say "a"'))
-    "say \\"a\\""
+    Example:
+        >>> print(quoted('say "a"'))
+        "say \\"a\\""
     """
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 

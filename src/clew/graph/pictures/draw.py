@@ -56,12 +56,12 @@ def draw(
         TypeError: ``x`` is not what is listed above, or ``params`` is no mapping.
         ValueError: ``x`` is empty.
 
-    >>> import clew
-    >>> weight = clew.ones(3, requires_grad=True)
-    >>> loss = (weight * weight).sum()
-    >>> picture = clew.graph.draw(loss, params={"weight": weight})
-    >>> [row.title for row in picture.rows()]
-    ['weight', 'MulBackward0', 'SumBackward0', 'result']
+    Example:
+        >>> weight = clew.ones(3, requires_grad=True)
+        >>> loss = (weight * weight).sum()
+        >>> picture = clew.graph.draw(loss, params={"weight": weight})
+        >>> [row.title for row in picture.rows()]
+        ['weight', 'MulBackward0', 'SumBackward0', 'result']
     """
     results = _results(x)
     if params is not None and not isinstance(params, Mapping):

@@ -17,7 +17,16 @@ from .picture import Picture
 
 
 class Film:
-    """The context of :func:`film`."""
+    """The context of :func:`film`; entering it gives the :class:`Picture`.
+
+    Example:
+        >>> x = clew.ones(3, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> with clew.graph.film(loss) as picture:
+        ...     loss.backward()
+        >>> type(picture).__name__, len(picture.snapshots)
+        ('Picture', 2)
+    """
 
     def __init__(self, picture: Picture, gradients: bool = False) -> None:
         if not isinstance(picture, Picture):
@@ -62,15 +71,15 @@ def film(x: Drawable, params: Mapping[str, Tensor] | None = None, *, gradients: 
             each node for as long as the block lasts; without it the norms are those of the leaves alone.
         options: the other arguments of :func:`draw`.
 
-    >>> import clew
-    >>> x = clew.ones(3, requires_grad=True)
-    >>> loss = (x * x).sum()
-    >>> with clew.graph.film(loss, gradients=True) as picture:
-    ...     loss.backward()
-    >>> [snapshot.label for snapshot in picture.snapshots]  # doctest: +ELLIPSIS
-    ['built', 'after backward() at ...']
-    >>> [(row.title, round(row.gradient_norm, 3)) for row in picture.rows() if row.kind == "operation"]
-    [('MulBackward0', 1.732), ('SumBackward0', 1.0)]
+    Example:
+        >>> x = clew.ones(3, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> with clew.graph.film(loss, gradients=True) as picture:
+        ...     loss.backward()
+        >>> [snapshot.label for snapshot in picture.snapshots]  # doctest: +ELLIPSIS
+        ['built', 'after backward() at ...']
+        >>> [(row.title, round(row.gradient_norm, 3)) for row in picture.rows() if row.kind == "operation"]
+        [('MulBackward0', 1.732), ('SumBackward0', 1.0)]
     """
     return Film(draw(x, params, **options), gradients)
 

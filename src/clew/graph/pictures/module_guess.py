@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ... import _core
+from ..._operation import MANY_VIEWS, VIEW
 from ..model.protocol import Node
 
 ModuleOf = Callable[[Any], "str | None"]
 
-VIEWS = frozenset(
-    (
-        "t",
-        "transpose",
-        "permute",
-        "view",
-        "reshape",
-        "expand",
-        "squeeze",
-        "unsqueeze",
-        "select",
-        "slice",
-        "narrow",
-        "to",
-    )
-)
+
+@functools.cache
+def passes_on(operation: str) -> bool:
+    """Whether its result is its input in another shape or dtype."""
+    said = getattr(_core.ops, operation, None)
+    flags = said.overloads[0]["flags"] if said else 0
+    return operation == "_cast" or bool(flags & (VIEW | MANY_VIEWS))
 
 
 def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> dict[Node, str]:
@@ -51,7 +45,7 @@ def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> di
             elif below in views:
                 known.append(views[below][0])
                 through += views[below][1]
-        if known and len(known) == len(below_nodes) == 1 and node.op in VIEWS:
+        if known and len(known) == len(below_nodes) == 1 and passes_on(node.op):
             views[node] = (known[0], [*through, node])
         elif known and len(known) < len(below_nodes):
             module[node] = common_module(known)
@@ -62,8 +56,9 @@ def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> di
 def common_module(names: Sequence[str]) -> str:
     """The innermost module that contains all.
 
-    >>> common_module(["encoder.0.norm", "encoder.0.linear"])
-    'encoder.0'
+    Example:
+        >>> common_module(["encoder.0.norm", "encoder.0.linear"])
+        'encoder.0'
     """
     parts = [name.split(".") for name in names]
     shared = []

@@ -57,6 +57,13 @@ class Picture:
 
     It holds no part of the graph. ``html``, ``svg`` and ``dot`` are strings, ``png`` is bytes; ``svg`` and ``png`` need
     the extra ``viz`` (``pip install 'clew[viz]'``). ``summary`` is None unless the graph was too large to be drawn.
+
+    Example:
+        >>> x = clew.ones(1000, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> picture = clew.graph.draw(loss)
+        >>> "MulBackward0" in picture.dot
+        True
     """
 
     def __init__(

@@ -15,8 +15,9 @@ def find_repeats(signatures: Sequence[int]) -> list[tuple[int, int, int]]:
 
     At each place the period that covers most wins, and the shorter of two that cover the same.
 
-    >>> find_repeats([9, 1, 2, 1, 2, 1, 2, 7])
-    [(1, 2, 3)]
+    Example:
+        >>> find_repeats([9, 1, 2, 1, 2, 1, 2, 7])
+        [(1, 2, 3)]
     """
     total = len(signatures)
     following = _next_same(signatures)

@@ -28,8 +28,9 @@ def loops_around(file: str, line: int) -> list[Loop]:
 
     Loops around a function do not contain its lines: the body of a function runs when it is called.
 
-    >>> loops_around("no such file", 3)
-    []
+    Example:
+        >>> loops_around("no such file", 3)
+        []
     """
     found: list[Loop] = []
     for node in _path_to(file, line):
@@ -47,8 +48,9 @@ def assigned_at(file: str, line: int) -> str | None:
     """The name or attribute that the statement on a line assigns a single value to: "h", "self.state"; None if it does
     something else, or the source cannot be had.
 
-    >>> assigned_at("no such file", 3) is None
-    True
+    Example:
+        >>> assigned_at("no such file", 3) is None
+        True
     """
     for node in reversed(_path_to(file, line)):
         if isinstance(node, ast.Assign):

@@ -40,10 +40,10 @@ def find_tensors(
         most_objects: how many objects are looked at.
         is_target: of what all paths are told instead of the shortest: one for each name and container that holds it.
 
-    >>> import clew
-    >>> x = clew.ones(2)
-    >>> [path for path, tensor in find_tensors([{"losses": [1.0, {"best": x}]}])]
-    ["losses[1]['best']"]
+    Example:
+        >>> x = clew.ones(2)
+        >>> [path for path, tensor in find_tensors([{"losses": [1.0, {"best": x}]}])]
+        ["losses[1]['best']"]
     """
     return search(own_names(scopes), is_wanted, most_objects, is_target)
 

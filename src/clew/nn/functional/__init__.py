@@ -2,8 +2,12 @@
 
 from . import (
     activation,
+    activation_in_place,
+    activation_piecewise,
+    adaptive_pooling,
     attention,
     channel_dropout,
+    class_loss,
     conv,
     distance,
     folding,
@@ -16,11 +20,18 @@ from . import (
     pixels,
     pooling,
     resampling,
+    softmaxes,
+    triplet_loss,
     unpooling,
+    upsample_names,
 )
 from .activation import *  # noqa: F403
+from .activation_in_place import *  # noqa: F403
+from .activation_piecewise import *  # noqa: F403
+from .adaptive_pooling import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .channel_dropout import *  # noqa: F403
+from .class_loss import *  # noqa: F403
 from .conv import *  # noqa: F403
 from .distance import *  # noqa: F403
 from .folding import *  # noqa: F403
@@ -33,12 +44,19 @@ from .padding import *  # noqa: F403
 from .pixels import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .resampling import *  # noqa: F403
+from .softmaxes import *  # noqa: F403
+from .triplet_loss import *  # noqa: F403
 from .unpooling import *  # noqa: F403
+from .upsample_names import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += activation.__all__
+__all__ += activation_in_place.__all__
+__all__ += activation_piecewise.__all__
+__all__ += adaptive_pooling.__all__
 __all__ += attention.__all__
 __all__ += channel_dropout.__all__
+__all__ += class_loss.__all__
 __all__ += conv.__all__
 __all__ += distance.__all__
 __all__ += folding.__all__
@@ -51,4 +69,7 @@ __all__ += padding.__all__
 __all__ += pixels.__all__
 __all__ += pooling.__all__
 __all__ += resampling.__all__
+__all__ += softmaxes.__all__
+__all__ += triplet_loss.__all__
 __all__ += unpooling.__all__
+__all__ += upsample_names.__all__

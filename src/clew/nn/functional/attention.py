@@ -52,10 +52,10 @@ def scaled_dot_product_attention(
     Raises:
         RuntimeError: shapes or dtypes do not fit, or a probability is none.
 
-    >>> import clew
-    >>> query, key = clew.zeros(1, 2), clew.ones(2, 2)
-    >>> clew.nn.functional.scaled_dot_product_attention(query, key, clew.tensor([[1.0], [3.0]]))
-    tensor([[2.]])
+    Example:
+        >>> query, key = torch.zeros(1, 2), torch.ones(2, 2)
+        >>> torch.nn.functional.scaled_dot_product_attention(query, key, torch.tensor([[1.0], [3.0]]))
+        tensor([[2.]])
     """
     result: Tensor = _ops.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa

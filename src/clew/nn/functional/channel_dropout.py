@@ -67,11 +67,16 @@ def _warn_of_rank(name: str, input: Tensor, axes: int) -> None:
 
 @domain("input=real(a, b, c); input=real(b, c), training=False")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero each channel of (N, C, L) or (C, L) with probability `p`, scale the others by `1 / (1 - p)`.
+    """Zero each channel of (N, C, L) or (C, L) with probability `p`; multiply the others by `1 / (1 - p)`.
 
     Raises:
         RuntimeError: the input has another number of dimensions.
-        ValueError: `p` is no probability.
+        ValueError: `p` is not in [0, 1].
+
+    Example:
+        >>> y = torch.nn.functional.dropout1d(torch.ones(2, 3, 4), 0.5)
+        >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
+        True
     """
     check_probability(p)
     if input.dim() not in (2, 3):
@@ -81,9 +86,17 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @domain("input=real(1, b, 2, 3); input=real(1, b, 2, 3), training=False")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero each channel of (N, C, H, W) with probability `p`, scale the others by `1 / (1 - p)`.
+    """Zero each channel of (N, C, H, W) with probability `p`; multiply the others by `1 / (1 - p)`.
 
     A 3-D input is taken as (N, C, L), with a warning.
+
+    Raises:
+        ValueError: `p` is not in [0, 1].
+
+    Example:
+        >>> y = torch.nn.functional.dropout2d(torch.ones(2, 3, 4, 4), 0.5)
+        >>> bool(((y == 0).all(3).all(2) | (y == 2).all(3).all(2)).all())
+        True
     """
     check_probability(p)
     if input.dim() not in (3, 4):
@@ -100,7 +113,16 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @domain("input=real(1, b, 2, 3, 2); input=real(b, 2, 3, 2), training=False")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero each channel of (N, C, D, H, W) or (C, D, H, W) with probability `p`, scale the others."""
+    """Zero each channel of (N, C, D, H, W) or (C, D, H, W) with probability `p`; multiply the others by `1 / (1 - p)`.
+
+    Raises:
+        ValueError: `p` is not in [0, 1].
+
+    Example:
+        >>> y = torch.nn.functional.dropout3d(torch.ones(1, 3, 2, 2, 2), 0.5)
+        >>> sorted(set(y.sum((2, 3, 4)).flatten().tolist())) in ([0.0], [16.0], [0.0, 16.0])
+        True
+    """
     check_probability(p)
     if input.dim() not in (4, 5):
         _warn_of_rank("dropout3d", input, 3)
@@ -109,16 +131,35 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @domain("real; real, training=True")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Set elements to the least value of `selu` with probability `p`, then scale and shift: mean and variance stay.
+    """Dropout for `selu` networks: with probability `p` an element becomes selu's lower bound, not 0.
 
-    Klambauer et al., https://arxiv.org/abs/1706.02515.
+    The result is then scaled and shifted so that mean 0 and variance 1 are kept (Klambauer et al.,
+    https://arxiv.org/abs/1706.02515). Without `training` it is the input.
+
+    Raises:
+        ValueError: `p` is not in [0, 1].
+
+    Example:
+        >>> y = torch.nn.functional.alpha_dropout(torch.zeros(100), 0.5, training=True)
+        >>> y.unique().numel()
+        2
     """
     return _drop(input, p, training, inplace, alpha=True, channels=False)
 
 
 @domain("input=real(1, b, 2, 3); input=real(1, b, 2, 3), training=True")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels of (N, C, ...)."""
+    """`alpha_dropout` of whole channels of (N, C, ...): all elements of a channel are kept, or none.
+
+    Raises:
+        RuntimeError: fewer than two dimensions.
+        ValueError: `p` is not in [0, 1].
+
+    Example:
+        >>> y = torch.nn.functional.feature_alpha_dropout(torch.zeros(2, 3, 4), 0.5, training=True)
+        >>> bool((y == y[:, :, :1]).all())
+        True
+    """
     return _drop(input, p, training, inplace, alpha=True, channels=True)
 
 
@@ -132,6 +173,14 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         hard: give one-hot vectors, with the gradient of the soft ones.
         eps: without effect.
         dim: the axis of the classes.
+
+    Returns:
+        Of the shape of `logits`; each slice along `dim` sums to 1.
+
+    Example:
+        >>> y = torch.nn.functional.gumbel_softmax(torch.zeros(5, 3), hard=True)
+        >>> y.sum(-1)
+        tensor([1., 1., 1., 1., 1.])
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)

@@ -34,7 +34,9 @@ def conv1d(
     dilation: Numbers = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Slide a kernel over a sequence.
+    """Cross-correlation of sequences with kernels, plus a bias.
+
+    `out[n, k, i] = bias[k] + sum over c and j of input[n, c, i * stride + j * dilation] * weight[k, c, j]`
 
     Args:
         input: of shape (N, C, L) or (C, L).
@@ -43,14 +45,18 @@ def conv1d(
         stride: the step from one result to the next.
         padding: zeros before and after the sequence; "same" keeps the length, "valid" means none.
         dilation: the distance between the elements under the kernel.
-        groups: input and output channels are cut into so many groups that have nothing to do with each other.
+        groups: input and output channels are cut into so many groups; each is convolved by itself.
+
+    Returns:
+        Of shape (N, K, L') or (K, L') with `L' = floor((L + 2 * padding - dilation * (size - 1) - 1) / stride) + 1`.
+        Input and weight are saved, each for the other's gradient.
 
     Raises:
         RuntimeError: sizes or dtypes do not fit.
 
-    >>> import clew
-    >>> clew.nn.functional.conv1d(clew.tensor([[1.0, 2.0, 4.0]]), clew.tensor([[[-1.0, 1.0]]]))
-    tensor([[1., 2.]])
+    Example:
+        >>> torch.nn.functional.conv1d(torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([[[-1.0, 1.0]]]))
+        tensor([[1., 2.]])
     """
     return clew.conv1d(input, weight, bias, stride, padding, dilation, groups)
 
@@ -68,12 +74,15 @@ def conv2d(
     dilation: Numbers = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Slide a kernel over images: `conv1d` with input (N, C, H, W) or (C, H, W) and weight (K, C / groups, h, w).
+    """Cross-correlation of images: `conv1d` with input (N, C, H, W) or (C, H, W) and weight (K, C / groups, h, w).
 
-    >>> import clew
-    >>> clew.nn.functional.conv2d(clew.ones(1, 1, 2, 2), clew.ones(1, 1, 3, 3), padding=1)
-    tensor([[[[4., 4.],
-              [4., 4.]]]])
+    Raises:
+        RuntimeError: sizes or dtypes do not fit.
+
+    Example:
+        >>> torch.nn.functional.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 3, 3), padding=1)
+        tensor([[[[4., 4.],
+                  [4., 4.]]]])
     """
     return clew.conv2d(input, weight, bias, stride, padding, dilation, groups)
 
@@ -88,7 +97,17 @@ def conv3d(
     dilation: Numbers = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Slide a kernel over volumes: `conv1d` with input (N, C, D, H, W) or (C, D, H, W)."""
+    """Cross-correlation of volumes: `conv1d` with input (N, C, D, H, W) or (C, D, H, W).
+
+    The weight has shape (K, C / groups, d, h, w).
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit.
+
+    Example:
+        >>> torch.nn.functional.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(3, 1, 2, 2, 2)).flatten()
+        tensor([8., 8., 8.])
+    """
     return clew.conv3d(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -103,7 +122,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Numbers = 1,
 ) -> Tensor:
-    """The transpose of `conv1d`, as a linear map of its input: what its gradient is made of.
+    """The transpose of `conv1d` as a linear map of its input, also called deconvolution: the gradient of `conv1d`.
 
     Args:
         input: of shape (N, C, L) or (C, L).
@@ -112,9 +131,16 @@ def conv_transpose1d(
         stride, padding, dilation, groups: of the convolution that this one is the transpose of.
         output_padding: added to the length of the result, which a stride leaves open.
 
-    >>> import clew
-    >>> clew.nn.functional.conv_transpose1d(clew.tensor([[1.0, 2.0]]), clew.ones(1, 1, 2), stride=2)
-    tensor([[1., 1., 2., 2.]])
+    Returns:
+        Of shape (N, K, L') or (K, L') with
+        `L' = (L - 1) * stride - 2 * padding + dilation * (size - 1) + output_padding + 1`.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit, or `output_padding` is not below stride or dilation.
+
+    Example:
+        >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.ones(1, 1, 2), stride=2)
+        tensor([[1., 1., 2., 2.]])
     """
     return clew.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -130,7 +156,13 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Numbers = 1,
 ) -> Tensor:
-    """`conv_transpose1d` for images: input (N, C, H, W) or (C, H, W), weight (C, K / groups, h, w)."""
+    """`conv_transpose1d` for images: input (N, C, H, W) or (C, H, W), weight (C, K / groups, h, w).
+
+    Example:
+        >>> torch.nn.functional.conv_transpose2d(torch.tensor([[[1.0, 2.0]]]), torch.ones(1, 1, 2, 2), stride=2)
+        tensor([[[1., 1., 2., 2.],
+                 [1., 1., 2., 2.]]])
+    """
     return clew.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -145,5 +177,10 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Numbers = 1,
 ) -> Tensor:
-    """`conv_transpose1d` for volumes: input (N, C, D, H, W) or (C, D, H, W)."""
+    """`conv_transpose1d` for volumes: input (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 2, 2, 2, 2)).shape
+        torch.Size([1, 2, 2, 2, 2])
+    """
     return clew.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation)

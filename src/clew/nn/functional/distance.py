@@ -16,9 +16,9 @@ __all__ = [
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of `x1 - x2 + eps` along the last axis; the two are broadcast.
 
-    >>> import clew
-    >>> clew.nn.functional.pairwise_distance(clew.tensor([[3.0, 4.0]]), clew.zeros(1, 2), eps=0.0)
-    tensor([5.])
+    Example:
+        >>> torch.nn.functional.pairwise_distance(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2), eps=0.0)
+        tensor([5.])
     """
     last = max(x1.dim(), x2.dim()) - 1
     return (x1 - x2 + eps).norm(p, last, keepdim)

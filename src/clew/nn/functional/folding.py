@@ -66,10 +66,10 @@ def unfold(
     Raises:
         RuntimeError: no window fits.
 
-    >>> import clew
-    >>> clew.nn.functional.unfold(clew.arange(4.0).reshape(1, 1, 2, 2), (1, 2))
-    tensor([[[0., 2.],
-             [1., 3.]]])
+    Example:
+        >>> torch.nn.functional.unfold(torch.arange(4.0).reshape(1, 1, 2, 2), (1, 2))
+        tensor([[[0., 2.],
+                 [1., 3.]]])
     """
     if input.dim() not in (3, 4):
         raise RuntimeError(f"unfold: Expected 3D or 4D (batch mode) tensor for input, got shape {list(input.shape)}")
@@ -102,9 +102,9 @@ def fold(
     Raises:
         RuntimeError: the columns are not those of such windows.
 
-    >>> import clew
-    >>> clew.nn.functional.fold(clew.ones(1, 2, 2), (1, 3), (1, 2))
-    tensor([[[[1., 2., 1.]]]])
+    Example:
+        >>> torch.nn.functional.fold(torch.ones(1, 2, 2), (1, 3), (1, 2))
+        tensor([[[[1., 2., 1.]]]])
     """
     sizes = _pair("fold", "output_size", output_size, 1)
     windows = _Windows("fold", sizes, (kernel_size, dilation, padding, stride))

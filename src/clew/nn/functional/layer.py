@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import clew
 from clew import Tensor
 from clew._domains import domain
+from clew.ops._options import need_values
 
 from .variant import variant
 
@@ -28,19 +29,42 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Args:
         input: of shape (..., in_features).
-        weight: of shape (out_features, in_features) or (in_features).
+        weight: of shape (out_features, in_features) or (in_features), of the input's dtype.
         bias: of shape (out_features) or ().
 
-    >>> import clew
-    >>> clew.nn.functional.linear(clew.ones(1, 2), clew.ones(3, 2))
-    tensor([[2., 2., 2.]])
+    Returns:
+        Of shape (..., out_features), or (...) for a weight of one dimension. Input and weight are saved, each for the
+        other's gradient.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit.
+
+    Example:
+        >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
+        tensor([[2., 2., 2.]])
     """
     return clew.linear(input, weight, bias)
 
 
 @domain("input1=real(a, b), input2=real(a, c), weight=real(2, b, c), bias=real(2)")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`sum_ij input1_i * weight_kij * input2_j + bias_k`, for inputs of shapes (..., I) and (..., J)."""
+    """`out[..., k] = sum over i and j of input1[..., i] * weight[k, i, j] * input2[..., j] + bias[k]`.
+
+    Args:
+        input1, input2: of shapes (..., I) and (..., J).
+        weight: of shape (K, I, J).
+        bias: of shape (K).
+
+    Returns:
+        Of shape (..., K).
+
+    Raises:
+        RuntimeError: shapes do not fit.
+
+    Example:
+        >>> torch.nn.functional.bilinear(torch.tensor([1.0, 2.0]), torch.tensor([3.0]), torch.ones(1, 2, 1))
+        tensor([9.])
+    """
     if input1.dim() == 0 or input2.dim() == 0 or input1.shape[:-1] != input2.shape[:-1]:
         raise RuntimeError(
             f"bilinear: expected inputs that differ in their last axis only, got {list(input1.shape)} and "
@@ -68,12 +92,20 @@ def embedding(
 ) -> Tensor:
     """Rows of `weight` (V, D) picked by the indices `input` (*): a result of shape (*, D).
 
-    The row `padding_idx` gets no gradient.
+    Args:
+        input: int32 or int64, each from 0 to V - 1.
+        padding_idx: a row that gets no gradient; negative ones count from the end.
+        max_norm, scale_grad_by_freq, sparse: not supported.
 
-    >>> import clew
-    >>> clew.nn.functional.embedding(clew.tensor([1, 0]), clew.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor([[3., 4.],
-            [1., 2.]])
+    Raises:
+        RuntimeError: the weight is no matrix, or the dtype of the indices is another.
+        IndexError: an index is out of range.
+        NotImplementedError: one of the last three arguments is asked for.
+
+    Example:
+        >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
     """
     del norm_type
     refuse_embedding_options(max_norm, scale_grad_by_freq, sparse)
@@ -111,16 +143,41 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """`(x - mean) / sqrt(variance + eps) * weight + bias`, over the last dimensions, of the sizes `normalized_shape`.
+    """`(x - mean) / sqrt(variance + eps) * weight + bias`, with mean and variance over the last dimensions.
 
-    Layer normalization (Ba et al., https://arxiv.org/abs/1607.06450).
+    Layer normalization (Ba et al., https://arxiv.org/abs/1607.06450). The variance is the biased one.
+
+    Args:
+        input: of shape (*, *normalized_shape).
+        normalized_shape: the sizes of the last dimensions.
+        weight, bias: of shape `normalized_shape`; 1 and 0 unless given.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit.
+
+    Example:
+        >>> torch.nn.functional.layer_norm(torch.tensor([1.0, 2.0, 3.0]), (3,))
+        tensor([-1.2247,  0.0000,  1.2247])
     """
     return clew.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 @domain("real; real, training=False")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero each element with probability `p`, scale the others by `1 / (1 - p)`; the input itself if not training."""
+    """Zero each element with probability `p`; multiply the others by `1 / (1 - p)`.
+
+    Without `training`, the input itself. What was dropped is saved for backward.
+
+    Raises:
+        ValueError: `p` is not in [0, 1].
+
+    Example:
+        >>> y = torch.nn.functional.dropout(torch.ones(100), 0.5)
+        >>> y.unique()
+        tensor([0., 2.])
+        >>> torch.nn.functional.dropout(torch.ones(2), 0.5, training=False)
+        tensor([1., 1.])
+    """
     check_probability(p)
     return variant("dropout", inplace)(input, p, training)
 
@@ -133,13 +190,28 @@ def check_probability(p: float) -> None:
 
 @domain("nonzero; nonzero, p=1.0, dim=0")
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """`input` divided by its p-norm along `dim` (at least `eps`)."""
+    """`input / max(norm, eps)`, with the p-norm along `dim`, which is 1 afterwards.
+
+    Example:
+        >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
 @domain("real; real, dim=0")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between `x1` and `x2` along `dim`; norms count at least `eps`."""
+    """The cosine of the angle between `x1` and `x2` along `dim`: `sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps))`.
+
+    The two are broadcast; the result lacks the axis `dim`.
+
+    Raises:
+        RuntimeError: both are of integers.
+
+    Example:
+        >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([0.6000])
+    """
     common = clew.result_type(x1, x2)
     if not common.is_floating_point:
         raise RuntimeError(
@@ -153,22 +225,31 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 @domain("tensor=index(3, a, 2), num_classes=4")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Class indices (*) as rows of zeros with a one (*, num_classes), int64.
+    """Class indices (*) as vectors that are one at the class and zero elsewhere (*, num_classes), int64.
 
-    >>> import clew
-    >>> clew.nn.functional.one_hot(clew.tensor([2, 0]))
-    tensor([[0, 0, 1],
-            [1, 0, 0]])
+    Args:
+        tensor: int64, each from 0 to num_classes - 1.
+        num_classes: -1 takes one more than the largest index.
+
+    Raises:
+        RuntimeError: another dtype, an index out of range, or no elements and no `num_classes`.
+
+    Example:
+        >>> torch.nn.functional.one_hot(torch.tensor([2, 0]))
+        tensor([[0, 0, 1],
+                [1, 0, 0]])
     """
     if tensor.dtype != clew.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type int64, got {tensor.dtype}")
     if num_classes == -1:
         if tensor.numel() == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor; pass num_classes")
+        need_values("one_hot", tensor)
         num_classes = int(tensor.max()) + 1
-    if tensor.numel() and int(tensor.min()) < 0:
+    checked = tensor.numel() and not tensor.is_meta
+    if checked and int(tensor.min()) < 0:
         raise RuntimeError(f"Class values must be non-negative, got {int(tensor.min())}")
-    if tensor.numel() and int(tensor.max()) >= num_classes:
+    if checked and int(tensor.max()) >= num_classes:
         raise RuntimeError(f"Class values must be smaller than num_classes: {num_classes}, got {int(tensor.max())}")
-    zeros = clew.zeros((*tensor.shape, num_classes), dtype=clew.int64)
+    zeros = tensor.new_zeros((*tensor.shape, num_classes))
     return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)

@@ -1,4 +1,7 @@
-"""Losses. `reduction` is "mean" (the default), "sum", or "none" for one value an element."""
+"""Losses. `reduction` is "mean" (the default), "sum", or "none" for one value an element.
+
+`size_average` and `reduce` are the old form of `reduction`; they work, with a warning.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,10 @@ from clew._domains import domain
 __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
-    "cross_entropy",
     "huber_loss",
     "kl_div",
     "l1_loss",
     "mse_loss",
-    "nll_loss",
     "smooth_l1_loss",
 ]
 
@@ -69,11 +70,15 @@ def _same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """Squared difference.
+    """The squared difference `(input - target) ** 2`; the two have one shape, or are broadcast with a warning.
 
-    >>> import clew
-    >>> clew.nn.functional.mse_loss(clew.tensor([1.0, 2.0]), clew.tensor([1.0, 4.0]))
-    tensor(2.)
+    Raises:
+        ValueError: another `reduction`.
+        RuntimeError: shapes that cannot be broadcast.
+
+    Example:
+        >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(2.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _same_shape(input, target)
@@ -84,7 +89,12 @@ def mse_loss(
 def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """Absolute difference."""
+    """The absolute difference `|input - target|`, whose derivative at 0 is 0. Shapes and errors as for `mse_loss`.
+
+    Example:
+        >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]), reduction="sum")
+        tensor(3.)
+    """
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _same_shape(input, target)
     return clew.l1_loss(input, target, reduction_code(reduction))
@@ -99,7 +109,18 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """`d * d / (2 * beta)` for differences `d` below `beta`, else `|d| - beta / 2`."""
+    """`d * d / (2 * beta)` for differences `|d| < beta`, else `|d| - beta / 2`; `huber_loss(delta=beta) / beta`.
+
+    Girshick, https://arxiv.org/abs/1504.08083. Shapes as for `mse_loss`.
+
+    Raises:
+        RuntimeError: `beta` is negative.
+        ValueError: another `reduction`.
+
+    Example:
+        >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+        tensor([0.1250, 2.5000])
+    """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta; got {beta}")
@@ -111,143 +132,23 @@ def smooth_l1_loss(
 
 @domain("real; real, delta=0.7, reduction='none'")
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """`d * d / 2` for differences `d` below `delta`, else `delta * (|d| - delta / 2)`."""
+    """`d * d / 2` for differences `|d| <= delta`, else `delta * (|d| - delta / 2)`.
+
+    Huber, 1964. Shapes as for `mse_loss`.
+
+    Raises:
+        RuntimeError: `delta` is not positive.
+        ValueError: another `reduction`.
+
+    Example:
+        >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
+        tensor([0.1250, 4.0000])
+    """
     input, target = _same_shape(input, target)
     return clew.huber_loss(input, target, reduction_code(reduction), delta)
 
 
 # Classification -------------------------------------------------------------------------------------------------------
-
-
-@domain(
-    "input=real(c, b), target=index(b, c); "
-    "input=real(c, b), target=index(b, c), weight=constant(positive(b)), reduction='sum'"
-)
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Negative log-likelihood of the target classes.
-
-    Args:
-        input: log-probabilities, of shape (C), (N, C) or (N, C, d1, ..., dK).
-        target: class indices, int64, of shape (), (N) or (N, d1, ..., dK).
-        weight: a factor for each class, of shape (C). The mean is then a weighted one.
-        ignore_index: a target value that counts for nothing.
-
-    >>> import clew
-    >>> clew.nn.functional.nll_loss(clew.log(clew.tensor([[0.5, 0.5]])), clew.tensor([1]))
-    tensor(0.6931)
-    """
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    return clew.nll_loss(input, target, weight, reduction_code(reduction), ignore_index)
-
-
-@domain(
-    "input=real(c, b), target=index(b, c); "
-    "input=real(c, b), target=fraction(c, b), label_smoothing=0.1; "
-    "input=real(c, b), target=index(b, c), weight=constant(positive(b)), label_smoothing=0.2, reduction='none'"
-)
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """Cross entropy between the softmax of `input` and the target.
-
-    Args:
-        input: logits, of shape (C), (N, C) or (N, C, d1, ..., dK).
-        target: class indices as for `nll_loss`, or probabilities of the input's shape and a floating type.
-        weight: a factor for each class, of shape (C).
-        ignore_index: a class index that counts for nothing.
-        label_smoothing: how much of the target, from 0 to 1, is spread evenly over all classes.
-
-    >>> import clew
-    >>> clew.nn.functional.cross_entropy(clew.zeros(1, 4), clew.tensor([2]))
-    tensor(1.3863)
-    """
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    class_dim = 0 if input.dim() == 1 else 1
-    soft = target.shape == input.shape and target.is_floating_point()
-    if soft and ignore_index >= 0:
-        raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target; weigh the classes")
-    log_probs = clew.log_softmax(input, class_dim)
-    if soft:
-        return _soft_cross_entropy(log_probs, target, weight, class_dim, reduction, label_smoothing)
-    _check_classes(input, target)
-    if label_smoothing == 0.0:
-        return nll_loss(log_probs, target, weight, ignore_index=ignore_index, reduction=reduction)
-    hard = nll_loss(log_probs, target, weight, ignore_index=ignore_index, reduction=reduction)
-    even = _even_loss(log_probs, target, weight, class_dim, ignore_index, reduction)
-    return hard * (1 - label_smoothing) + even * (label_smoothing / input.shape[class_dim])
-
-
-def _check_classes(input: Tensor, target: Tensor) -> None:
-    """Fail, by this function's name, where `nll_loss` would by its own."""
-    batch, targets = input.shape[0] if input.dim() > 1 else 1, target.shape[0] if target.dim() else 1
-    if batch != targets:
-        raise ValueError(
-            f"cross_entropy: Expected input batch_size ({batch}) to match target batch_size ({targets}), got shapes "
-            f"{tuple(input.shape)} and {tuple(target.shape)}"
-        )
-    if target.is_floating_point():
-        raise RuntimeError(
-            "cross_entropy: expected class indices (int64) or probabilities of the input's shape "
-            f"{tuple(input.shape)}, got {target.dtype} of shape {tuple(target.shape)}"
-        )
-
-
-def _per_class(weight: Tensor, like: Tensor, class_dim: int) -> Tensor:
-    """`weight` shaped to multiply the classes of `like`."""
-    return weight.view([-1 if dim == class_dim else 1 for dim in range(like.dim())])
-
-
-def _even_loss(
-    log_probs: Tensor, target: Tensor, weight: Tensor | None, class_dim: int, ignore_index: int, reduction: str
-) -> Tensor:
-    """The loss against a target in which every class counts one."""
-    weighted = log_probs if weight is None else log_probs * _per_class(weight, log_probs, class_dim)
-    ignored = target == ignore_index
-    loss = (-weighted.sum(class_dim)).masked_fill(ignored, 0.0)
-    if reduction != "mean":
-        return reduced(loss, reduction)
-    if weight is None:
-        return loss.sum() / (~ignored).sum()
-    total = weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0).sum()
-    return loss.sum() / total
-
-
-def _soft_cross_entropy(
-    log_probs: Tensor, target: Tensor, weight: Tensor | None, class_dim: int, reduction: str, label_smoothing: float
-) -> Tensor:
-    """Cross entropy against probabilities."""
-    classes = log_probs.shape[class_dim]
-    if weight is not None and tuple(weight.shape) != (classes,):
-        raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
-            f"weight tensor of shape: {list(weight.shape)}"
-        )
-    if label_smoothing > 0:
-        target = target * (1 - label_smoothing) + label_smoothing / max(classes, 1)
-    if weight is not None:
-        target = target * _per_class(weight, log_probs, class_dim)
-    loss = -(log_probs * target).sum(class_dim)
-    if reduction == "mean":
-        # Weights do not enter the mean here (they do for class indices): PyTorch's definition.
-        return loss.sum() / (loss.numel() if classes else 0)
-    return reduced(loss, reduction)
 
 
 @domain(
@@ -262,9 +163,22 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Kullback-Leibler divergence `target * (log(target) - input)`; `input` is log-probabilities.
+    """Kullback-Leibler divergence `target * (log(target) - input)`, elementwise; `input` is log-probabilities.
 
-    `reduction="batchmean"` is the sum divided by the batch size, which is the mathematical definition.
+    Args:
+        input: of any shape, floating.
+        target: probabilities of the same shape, or with `log_target` their logarithms.
+        reduction: also "batchmean", the sum divided by the size of the first axis: the mathematical definition. "mean"
+            divides by the number of elements, and warns.
+
+    Raises:
+        RuntimeError: integers.
+        ValueError: another `reduction`.
+
+    Example:
+        >>> p, q = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.25, 0.75]])
+        >>> torch.nn.functional.kl_div(q.log(), p, reduction="batchmean")
+        tensor(0.1438)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if not (input.is_floating_point() and target.is_floating_point()):
@@ -295,7 +209,21 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Cross entropy of probabilities `input` against `target`, elementwise; both in [0, 1] and of one shape."""
+    """`-weight * (target * log(input) + (1 - target) * log(1 - input))`, with logarithms clamped at -100.
+
+    Args:
+        input: probabilities, of any shape.
+        target: probabilities, of the input's shape.
+        weight: a factor for each element, broadcast.
+
+    Raises:
+        RuntimeError: an input outside [0, 1].
+        ValueError: the shapes differ, or another `reduction`.
+
+    Example:
+        >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.25]), torch.tensor([1.0]))
+        tensor(1.3863)
+    """
     reduction = legacy_reduction(size_average, reduce, reduction)
     return clew.binary_cross_entropy(input, target, weight, reduction_code(reduction))
 
@@ -314,13 +242,20 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Cross entropy of `sigmoid(input)` against `target`, elementwise and exact for large logits.
+    """`binary_cross_entropy` of `sigmoid(input)`, in a form that large logits do not make inexact.
 
     Args:
         input: logits, of any shape.
         target: probabilities, of the input's shape.
         weight: a factor for each element, broadcast.
-        pos_weight: a factor for the positive part, broadcast (one a class, say).
+        pos_weight: a factor for the positive part, `target * log(sigmoid(input))`, broadcast: one for each class, say.
+
+    Raises:
+        ValueError: the shapes differ, or another `reduction`.
+
+    Example:
+        >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.0, 200.0]), torch.ones(2))
+        tensor(0.3466)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if target.shape != input.shape:

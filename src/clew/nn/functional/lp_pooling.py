@@ -37,7 +37,19 @@ def _pool(
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """`(sum of x ** norm_type) ** (1 / norm_type)` over each window of (N, C, L) or (C, L)."""
+    """`(sum of x ** norm_type) ** (1 / norm_type)` over each window of (N, C, L) or (C, L).
+
+    Args:
+        norm_type: the power, which may be infinite: the maximum of `|x|`.
+        kernel_size, stride, ceil_mode: as for `avg_pool1d`.
+
+    Raises:
+        RuntimeError: sizes do not fit.
+
+    Example:
+        >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 5.0, 12.0]]), 2.0, 2)
+        tensor([[ 5., 13.]])
+    """
     return _pool(input, norm_type, kernel_size, stride, ceil_mode, (avg_pool1d, max_pool1d), 1)
 
 
@@ -45,7 +57,16 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """`lp_pool1d` for (N, C, H, W) or (C, H, W)."""
+    """`lp_pool1d` for images (N, C, H, W) or (C, H, W).
+
+    Raises:
+        ValueError: `kernel_size` is not one number or two.
+        RuntimeError: sizes do not fit.
+
+    Example:
+        >>> torch.nn.functional.lp_pool2d(torch.tensor([[[1.0, 1.0], [1.0, 1.0]]]), 2.0, 2)
+        tensor([[[2.]]])
+    """
     return _pool(input, norm_type, kernel_size, stride, ceil_mode, (avg_pool2d, max_pool2d), 2)
 
 
@@ -53,5 +74,14 @@ def lp_pool2d(
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """`lp_pool1d` for (N, C, D, H, W) or (C, D, H, W)."""
+    """`lp_pool1d` for volumes (N, C, D, H, W) or (C, D, H, W).
+
+    Raises:
+        ValueError: `kernel_size` is not one number or three.
+        RuntimeError: sizes do not fit.
+
+    Example:
+        >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 2), 3.0, 2)
+        tensor([[[[2.]]]])
+    """
     return _pool(input, norm_type, kernel_size, stride, ceil_mode, (avg_pool3d, max_pool3d), 3)

@@ -3,49 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import clew
 from clew import Tensor
 from clew._domains import domain
 
 from .activation import logsigmoid
-from .distance import pairwise_distance
 from .loss import legacy_reduction, reduced
 
 __all__ = [
-    "cosine_embedding_loss",
     "gaussian_nll_loss",
     "hinge_embedding_loss",
-    "margin_ranking_loss",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "poisson_nll_loss",
     "soft_margin_loss",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
 ]
-
-
-@domain("input1=real(a, b), input2=real(a, b), target=constant(real(a, b)), margin=0.3")
-def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """`max(0, -target * (input1 - input2) + margin)`; a target of 1 wants the first larger, of -1 the second."""
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    if not input1.dim() == input2.dim() == target.dim():
-        raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
-        )
-    return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 @domain("input=distinct(a, b), target=constant(integer(a, b).clip(-1, 1) * 1.0)")
@@ -57,43 +31,18 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`input` where the target is 1, `max(0, margin - input)` where it is -1; the input is a distance."""
+    """`input` where the target is 1, `max(0, margin - input)` where it is -1; the input is a distance.
+
+    Example:
+        >>> distance, target = torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0])
+        >>> torch.nn.functional.hinge_embedding_loss(distance, target, reduction="none")
+        tensor([0.5000, 0.7500])
+    """
     reduction = legacy_reduction(size_average, reduce, reduction)
     zeros = clew.zeros_like(input)
     gap = zeros.detach() + zeros.new_full((), margin) - input  # margins of integers are integers
     apart = clew.where(target != 1, gap.clamp_min(0), zeros)
     return reduced(apart + clew.where(target != -1, input, zeros), reduction)
-
-
-@domain("input1=real(a, b), input2=real(a, b), target=constant(integer(a).clip(-1, 1) * 1.0)")
-def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """`1 - cos(input1, input2)` where the target is 1, `max(0, cos - margin)` where it is -1.
-
-    Args:
-        input1, input2: of shape (N, D) or (D).
-        target: of shape (N) or ().
-    """
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    if target.dim() not in (0, 1) or any(one.dim() != target.dim() + 1 for one in (input1, input2)):
-        raise RuntimeError(
-            "cosine_embedding_loss: expected a 0D target tensor with 1D input tensors or a 1D target tensor with 2D "
-            f"input tensors, got target of {target.dim()}, inputs of {input1.dim()} and {input2.dim()} dimensions"
-        )
-    tiny = 1e-12  # keeps the square root's derivative finite
-    squares = ((input1 * input1).sum(-1) + tiny) * ((input2 * input2).sum(-1) + tiny)
-    cosine = (input1 * input2).sum(-1) / squares.sqrt()
-    zeros = clew.zeros_like(cosine)
-    near = clew.where(target == 1, 1 - cosine, zeros)
-    far = clew.where(target == -1, (cosine - margin).clamp_min(0), zeros)
-    return reduced(near + far, reduction)
 
 
 @domain("input=real(a, b), target=constant(integer(a, b).clip(-1, 1) * 1.0)")
@@ -108,6 +57,11 @@ def soft_margin_loss(
 
     Raises:
         RuntimeError: the target requires a gradient, or does not fit into the input's shape and kind of dtype.
+
+    Example:
+        >>> scores, target = torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0])
+        >>> torch.nn.functional.soft_margin_loss(scores, target, reduction="none")
+        tensor([0.6931, 2.1269])
     """
     if target.requires_grad and clew.is_grad_enabled():
         raise RuntimeError(
@@ -127,7 +81,17 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes (the last axis) of the cross entropy of `sigmoid(input)` against targets 0 and 1."""
+    """The mean over classes of the binary cross entropy of `sigmoid(input)`; a sample may be of several classes.
+
+    Args:
+        input: logits, of shape (N, C) or (C).
+        target: 0 or 1, of the same shape.
+        weight: a factor for each class, of shape (C).
+
+    Example:
+        >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]))
+        tensor(0.6931)
+    """
     reduction = legacy_reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
@@ -158,6 +122,10 @@ def multi_margin_loss(
     Raises:
         ValueError: another `p`, or a weight of another number of dimensions.
         RuntimeError: shapes do not fit.
+
+    Example:
+        >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.9, 0.4]]), torch.tensor([1]))
+        tensor(0.2333)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
@@ -170,6 +138,10 @@ def multi_margin_loss(
         raise RuntimeError(
             f"multi_margin_loss: expected scores (N, C) or (C) and a class for each, got {tuple(input.shape)} and "
             f"{tuple(target.shape)}"
+        )
+    if weight is not None and weight.numel() != input.shape[-1]:
+        raise RuntimeError(
+            f"multi_margin_loss: inconsistent weight size, expected {input.shape[-1]} but got {list(weight.shape)}"
         )
     classes = target.reshape(input.shape[:-1]).unsqueeze(-1)
     terms = (margin - input.gather(-1, classes) + input).clamp_min(0)
@@ -193,6 +165,13 @@ def multilabel_margin_loss(
     Args:
         input: scores, of shape (N, C) or (C).
         target: of the same shape, int64: the targets, then -1.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, or a target is no class.
+
+    Example:
+        >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([0.1, 0.2, 0.8]), torch.tensor([2, -1, 0]))
+        tensor(0.2333)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = clew.atleast_1d(input, target)
@@ -201,74 +180,15 @@ def multilabel_margin_loss(
             "multilabel_margin_loss: expected input and int64 target of one shape (N, C) or (C) with classes, got "
             f"{tuple(input.shape)} and {tuple(target.shape)} of {target.dtype}"
         )
-    if target.numel() and not -1 <= int(target.min()) <= int(target.max()) < input.shape[-1]:
+    if target.numel() and not target.is_meta and not -1 <= int(target.min()) <= int(target.max()) < input.shape[-1]:
         raise RuntimeError("multilabel_margin_loss: argument #2 'target' is out of range: expected classes, then -1")
     listed = (target < 0).cumsum(-1) == 0
     classes = target.masked_fill(~listed, 0)
-    is_target = clew.zeros(target.shape, dtype=clew.int64).scatter_add_(-1, classes, listed.long()) > 0
+    is_target = target.new_zeros(target.shape, dtype=clew.int64).scatter_add_(-1, classes, listed.long()) > 0
     terms = (1 - input.gather(-1, classes).unsqueeze(-1) + input.unsqueeze(-2)).clamp_min(0)
     counted = listed.unsqueeze(-1) & ~is_target.unsqueeze(-2)
     loss = terms.masked_fill(~counted, 0.0).sum((-2, -1)) / input.shape[-1]
     return reduced(loss, reduction)
-
-
-@domain("real; anchor=real(a, b), positive=real(a, b), negative=real(a, b), margin=2.0, swap=True")
-def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """`max(0, |anchor - positive| - |anchor - negative| + margin)`, with p-norms along the last axis.
-
-    With `swap` the negative's distance from the positive counts, if it is smaller (Balntas et al., 2016).
-    """
-    return triplet_margin_with_distance_loss(
-        anchor,
-        positive,
-        negative,
-        distance_function=lambda x, y: pairwise_distance(x, y, p, eps),
-        margin=margin,
-        swap=swap,
-        reduction=legacy_reduction(size_average, reduce, reduction),
-    )
-
-
-@domain("real; anchor=real(a, b), positive=real(a, b), negative=real(a, b), margin=2.0, swap=True")
-def triplet_margin_with_distance_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    *,
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Tensor:
-    """`triplet_margin_loss` with any distance; the default is `pairwise_distance`.
-
-    Raises:
-        ValueError: the margin is not positive, or another reduction.
-        RuntimeError: the tensors have different numbers of dimensions.
-    """
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.dim() == positive.dim() == negative.dim():
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
-        )
-    distance = pairwise_distance if distance_function is None else distance_function
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = clew.minimum(far, distance(positive, negative))
-    return reduced((margin + near - far).clamp_min(0), reduction)
 
 
 @domain(
@@ -291,6 +211,10 @@ def poisson_nll_loss(
         target: the counts.
         full: add Stirling's approximation of the missing term, for counts above 1.
         eps: keeps the logarithm finite with `log_input=False`.
+
+    Example:
+        >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([2.0]))
+        tensor(1.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -315,14 +239,19 @@ def gaussian_nll_loss(
         input: the means.
         var: the variances: of the input's shape, with one axis of size 1, without the last axis, or a number.
         full: add the constant `log(2 * pi) / 2`.
-        eps: what variances count at least, without changing their gradient.
+        eps: a lower bound of the variances, which does not change their gradient.
 
     Raises:
         ValueError: a variance is negative or of another shape.
+
+    Example:
+        >>> mean, target, variance = torch.tensor([0.0]), torch.tensor([2.0]), torch.tensor([4.0])
+        >>> torch.nn.functional.gaussian_nll_loss(mean, target, variance)
+        tensor(1.1931)
     """
     if not isinstance(var, Tensor):
         var = var * clew.ones_like(input)
-    if bool((var < 0).any()):
+    if not var.is_meta and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     if input.shape[:-1] == var.shape != input.shape:
         var = var.unsqueeze(-1)

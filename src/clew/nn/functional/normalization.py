@@ -44,10 +44,10 @@ def batch_norm(
         ValueError: training on a single value per channel.
         RuntimeError: sizes or dtypes do not fit.
 
-    >>> import clew
-    >>> clew.nn.functional.batch_norm(clew.tensor([[1.0], [3.0]]), None, None, training=True)
-    tensor([[-1.0000],
-            [ 1.0000]])
+    Example:
+        >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
     """
     if training:
         _need_several("value per channel", input, math.prod(input.shape[:1]) * math.prod(input.shape[2:]))
@@ -70,9 +70,23 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """`batch_norm` with the moments of each sample (Ulyanov et al., https://arxiv.org/abs/1607.08022).
+    """`(x - mean) / sqrt(variance + eps) * weight + bias` for each channel of each sample of `input` (N, C, ...).
 
-    The running statistics move towards the samples' mean.
+    Instance normalization (Ulyanov et al., https://arxiv.org/abs/1607.08022).
+
+    Args:
+        running_mean, running_var: of shape (C); with `use_input_stats` they move towards the mean over the samples by
+            `momentum`, in place; without it they take the place of the moments.
+        weight, bias: of shape (C); 1 and 0 unless given.
+
+    Raises:
+        ValueError: one element per channel only.
+        RuntimeError: sizes or dtypes do not fit, or neither input statistics nor running ones.
+
+    Example:
+        >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+        tensor([[[-1.0000,  1.0000],
+                 [-1.0000,  1.0000]]])
     """
     if not use_input_stats:
         return clew.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
@@ -100,14 +114,19 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise the channels of `input` (N, C, ...) in `num_groups` groups, then scale and shift each channel.
+    """`(x - mean) / sqrt(variance + eps)` over each of `num_groups` groups of the channels of `input` (N, C, ...).
 
-    Group normalization (Wu and He, https://arxiv.org/abs/1803.08494).
+    Then each channel is multiplied by `weight` (C), and `bias` (C) is added. Group normalization (Wu and He,
+    https://arxiv.org/abs/1803.08494).
 
     Raises:
         RuntimeError: the groups do not divide the channels.
         ValueError: a group has one element only.
         ZeroDivisionError: there are no groups.
+
+    Example:
+        >>> torch.nn.functional.group_norm(torch.tensor([[[1.0], [3.0], [10.0], [30.0]]]), 2).flatten()
+        tensor([-1.0000,  1.0000, -1.0000,  1.0000])
     """
     if input.dim() >= 2:
         if num_groups == 0:
@@ -123,15 +142,21 @@ def group_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """`x / sqrt(mean(x * x) + eps) * weight`, over the last dimensions, of the sizes `normalized_shape`.
+    """`x / sqrt(mean(x * x) + eps) * weight`, with the mean over the last dimensions, of the sizes `normalized_shape`.
 
     Root mean square layer normalization (Zhang and Sennrich, https://arxiv.org/abs/1910.07467).
 
     Args:
+        weight: of shape `normalized_shape`.
         eps: the dtype's `finfo(...).eps` unless given.
 
     Raises:
         RuntimeError: the input's last sizes are others, or the weight's are.
+        ValueError: the input has fewer dimensions.
+
+    Example:
+        >>> torch.nn.functional.rms_norm(torch.tensor([3.0, 4.0]), (2,))
+        tensor([0.8485, 1.1314])
     """
     sizes = tuple(normalized_shape)
     if weight is not None and tuple(weight.shape) != sizes:
@@ -153,9 +178,20 @@ def rms_norm(
 
 @domain("input=real(a, b, c), size=2; input=real(1, b, 2, 3), size=3, alpha=0.5, beta=0.6, k=2.0")
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divide each element of (N, C, ...) by `(k + alpha * mean of squares) ** beta` of the `size` channels around it.
+    """`x / (k + alpha * m) ** beta`, where m is the mean of the squares of the `size` channels around x's.
 
-    Krizhevsky et al., 2012.
+    Args:
+        input: of shape (N, C, ...), three dimensions or more. Channels beyond the ends count as zeros.
+
+    Local response normalization (Krizhevsky et al., 2012,
+    https://papers.nips.cc/paper/4824-imagenet-classification-with-deep-convolutional-neural-networks).
+
+    Raises:
+        ValueError: fewer than three dimensions.
+
+    Example:
+        >>> torch.nn.functional.local_response_norm(torch.ones(1, 3, 1), 3, alpha=3.0, beta=1.0).flatten()
+        tensor([0.3333, 0.2500, 0.3333])
     """
     if input.dim() < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")

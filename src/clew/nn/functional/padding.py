@@ -125,7 +125,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     Args:
         input: of any shape; for modes other than "constant" one of one or two dimensions more than are padded.
         pad: a pair for each dimension, the last one first. Negative numbers take elements away.
-        mode: "constant", "reflect" (the input read backwards, without its border), "replicate" (the border again and
+        mode: "constant", "reflect" (the input in reverse, without its border), "replicate" (the border again and
             again) or "circular" (the input from its other end).
         value: of a constant; zero unless given.
 
@@ -133,9 +133,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         RuntimeError: a pair too many, or a reflection or a round that is longer than the input.
         NotImplementedError: another mode, or another number of dimensions for it.
 
-    >>> import clew
-    >>> clew.nn.functional.pad(clew.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
-    tensor([[3., 2., 1., 2., 3., 2.]])
+    Example:
+        >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
+        tensor([[3., 2., 1., 2., 3., 2.]])
     """
     if len(pad) % 2 or len(pad) > 2 * input.dim():
         raise RuntimeError(f"pad: expected a pair for each of at most {input.dim()} dimensions, got {tuple(pad)}")

@@ -27,10 +27,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     Raises:
         RuntimeError: fewer than three dimensions, or channels that r * r does not divide.
 
-    >>> import clew
-    >>> clew.nn.functional.pixel_shuffle(clew.arange(4.0).reshape(4, 1, 1), 2)
-    tensor([[[0., 1.],
-             [2., 3.]]])
+    Example:
+        >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
+        tensor([[[0., 1.],
+                 [2., 3.]]])
     """
     r = upscale_factor
     if input.dim() < 3:
@@ -51,7 +51,15 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @domain("input=real(1, 2, 4, 6), downscale_factor=2")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """The inverse of `pixel_shuffle`: (..., C, H * r, W * r) as (..., C * r * r, H, W)."""
+    """The inverse of `pixel_shuffle`: (..., C, H * r, W * r) as (..., C * r * r, H, W).
+
+    Raises:
+        RuntimeError: fewer than three dimensions, or height or width that r does not divide.
+
+    Example:
+        >>> torch.nn.functional.pixel_unshuffle(torch.tensor([[[0.0, 1.0], [2.0, 3.0]]]), 2).flatten()
+        tensor([0., 1., 2., 3.])
+    """
     r = downscale_factor
     if input.dim() < 3:
         raise RuntimeError(
@@ -76,6 +84,10 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
     Raises:
         RuntimeError: fewer than three dimensions, or groups that do not divide the channels.
+
+    Example:
+        >>> torch.nn.functional.channel_shuffle(torch.arange(4.0).reshape(1, 4, 1), 2).flatten()
+        tensor([0., 2., 1., 3.])
     """
     if input.dim() <= 2:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")

@@ -9,12 +9,6 @@ from clew import Tensor, _core
 from clew._domains import domain
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -27,35 +21,8 @@ __all__ = [
 ]
 
 Numbers = int | Sequence[int]  # one for each axis of space, or one for all
-Sizes = int | Sequence[int | None]  # None keeps the size of an axis
 
 _ops: Any = _core.ops
-
-
-def _sizes(input: Tensor, output_size: Sizes, axes: int) -> list[int]:
-    if isinstance(output_size, int):
-        return [output_size] * axes
-    given = list(output_size)
-    if axes > 1 and input.dim() <= len(given):
-        raise ValueError(
-            f"output_size: Input dimension should be at least {len(given) + 1}, got an input of shape "
-            f"{list(input.shape)}; add an axis of channels"
-        )
-    if axes == 1 and None in given:
-        raise TypeError("output_size: expected an integer, got None; give the size of the axis")
-    if len(given) != axes:
-        raise RuntimeError(f"output_size: expected a number or {axes} of them, got {output_size}")
-    if None not in given:
-        return [size for size in given if size is not None]
-    return [own if size is None else size for size, own in zip(given, input.shape[-axes:], strict=True)]
-
-
-def _adaptive_mean(input: Tensor, sizes: list[int], pool: Any) -> Tensor:
-    axes = len(sizes)
-    if sizes == [1] * axes and (axes > 1 or input.dim() in (2, 3)):
-        return input.mean(tuple(range(-axes, 0)), keepdim=True)
-    result: Tensor = pool(input, sizes)
-    return result
 
 
 @domain("input=distinct(a, b, 5), kernel_size=2; input=distinct(a, b, 5), kernel_size=2, stride=1, return_indices=True")
@@ -68,7 +35,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest of each window.
+    """The largest of each window; the gradient goes to where it was found, the first of equal ones.
 
     Args:
         input: of shape (N, C, L) or (C, L), floating.
@@ -79,9 +46,16 @@ def max_pool1d(
         ceil_mode: whether a last window may hang over the end.
         return_indices: whether to give also where in its plane each result was found (int64).
 
-    >>> import clew
-    >>> clew.nn.functional.max_pool1d(clew.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[3., 2.]])
+    Returns:
+        Of shape (N, C, L') or (C, L') with `L' = floor((L + 2 * padding - dilation * (size - 1) - 1) / stride) + 1`,
+        rounded up with `ceil_mode`. The indices are saved.
+
+    Raises:
+        RuntimeError: sizes do not fit.
+
+    Example:
+        >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[3., 2.]])
     """
     both = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return both if return_indices else both[0]
@@ -97,7 +71,12 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """What `max_pool1d` gives, and where in its plane each result was found."""
+    """What `max_pool1d` gives, and where in its plane each result was found.
+
+    Example:
+        >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
     del return_indices
     values, indices = _ops.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return values, indices
@@ -116,7 +95,12 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """`max_pool1d` for input (N, C, H, W) or (C, H, W)."""
+    """`max_pool1d` for input (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> torch.nn.functional.max_pool2d(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
+        tensor([[[3.]]])
+    """
     both = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return both if return_indices else both[0]
 
@@ -131,7 +115,12 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """What `max_pool2d` gives, and where in its plane each result was found."""
+    """What `max_pool2d` gives, and where in its plane each result was found.
+
+    Example:
+        >>> torch.nn.functional.max_pool2d_with_indices(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
+        (tensor([[[3.]]]), tensor([[[1]]]))
+    """
     del return_indices
     values, indices = _ops.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return values, indices
@@ -150,7 +139,12 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """`max_pool1d` for input (N, C, D, H, W) or (C, D, H, W)."""
+    """`max_pool1d` for input (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> torch.nn.functional.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
+    """
     both = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return both if return_indices else both[0]
 
@@ -165,7 +159,12 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """What `max_pool3d` gives, and where in its plane each result was found."""
+    """What `max_pool3d` gives, and where in its plane each result was found.
+
+    Example:
+        >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+        (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    """
     del return_indices
     values, indices = _ops.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return values, indices
@@ -190,9 +189,16 @@ def avg_pool1d(
         ceil_mode: whether a last window may hang over the end.
         count_include_pad: whether the mean counts the zeros of the padding.
 
-    >>> import clew
-    >>> clew.nn.functional.avg_pool1d(clew.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
+    Returns:
+        Of shape (N, C, L') or (C, L') with `L' = floor((L + 2 * padding - size) / stride) + 1`, rounded up with
+        `ceil_mode`. Nothing is saved but sizes.
+
+    Raises:
+        RuntimeError: sizes do not fit.
+
+    Example:
+        >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[2., 1.]])
     """
     result: Tensor = _ops.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
     return result
@@ -210,7 +216,12 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """`avg_pool1d` for input (N, C, H, W) or (C, H, W); `divisor_override` takes the place of the count."""
+    """`avg_pool1d` for input (N, C, H, W) or (C, H, W); `divisor_override` takes the place of the count.
+
+    Example:
+        >>> torch.nn.functional.avg_pool2d(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
+        tensor([[[1.5000]]])
+    """
     result: Tensor = _ops.avg_pool2d(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -230,47 +241,13 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """`avg_pool1d` for input (N, C, D, H, W) or (C, D, H, W); `divisor_override` takes the place of the count."""
+    """`avg_pool1d` for input (N, C, D, H, W) or (C, D, H, W); `divisor_override` takes the place of the count.
+
+    Example:
+        >>> torch.nn.functional.avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[3.5000]]]])
+    """
     result: Tensor = _ops.avg_pool3d(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     return result
-
-
-@domain("input=real(a, b, 5), output_size=2; input=real(a, b, 5), output_size=1")
-def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
-    """The means of `output_size` windows that cover the input (N, C, L) or (C, L)."""
-    return _adaptive_mean(input, _sizes(input, output_size, 1), _ops.adaptive_avg_pool1d)
-
-
-@domain("input=distinct(a, b, 5), output_size=2")
-def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """The largest of `output_size` windows over the input (N, C, L) or (C, L); and where, if asked."""
-    both = _ops.adaptive_max_pool1d(input, _sizes(input, output_size, 1))
-    return both if return_indices else both[0]
-
-
-@domain("input=real(1, a, 5, 4), output_size=2; input=real(1, a, 5, 4), output_size=1")
-def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
-    """The means of `output_size` windows that cover the input (N, C, H, W) or (C, H, W)."""
-    return _adaptive_mean(input, _sizes(input, output_size, 2), _ops.adaptive_avg_pool2d)
-
-
-@domain("input=distinct(1, a, 5, 4), output_size=2")
-def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """The largest of `output_size` windows over the input (N, C, H, W) or (C, H, W); and where, if asked."""
-    both = _ops.adaptive_max_pool2d(input, _sizes(input, output_size, 2))
-    return both if return_indices else both[0]
-
-
-@domain("input=real(1, 2, 4, 3, 2), output_size=2; input=real(1, 2, 4, 3, 2), output_size=1")
-def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
-    """The means of `output_size` windows that cover the input (N, C, D, H, W) or (C, D, H, W)."""
-    return _adaptive_mean(input, _sizes(input, output_size, 3), _ops.adaptive_avg_pool3d)
-
-
-@domain("input=distinct(1, 2, 4, 3, 2), output_size=2")
-def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """The largest of `output_size` windows over the input (N, C, D, H, W) or (C, D, H, W); and where, if asked."""
-    both = _ops.adaptive_max_pool3d(input, _sizes(input, output_size, 3))
-    return both if return_indices else both[0]

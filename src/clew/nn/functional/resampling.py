@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,9 +12,9 @@ from clew import Tensor
 from clew._domains import domain
 from clew._operation import operation
 
-from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-__all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
+__all__ = ["interpolate"]
 
 # Of each element of the result along one axis: the places it is made of, and their weights (None: one place, as it is).
 # Both have a row for each element. In each column the places never fall, on which `_spread` relies.
@@ -214,9 +213,9 @@ def interpolate(
         NotImplementedError: a mode that the input's number of dimensions does not have.
         RuntimeError: a size is zero.
 
-    >>> import clew
-    >>> clew.nn.functional.interpolate(clew.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
-    tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
+    Example:
+        >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
+        tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
     """
     if mode not in _CORNERS and align_corners is not None:
         raise ValueError(
@@ -269,33 +268,3 @@ def _targets(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tu
         return [int(one) for one in each], [0.0] * axes
     sizes = [math.floor(own * float(scale)) for own, scale in zip(input.shape[2:], each, strict=True)]
     return sizes, [0.0] * axes if recompute else [float(scale) for scale in each]
-
-
-def _old_name(name: str, **fixed: Any) -> None:
-    shown = "".join(f", {key}={value!r}" for key, value in fixed.items())
-    warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate(...{shown})` instead.", stacklevel=3
-    )
-
-
-@domain("unsampled, 'an old name of interpolate'")
-def upsample(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
-) -> Tensor:
-    """`interpolate`; deprecated."""
-    _old_name("upsample")
-    return interpolate(input, size, scale_factor, mode, align_corners)
-
-
-@domain("unsampled, 'an old name of interpolate'")
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate(..., mode="nearest")`; deprecated."""
-    _old_name("upsample_nearest", mode="nearest")
-    return interpolate(input, size, scale_factor)
-
-
-@domain("unsampled, 'an old name of interpolate'")
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate(..., mode="bilinear", align_corners=True)`; deprecated."""
-    _old_name("upsample_bilinear", mode="bilinear", align_corners=True)
-    return interpolate(input, size, scale_factor, "bilinear", True)

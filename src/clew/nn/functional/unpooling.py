@@ -76,7 +76,7 @@ def _put(name: str, input: Tensor, indices: Tensor, sizes: list[int], axes: int)
             f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {tuple(input.shape)}"
         )
     lead, total = input.shape[:-axes], math.prod(sizes)
-    if total and input.numel() and not 0 <= int(indices.min()) <= int(indices.max()) < total:
+    if total and input.numel() and not indices.is_meta and not 0 <= int(indices.min()) <= int(indices.max()) < total:
         raise RuntimeError(f"{name}: found an invalid max index: expected indices below {total}, the output's elements")
     values = input.flatten(-axes)
     if not total:
@@ -105,10 +105,11 @@ def max_unpool1d(
         ValueError: an `output_size` that the pooling cannot have come from.
         RuntimeError: shapes do not fit.
 
-    >>> import clew
-    >>> values, places = clew.nn.functional.max_pool1d(clew.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
-    >>> clew.nn.functional.max_unpool1d(values, places, 2)
-    tensor([[0., 3., 2., 0.]])
+    Example:
+        >>> x = torch.tensor([[1.0, 3.0, 2.0, 0.0]])
+        >>> values, indices = torch.nn.functional.max_pool1d(x, 2, return_indices=True)
+        >>> torch.nn.functional.max_unpool1d(values, indices, 2)
+        tensor([[0., 3., 2., 0.]])
     """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 1)
 
@@ -122,7 +123,15 @@ def max_unpool2d(
     padding: Numbers = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """`max_unpool1d` for images (N, C, H, W) or (C, H, W)."""
+    """`max_unpool1d` for images (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> x = torch.tensor([[[1.0, 3.0], [2.0, 0.0]]])
+        >>> values, indices = torch.nn.functional.max_pool2d(x, 2, return_indices=True)
+        >>> torch.nn.functional.max_unpool2d(values, indices, 2)
+        tensor([[[0., 3.],
+                 [0., 0.]]])
+    """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 2)
 
 
@@ -135,5 +144,13 @@ def max_unpool3d(
     padding: Numbers = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """`max_unpool1d` for volumes (N, C, D, H, W) or (C, D, H, W)."""
+    """`max_unpool1d` for volumes (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> x = torch.tensor([[[[1.0, 3.0], [2.0, 0.0]]]])
+        >>> values, indices = torch.nn.functional.max_pool3d(x, (1, 2, 2), return_indices=True)
+        >>> torch.nn.functional.max_unpool3d(values, indices, (1, 2, 2))
+        tensor([[[[0., 3.],
+                  [0., 0.]]]])
+    """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 3)

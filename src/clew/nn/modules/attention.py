@@ -45,11 +45,11 @@ class MultiheadAttention(Module):
         ValueError: `embed_dim` or `num_heads` is not positive.
         AssertionError: `num_heads` does not divide `embed_dim`.
 
-    >>> import clew
-    >>> x = clew.ones(5, 2, 8)
-    >>> output, weights = clew.nn.MultiheadAttention(8, 2)(x, x, x)
-    >>> output.shape == (5, 2, 8) and weights.shape == (2, 5, 5)
-    True
+    Example:
+        >>> x = torch.ones(5, 2, 8)
+        >>> output, weights = torch.nn.MultiheadAttention(8, 2)(x, x, x)
+        >>> output.shape == (5, 2, 8) and weights.shape == (2, 5, 5)
+        True
     """
 
     in_proj_weight: Parameter | None

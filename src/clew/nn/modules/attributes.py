@@ -23,7 +23,7 @@ Names = dict[str, None]  # an ordered set
 
 
 class _Keys(KeysView[str]):
-    """As of a dict, from behind as well; likewise the other two."""
+    """As of a dict, whose order can be reversed, too; likewise the other two."""
 
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self))
@@ -154,6 +154,12 @@ class Attributes:
             KeyError: the name is empty, has a dot, or is an attribute already.
             TypeError: `param` is no `Parameter`.
             ValueError: `param` has a history.
+
+        Example:
+            >>> module = torch.nn.Module()
+            >>> module.register_parameter("scale", torch.nn.Parameter(torch.ones(1)))
+            >>> [name for name, _ in module.named_parameters()]
+            ['scale']
         """
         self._check_name("parameter", name, "_parameter_names")
         if param is not None and not isinstance(param, Parameter):
@@ -171,11 +177,11 @@ class Attributes:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Make `tensor` the buffer `name`: it moves with the module and, if `persistent`, is part of `state_dict()`.
 
-        >>> import clew
-        >>> module = clew.nn.Module()
-        >>> module.register_buffer("count", clew.zeros(()), persistent=False)
-        >>> list(module.buffers()), list(module.state_dict())
-        ([tensor(0.)], [])
+        Example:
+            >>> module = torch.nn.Module()
+            >>> module.register_buffer("count", torch.zeros(()), persistent=False)
+            >>> list(module.buffers()), list(module.state_dict())
+            ([tensor(0.)], [])
         """
         self._check_name("buffer", name, "_buffer_names")
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -186,7 +192,14 @@ class Attributes:
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Make `module` the child `name`."""
+        """Make `module` the child `name`.
+
+        Example:
+            >>> module = torch.nn.Module()
+            >>> module.add_module("inner", torch.nn.ReLU())
+            >>> module.inner
+            ReLU()
+        """
         if module is not None and not isinstance(module, Attributes):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._check_name("module", name, "_module_names")

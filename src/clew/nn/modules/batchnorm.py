@@ -99,7 +99,7 @@ class BatchNorm1d(_BatchNorm):
     Args:
         num_features: C.
         eps: added to the variance.
-        momentum: how fast the running statistics move; None makes them the mean over all batches.
+        momentum: the weight of a new batch in the running statistics; None makes them the mean over all batches.
         affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros).
         track_running_stats: whether there are running statistics, which count in evaluation.
         bias: whether there is a shift.
@@ -107,22 +107,40 @@ class BatchNorm1d(_BatchNorm):
     Attributes:
         running_mean, running_var: of shape (C); num_batches_tracked: how many batches they have seen.
 
-    >>> import clew
-    >>> clew.nn.BatchNorm1d(1, affine=False)(clew.tensor([[1.0], [3.0]]))
-    tensor([[-1.0000],
-            [ 1.0000]])
+    Example:
+        >>> torch.nn.BatchNorm1d(1, affine=False)(torch.tensor([[1.0], [3.0]]))
+        tensor([[-1.0000],
+                [ 1.0000]])
     """
 
     ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalises each channel of images (N, C, H, W): see `BatchNorm1d`."""
+    """Normalises each channel of images (N, C, H, W) over the batch. Arguments as for `BatchNorm1d`.
+
+    Raises:
+        ValueError: in a call, another number of dimensions, or in training one element per channel only.
+
+    Example:
+        >>> y = torch.nn.BatchNorm2d(3)(torch.randn(2, 3, 4, 4))
+        >>> torch.allclose(y.mean((0, 2, 3)), torch.zeros(3), atol=1e-6)
+        True
+    """
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalises each channel of volumes (N, C, D, H, W): see `BatchNorm1d`."""
+    """Normalises each channel of volumes (N, C, D, H, W) over the batch. Arguments as for `BatchNorm1d`.
+
+    Raises:
+        ValueError: in a call, another number of dimensions, or in training one element per channel only.
+
+    Example:
+        >>> y = torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 2, 2, 2))
+        >>> torch.allclose(y.mean((0, 2, 3, 4)), torch.zeros(3), atol=1e-6)
+        True
+    """
 
     ranks = (5,)

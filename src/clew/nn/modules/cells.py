@@ -22,6 +22,11 @@ class RNNCellBase(Module):
         bias_ih, bias_hh: of shape (num_chunks * hidden_size), or None.
 
     All are drawn from U(-k, k) with k = 1 / sqrt(hidden_size).
+
+    Example:
+        >>> cell = torch.nn.LSTMCell(3, 4)
+        >>> isinstance(cell, torch.nn.RNNCellBase), tuple(cell.weight_ih.shape)
+        (True, (16, 3))
     """
 
     weight_ih: Parameter
@@ -68,13 +73,19 @@ class RNNCellBase(Module):
 class LSTMCell(RNNCellBase):
     """One step of a long short-term memory (Hochreiter & Schmidhuber, 1997).
 
+    `i, f, o = sigmoid(...)`, `g = tanh(...)`, `c' = f * c + i * g`, `h' = o * tanh(c')`, where each `...` is
+    `W_ih x + b_ih + W_hh h + b_hh` with rows of its own, in the order i, f, g, o.
+
     Call it with an input of shape (N, input_size) and a state (h, c), both of shape (N, hidden_size) and zeros by
     default; it gives the next (h, c). All without N for a single sample.
 
-    >>> import clew
-    >>> h, c = clew.nn.LSTMCell(3, 4)(clew.zeros(2, 3))
-    >>> h.shape == c.shape == (2, 4)
-    True
+    Raises:
+        ValueError, RuntimeError: in a call, shapes or dtypes do not fit.
+
+    Example:
+        >>> h, c = torch.nn.LSTMCell(3, 4)(torch.zeros(2, 3))
+        >>> h.shape == c.shape == (2, 4)
+        True
     """
 
     def __init__(
@@ -101,12 +112,18 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit (Cho et al., https://arxiv.org/abs/1406.1078).
 
+    `r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh)`, `n = tanh(W_in x + b_in + r * (W_hn h + b_hn))`,
+    `h' = (1 - z) * n + z * h`; the weights hold the rows of r, z and n in this order.
+
     Call it with an input of shape (N, input_size) and a state of shape (N, hidden_size), zeros by default; it gives
     the next state. Both without N for a single sample.
 
-    >>> import clew
-    >>> clew.nn.GRUCell(3, 4)(clew.zeros(2, 3)).shape == (2, 4)
-    True
+    Raises:
+        ValueError, RuntimeError: in a call, shapes or dtypes do not fit.
+
+    Example:
+        >>> torch.nn.GRUCell(3, 4)(torch.zeros(2, 3)).shape == (2, 4)
+        True
     """
 
     def __init__(
@@ -131,6 +148,13 @@ class RNNCell(RNNCellBase):
 
     Call it with an input of shape (N, input_size) and a state of shape (N, hidden_size), zeros by default; it gives
     the next state. Both without N for a single sample.
+
+    Raises:
+        ValueError: another nonlinearity, or in a call, inputs of other dimensions.
+
+    Example:
+        >>> torch.nn.RNNCell(3, 4)(torch.zeros(2, 3)).shape == (2, 4)
+        True
     """
 
     def __init__(

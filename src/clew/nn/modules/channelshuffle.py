@@ -13,7 +13,14 @@ __all__ = [
 
 
 class ChannelShuffle(Module):
-    """The channels of (N, C, ...) as rows, read by columns: see `clew.nn.functional.channel_shuffle`."""
+    """Reshape the channels of (N, C, ...) to (groups, C / groups), transpose, and flatten them again.
+
+    See `clew.nn.functional.channel_shuffle`.
+
+    Example:
+        >>> torch.nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1)).flatten()
+        tensor([0., 2., 1., 3.])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -98,18 +98,19 @@ class _ModuleSequence(Module):
 
 
 class Sequential(_ModuleSequence):
-    """Modules applied one after the other.
+    """Modules applied one after the other: each gets what the one before returned.
 
     Args:
         modules: the modules, or one `OrderedDict` of names to modules.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
-    Sequential(
-      (0): Linear(in_features=2, out_features=3, bias=True)
-      (1): ReLU()
-    )
+    It is a list of its modules, too: indices, slices, `append`, `insert`, `+` and `*` work.
+
+    Example:
+        >>> torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+        Sequential(
+          (0): Linear(in_features=2, out_features=3, bias=True)
+          (1): ReLU()
+        )
     """
 
     def __init__(self, *modules: Any) -> None:
@@ -137,13 +138,13 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules that their owner finds: parameters of all are parameters of the owner.
+    """A list of modules that are registered: their parameters are parameters of the module that has the list.
 
-    >>> from clew import nn
-    >>> nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
-    ModuleList(
-      (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
-    )
+    Example:
+        >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
+        ModuleList(
+          (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+        )
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -167,12 +168,15 @@ class ModuleList(_ModuleSequence):
 
 
 class ModuleDict(Module):
-    """Modules by name, in order of insertion, that their owner finds.
+    """A dict of names to modules that are registered, in the order of insertion.
 
-    >>> from clew import nn
-    >>> heads = nn.ModuleDict({"class": nn.Linear(4, 10), "box": nn.Linear(4, 4)})
-    >>> list(heads)
-    ['class', 'box']
+    Raises:
+        TypeError: neither a mapping nor pairs of name and module.
+
+    Example:
+        >>> heads = torch.nn.ModuleDict({"class": torch.nn.Linear(4, 10), "box": torch.nn.Linear(4, 4)})
+        >>> list(heads)
+        ['class', 'box']
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:

@@ -14,7 +14,12 @@ __all__ = [
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference along the last axis: see `clew.nn.functional.pairwise_distance`."""
+    """The p-norm of the difference along the last axis: see `clew.nn.functional.pairwise_distance`.
+
+    Example:
+        >>> torch.nn.PairwiseDistance(eps=0.0)(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2))
+        tensor([5.])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -27,9 +32,9 @@ class PairwiseDistance(Module):
 class CosineSimilarity(Module):
     """The cosine of the angle along `dim`: see `clew.nn.functional.cosine_similarity`.
 
-    >>> import clew
-    >>> clew.nn.CosineSimilarity(dim=0)(clew.tensor([1.0, 0.0]), clew.tensor([1.0, 1.0]))
-    tensor(0.7071)
+    Example:
+        >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.7071)
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:

@@ -39,43 +39,83 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """In training mode, sets each element to zero with probability `p` and scales the others by `1 / (1 - p)`.
+    """In training mode, sets each element to zero with probability `p` and multiplies the others by `1 / (1 - p)`.
 
-    In evaluation mode it gives its input back.
+    In evaluation mode it returns its input.
 
-    >>> import clew
-    >>> clew.nn.Dropout(0.5).eval()(clew.ones(3))
-    tensor([1., 1., 1.])
+    Raises:
+        ValueError: `p` is not in [0, 1].
+
+    Example:
+        >>> torch.nn.Dropout(0.5).eval()(torch.ones(3))
+        tensor([1., 1., 1.])
+        >>> torch.nn.Dropout(0.5)(torch.ones(100)).unique()
+        tensor([0., 2.])
     """
 
     function = "dropout"
 
 
 class Dropout1d(_DropoutNd):
-    """Drops whole channels of sequences (N, C, L) or (C, L): see `clew.nn.functional.dropout1d`."""
+    """Zeroes whole channels of sequences (N, C, L) or (C, L) with probability `p`, in training mode.
+
+    See `clew.nn.functional.dropout1d`.
+
+    Example:
+        >>> y = torch.nn.Dropout1d(0.5)(torch.ones(2, 3, 4)).flatten(2)
+        >>> bool((y == y[:, :, :1]).all())
+        True
+    """
 
     function = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
-    """Drops whole channels of images (N, C, H, W): see `clew.nn.functional.dropout2d`."""
+    """Zeroes whole channels of images (N, C, H, W) with probability `p`, in training mode.
+
+    See `clew.nn.functional.dropout2d`.
+
+    Example:
+        >>> y = torch.nn.Dropout2d(0.5)(torch.ones(2, 3, 4, 4)).flatten(2)
+        >>> bool((y == y[:, :, :1]).all())
+        True
+    """
 
     function = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
-    """Drops whole channels of volumes (N, C, D, H, W) or (C, D, H, W): see `clew.nn.functional.dropout3d`."""
+    """Zeroes whole channels of volumes (N, C, D, H, W) or (C, D, H, W) with probability `p`, in training mode.
+
+    See `clew.nn.functional.dropout3d`.
+
+    Example:
+        >>> y = torch.nn.Dropout3d(0.5)(torch.ones(2, 3, 2, 2, 2)).flatten(2)
+        >>> bool((y == y[:, :, :1]).all())
+        True
+    """
 
     function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance after `SELU`: see `clew.nn.functional.alpha_dropout`."""
+    """Dropout that keeps mean and variance after `SELU`: see `clew.nn.functional.alpha_dropout`.
+
+    Example:
+        >>> torch.nn.AlphaDropout(0.5)(torch.zeros(100)).unique().numel()
+        2
+    """
 
     function = "alpha_dropout"
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels: see `clew.nn.functional.feature_alpha_dropout`."""
+    """`AlphaDropout` of whole channels: see `clew.nn.functional.feature_alpha_dropout`.
+
+    Example:
+        >>> y = torch.nn.FeatureAlphaDropout(0.5)(torch.zeros(2, 3, 4))
+        >>> bool((y == y[:, :, :1]).all())
+        True
+    """
 
     function = "feature_alpha_dropout"

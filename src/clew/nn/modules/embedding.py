@@ -18,7 +18,7 @@ __all__ = [
 
 
 class Embedding(Module):
-    """A table of `num_embeddings` vectors, drawn from N(0, 1): indices (*) give vectors (*, embedding_dim).
+    """A table of `num_embeddings` learned vectors: indices (*) give vectors (*, embedding_dim).
 
     Args:
         num_embeddings: rows of the table.
@@ -26,9 +26,17 @@ class Embedding(Module):
         padding_idx: a row that starts as zeros and gets no gradient.
         max_norm, scale_grad_by_freq, sparse: not supported.
 
-    >>> import clew
-    >>> clew.nn.Embedding(10, 3, padding_idx=0)(clew.tensor([0]))
-    tensor([[0., 0., 0.]], grad_fn=<EmbeddingBackward0>)
+    Attributes:
+        weight: of shape (num_embeddings, embedding_dim), drawn from N(0, 1).
+
+    Raises:
+        NotImplementedError: an argument that is not supported.
+        AssertionError: `padding_idx` is out of range.
+        IndexError: in a call, an index is out of range.
+
+    Example:
+        >>> torch.nn.Embedding(10, 3, padding_idx=0)(torch.tensor([0]))
+        tensor([[0., 0., 0.]], grad_fn=<EmbeddingBackward0>)
     """
 
     weight: Parameter

@@ -20,11 +20,11 @@ Numbers = int | Sequence[int]  # one for each axis of space, or one for both
 
 
 class Flatten(Module):
-    """Makes one dimension of those from `start_dim` to `end_dim`.
+    """Joins the dimensions from `start_dim` to `end_dim` into one: see `clew.flatten`.
 
-    >>> import clew
-    >>> clew.nn.Flatten()(clew.zeros(2, 3, 4)).shape == (2, 12)
-    True
+    Example:
+        >>> torch.nn.Flatten()(torch.zeros(2, 3, 4)).shape == (2, 12)
+        True
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -39,11 +39,15 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Makes dimensions of the sizes `unflattened_size` of the dimension `dim`.
+    """Splits the dimension `dim` into several of the sizes `unflattened_size`, the inverse of `Flatten`.
 
-    >>> import clew
-    >>> clew.nn.Unflatten(1, (3, 4))(clew.zeros(2, 12)).shape == (2, 3, 4)
-    True
+    Raises:
+        TypeError: the sizes are no tuple of integers.
+        RuntimeError: in a call, their product is not the size of the dimension.
+
+    Example:
+        >>> torch.nn.Unflatten(1, (3, 4))(torch.zeros(2, 12)).shape == (2, 3, 4)
+        True
     """
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
@@ -62,11 +66,11 @@ class Unflatten(Module):
 
 
 class Unfold(Module):
-    """The windows of images as columns: `functional.unfold`.
+    """The windows of images (N, C, H, W) as columns: see `clew.nn.functional.unfold`.
 
-    >>> import clew
-    >>> clew.nn.Unfold(2)(clew.zeros(1, 3, 4, 5)).shape == (1, 12, 12)
-    True
+    Example:
+        >>> torch.nn.Unfold(2)(torch.zeros(1, 3, 4, 5)).shape == (1, 12, 12)
+        True
     """
 
     def __init__(self, kernel_size: Numbers, dilation: Numbers = 1, padding: Numbers = 0, stride: Numbers = 1) -> None:
@@ -81,11 +85,11 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Images from columns of windows, summed where they overlap: `functional.fold`.
+    """Images from columns of windows, summed where they overlap: see `clew.nn.functional.fold`.
 
-    >>> import clew
-    >>> clew.nn.Fold((4, 5), 2)(clew.zeros(1, 12, 12)).shape == (1, 3, 4, 5)
-    True
+    Example:
+        >>> torch.nn.Fold((4, 5), 2)(torch.zeros(1, 12, 12)).shape == (1, 3, 4, 5)
+        True
     """
 
     def __init__(

@@ -197,6 +197,12 @@ class HookRegistration:
         """Call `hook(module, args)` before each forward; what it returns, if not None, replaces the arguments.
 
         With `with_kwargs` the call is `hook(module, args, kwargs)` and the answer None or `(args, kwargs)`.
+
+        Example:
+            >>> layer = torch.nn.ReLU()
+            >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] - 1,))
+            >>> layer(torch.tensor([0.5, 3.0]))
+            tensor([0., 2.])
         """
         hooks = self._own_hooks()
         handle = register(hooks.forward_pre, hook, prepend)
@@ -215,6 +221,13 @@ class HookRegistration:
 
         With `with_kwargs` the call is `hook(module, args, kwargs, output)`. With `always_call` the hook also runs when
         forward raised.
+
+        Example:
+            >>> layer = torch.nn.Linear(2, 1)
+            >>> handle = layer.register_forward_hook(lambda module, args, output: print(tuple(output.shape)))
+            >>> y = layer(torch.ones(5, 2))
+            (5, 1)
+            >>> handle.remove()
         """
         return self._own_hooks().add_forward(hook, prepend, with_kwargs, always_call)
 
@@ -222,6 +235,12 @@ class HookRegistration:
         """Call `hook(module, grad_output)` when the gradients of the module's outputs are known, before its backward.
 
         A tuple that it returns replaces `grad_output`.
+
+        Example:
+            >>> layer = torch.nn.ReLU()
+            >>> handle = layer.register_full_backward_pre_hook(lambda module, grad_output: print(grad_output))
+            >>> layer(torch.tensor([1.0, -1.0], requires_grad=True)).sum().backward()
+            (tensor([1., 1.]),)
         """
         return register(self._own_hooks().backward_pre, hook, prepend)
 
@@ -230,6 +249,12 @@ class HookRegistration:
 
         `grad_input` has an entry for each positional argument (None where it is no tensor); a tuple that the hook
         returns replaces it. Writing in place to inputs or outputs of a module with such hooks is an error.
+
+        Example:
+            >>> layer = torch.nn.ReLU()
+            >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input))
+            >>> layer(torch.tensor([1.0, -1.0], requires_grad=True)).sum().backward()
+            (tensor([1., 0.]),)
         """
         return self._own_hooks().add_backward(hook, prepend, full=True)
 
@@ -244,37 +269,3 @@ class HookRegistration:
         if self._hooks is None:
             self._hooks = Hooks()
         return self._hooks
-
-
-def _hooks_everywhere() -> Hooks:
-    global everywhere
-    if everywhere is None:
-        everywhere = Hooks()
-    return everywhere
-
-
-def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, args)` before the forward of every module."""
-    return register(_hooks_everywhere().forward_pre, hook)
-
-
-def register_module_forward_hook(
-    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
-) -> RemovableHandle:
-    """Call `hook(module, args, output)` after the forward of every module."""
-    return _hooks_everywhere().add_forward(hook, False, with_kwargs, always_call)
-
-
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_output)` before the backward of every module."""
-    return register(_hooks_everywhere().backward_pre, hook)
-
-
-def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_input, grad_output)` after the backward of every module."""
-    return _hooks_everywhere().add_backward(hook, False, full=True)
-
-
-def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_input, grad_output)` at the last node of every module; deprecated."""
-    return _hooks_everywhere().add_backward(hook, False, full=False)

@@ -53,18 +53,40 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each sample of inputs (N, C, L) or (C, L): see `clew.nn.functional.instance_norm`."""
+    """Normalises each channel of each sample of inputs (N, C, L) or (C, L): see `clew.nn.functional.instance_norm`.
+
+    Arguments as for `BatchNorm1d`, but there are neither scale and shift nor running statistics unless `affine` and
+    `track_running_stats` ask for them.
+
+    Raises:
+        ValueError: in a call, another number of dimensions, or one element per channel only.
+
+    Example:
+        >>> torch.nn.InstanceNorm1d(2)(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+        tensor([[[-1.0000,  1.0000],
+                 [-1.0000,  1.0000]]])
+    """
 
     ranks = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each image (N, C, H, W) or (C, H, W)."""
+    """Normalises each channel of each image (N, C, H, W) or (C, H, W): see `InstanceNorm1d`.
+
+    Example:
+        >>> torch.nn.InstanceNorm2d(1)(torch.tensor([[[1.0, 3.0]]]))
+        tensor([[[-1.0000,  1.0000]]])
+    """
 
     ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalises each channel of each volume (N, C, D, H, W) or (C, D, H, W)."""
+    """Normalises each channel of each volume (N, C, D, H, W) or (C, D, H, W): see `InstanceNorm1d`.
+
+    Example:
+        >>> torch.nn.InstanceNorm3d(1)(torch.tensor([[[[1.0, 3.0]]]]))
+        tensor([[[[-1.0000,  1.0000]]]])
+    """
 
     ranks = (4, 5)

@@ -21,7 +21,12 @@ __all__ = [
 
 
 class Identity(Module):
-    """Gives its input back; takes any arguments, so that it can stand in for another layer."""
+    """Returns its input; takes any arguments, so that it can stand in for another layer.
+
+    Example:
+        >>> torch.nn.Identity(54, unused=True)(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -31,7 +36,7 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`x @ weight.T + bias`.
+    """`x @ weight.T + bias`: inputs (..., in_features) give (..., out_features).
 
     Args:
         in_features, out_features: sizes of the last dimension, before and after.
@@ -41,9 +46,12 @@ class Linear(Module):
         weight: of shape (out_features, in_features), drawn from U(-k, k) with k = 1 / sqrt(in_features).
         bias: of shape (out_features), drawn likewise.
 
-    >>> import clew
-    >>> clew.nn.Linear(3, 2)(clew.ones(5, 3)).shape == (5, 2)
-    True
+    Raises:
+        RuntimeError: in a call, sizes or dtypes do not fit.
+
+    Example:
+        >>> torch.nn.Linear(3, 2)(torch.ones(5, 3)).shape == (5, 2)
+        True
     """
 
     weight: Parameter
@@ -80,11 +88,23 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """`sum_ij x1_i * weight_kij * x2_j + bias_k`.
+    """`out_k = sum over i and j of x1_i * weight_kij * x2_j + bias_k`: see `clew.nn.functional.bilinear`.
 
     Args:
         in1_features, in2_features: sizes of the last dimensions of the two inputs.
         out_features: size of the last dimension of the result.
+
+    Attributes:
+        weight: of shape (out_features, in1_features, in2_features), drawn from U(-k, k) with
+            k = 1 / sqrt(in1_features).
+        bias: of shape (out_features), drawn likewise.
+
+    Raises:
+        ValueError: `in1_features` is not positive.
+
+    Example:
+        >>> torch.nn.Bilinear(3, 4, 2)(torch.ones(5, 3), torch.ones(5, 4)).shape == (5, 2)
+        True
     """
 
     weight: Parameter

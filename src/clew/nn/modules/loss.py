@@ -48,11 +48,11 @@ class _WeightedLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """Squared difference.
+    """The squared difference `(input - target) ** 2`. `reduction` is "mean", "sum" or "none".
 
-    >>> import clew
-    >>> clew.nn.MSELoss()(clew.zeros(2), clew.tensor([1.0, 3.0]))
-    tensor(5.)
+    Example:
+        >>> torch.nn.MSELoss()(torch.zeros(2), torch.tensor([1.0, 3.0]))
+        tensor(5.)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -60,14 +60,27 @@ class MSELoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """Absolute difference."""
+    """The absolute difference `|input - target|`. `reduction` is "mean", "sum" or "none".
+
+    Example:
+        >>> torch.nn.L1Loss()(torch.zeros(2), torch.tensor([1.0, 3.0]))
+        tensor(2.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """`d * d / (2 * beta)` for differences `d` below `beta`, else `|d| - beta / 2`."""
+    """`d * d / (2 * beta)` for differences `|d| < beta`, else `|d| - beta / 2`.
+
+    Raises:
+        RuntimeError: in a call, `beta` is negative.
+
+    Example:
+        >>> torch.nn.SmoothL1Loss(reduction="none")(torch.tensor([0.5, 3.0]), torch.zeros(2))
+        tensor([0.1250, 2.5000])
+    """
 
     def __init__(
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
@@ -80,7 +93,15 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """`d * d / 2` for differences `d` up to `delta`, else `delta * (|d| - delta / 2)`."""
+    """`d * d / 2` for differences `|d| <= delta`, else `delta * (|d| - delta / 2)`.
+
+    Raises:
+        RuntimeError: in a call, `delta` is not positive.
+
+    Example:
+        >>> torch.nn.HuberLoss(reduction="none", delta=2.0)(torch.tensor([0.5, 3.0]), torch.zeros(2))
+        tensor([0.1250, 4.0000])
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -91,11 +112,17 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Negative log-likelihood of the target classes; takes log-probabilities (N, C, ...) and indices (N, ...).
+    """Negative log-likelihood of the target classes: see `clew.nn.functional.nll_loss`.
 
     Args:
         weight: a factor for each class, of shape (C).
-        ignore_index: a target value that counts for nothing.
+        ignore_index: a target value that adds nothing to the loss.
+
+    Call it with log-probabilities (N, C, ...) and class indices (N, ...).
+
+    Example:
+        >>> torch.nn.NLLLoss()(torch.log(torch.tensor([[0.5, 0.5]])), torch.tensor([1]))
+        tensor(0.6931)
     """
 
     def __init__(
@@ -116,14 +143,16 @@ class NLLLoss(_WeightedLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy of logits (N, C, ...) against class indices (N, ...) or probabilities (N, C, ...).
 
+    See `clew.nn.functional.cross_entropy`.
+
     Args:
         weight: a factor for each class, of shape (C).
-        ignore_index: a class index that counts for nothing.
+        ignore_index: a class index that adds nothing to the loss.
         label_smoothing: how much of the target, from 0 to 1, is spread evenly over all classes.
 
-    >>> import clew
-    >>> clew.nn.CrossEntropyLoss()(clew.zeros(3, 4), clew.tensor([0, 1, 2]))
-    tensor(1.3863)
+    Example:
+        >>> torch.nn.CrossEntropyLoss()(torch.zeros(3, 4), torch.tensor([0, 1, 2]))
+        tensor(1.3863)
     """
 
     def __init__(
@@ -150,7 +179,13 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class KLDivLoss(_Loss):
-    """Kullback-Leibler divergence of log-probabilities `input` from `target`; see `functional.kl_div`."""
+    """Kullback-Leibler divergence of log-probabilities `input` from `target`: see `clew.nn.functional.kl_div`.
+
+    Example:
+        >>> p, q = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.25, 0.75]])
+        >>> torch.nn.KLDivLoss(reduction="batchmean")(q.log(), p)
+        tensor(0.1438)
+    """
 
     def __init__(
         self,
@@ -167,18 +202,31 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Cross entropy of probabilities against a target of the same shape, elementwise."""
+    """Binary cross entropy of probabilities against a target of the same shape, elementwise.
+
+    See `clew.nn.functional.binary_cross_entropy`.
+
+    Example:
+        >>> torch.nn.BCELoss()(torch.tensor([0.25]), torch.tensor([1.0]))
+        tensor(1.3863)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """Cross entropy of `sigmoid(input)` against a target of the same shape, elementwise.
+    """Binary cross entropy of `sigmoid(input)` against a target of the same shape, elementwise.
+
+    See `clew.nn.functional.binary_cross_entropy_with_logits`.
 
     Args:
         weight: a factor for each element, broadcast.
         pos_weight: a factor for the positive part, broadcast.
+
+    Example:
+        >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 200.0]), torch.ones(2))
+        tensor(0.3466)
     """
 
     pos_weight: Tensor | None

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, dataclass_transform
 from clew import Tensor
 
 from .. import functional as F
-from .activation import options_of
+from .activation_base import options_of
 from .distance import PairwiseDistance
 from .loss import _Loss, _WeightedLoss
 
@@ -55,26 +55,41 @@ class _LossWithOptions(_Loss):
 
 
 class MarginRankingLoss(_LossWithOptions):
-    """`max(0, -target * (input1 - input2) + margin)`: see `clew.nn.functional.margin_ranking_loss`."""
+    """`max(0, -target * (input1 - input2) + margin)`: see `clew.nn.functional.margin_ranking_loss`.
+
+    Example:
+        >>> torch.nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+        tensor(2.)
+    """
 
     margin: float = 0.0
     function = "margin_ranking_loss"
 
 
 class HingeEmbeddingLoss(_LossWithOptions):
-    """`input` where the target is 1, `max(0, margin - input)` where it is -1."""
+    """`input` where the target is 1, `max(0, margin - input)` where it is -1; the input is a distance.
+
+    See `clew.nn.functional.hinge_embedding_loss`.
+
+    Example:
+        >>> loss = torch.nn.HingeEmbeddingLoss(reduction="none")
+        >>> loss(torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0]))
+        tensor([0.5000, 0.7500])
+    """
 
     margin: float = 1.0
     function = "hinge_embedding_loss"
 
 
 class CosineEmbeddingLoss(_LossWithOptions):
-    """`1 - cos` where the target is 1, `max(0, cos - margin)` where it is -1.
+    """`1 - cos(input1, input2)` where the target is 1, `max(0, cos - margin)` where it is -1.
 
-    >>> import clew
-    >>> x = clew.ones(1, 2)
-    >>> clew.nn.CosineEmbeddingLoss()(x, -x, clew.tensor([1.0]))
-    tensor(2.)
+    See `clew.nn.functional.cosine_embedding_loss`.
+
+    Example:
+        >>> x = torch.ones(1, 2)
+        >>> torch.nn.CosineEmbeddingLoss()(x, -x, torch.tensor([1.0]))
+        tensor(2.)
     """
 
     margin: float = 0.0
@@ -82,19 +97,40 @@ class CosineEmbeddingLoss(_LossWithOptions):
 
 
 class SoftMarginLoss(_LossWithOptions):
-    """`log(1 + exp(-target * input))`."""
+    """`log(1 + exp(-target * input))`, for targets 1 and -1: see `clew.nn.functional.soft_margin_loss`.
+
+    Example:
+        >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
+        tensor(0.6931)
+    """
 
     function = "soft_margin_loss"
 
 
 class MultiLabelMarginLoss(_LossWithOptions):
-    """See `clew.nn.functional.multilabel_margin_loss`."""
+    """The sum, over target classes and others, of `max(0, 1 - x[target] + x[other]) / C`.
+
+    See `clew.nn.functional.multilabel_margin_loss`.
+
+    Example:
+        >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.1, 0.2, 0.8]), torch.tensor([2, -1, 0]))
+        tensor(0.2333)
+    """
 
     function = "multilabel_margin_loss"
 
 
 class TripletMarginLoss(_LossWithOptions):
-    """`max(0, |anchor - positive| - |anchor - negative| + margin)`: see `clew.nn.functional.triplet_margin_loss`."""
+    """`max(0, |anchor - positive| - |anchor - negative| + margin)`: see `clew.nn.functional.triplet_margin_loss`.
+
+    Raises:
+        ValueError: the margin is not positive.
+
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 2.0]])
+        >>> torch.nn.TripletMarginLoss(eps=0.0)(anchor, near, far)
+        tensor(4.)
+    """
 
     margin: float = 1.0
     p: float = 2.0
@@ -109,7 +145,12 @@ class TripletMarginLoss(_LossWithOptions):
 
 
 class PoissonNLLLoss(_Loss):
-    """Negative log-likelihood of counts: see `clew.nn.functional.poisson_nll_loss`."""
+    """Negative log-likelihood of counts under Poisson distributions: see `clew.nn.functional.poisson_nll_loss`.
+
+    Example:
+        >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0]), torch.tensor([2.0]))
+        tensor(1.)
+    """
 
     def __init__(
         self,
@@ -128,7 +169,12 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Negative log-likelihood of normal distributions: see `clew.nn.functional.gaussian_nll_loss`."""
+    """Negative log-likelihood under normal distributions: see `clew.nn.functional.gaussian_nll_loss`.
+
+    Example:
+        >>> torch.nn.GaussianNLLLoss()(torch.tensor([0.0]), torch.tensor([2.0]), torch.tensor([4.0]))
+        tensor(1.1931)
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -139,14 +185,31 @@ class GaussianNLLLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of binary cross entropies: see `clew.nn.functional.multilabel_soft_margin_loss`."""
+    """The mean over classes of the binary cross entropy of `sigmoid(input)`.
+
+    See `clew.nn.functional.multilabel_soft_margin_loss`.
+
+    Example:
+        >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]))
+        tensor(0.6931)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """`max(0, margin - x[target] + x[class]) ** p` over the classes: see `clew.nn.functional.multi_margin_loss`."""
+    """The mean over the classes but the target of `max(0, margin - x[target] + x[class]) ** p`.
+
+    See `clew.nn.functional.multi_margin_loss`.
+
+    Raises:
+        ValueError: `p` is neither 1 nor 2, or the weight has not one dimension.
+
+    Example:
+        >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.9, 0.4]]), torch.tensor([1]))
+        tensor(0.2333)
+    """
 
     def __init__(
         self,
@@ -169,7 +232,17 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with any distance: see `clew.nn.functional.triplet_margin_with_distance_loss`."""
+    """`TripletMarginLoss` with any distance: see `clew.nn.functional.triplet_margin_with_distance_loss`.
+
+    Raises:
+        ValueError: the margin is not positive.
+
+    Example:
+        >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 2.0]])
+        >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: (x - y).abs().sum(-1))
+        >>> loss(anchor, near, far)
+        tensor(6.)
+    """
 
     def __init__(
         self,

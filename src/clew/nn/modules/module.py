@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 import clew
 from clew import Tensor
+from clew._device import check_device
 
 from ...utils.grads import clear_grad
 from . import hooks
-from .hooks import (
+from .global_hooks import (
     register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -34,23 +35,24 @@ _M = TypeVar("_M", bound="Module")
 class Module(hooks.HookRegistration, State):
     """A computation with parameters: subclass it, assign parameters and modules to attributes, write `forward`.
 
-    Calling the module runs `forward` and the hooks around it.
+    Calling the module runs `forward` and the hooks around it. What is assigned to an attribute is registered: a
+    `Parameter`, a `Module` and (by `register_buffer` or as a `Buffer`) tensors that are not trained; `parameters()`,
+    `state_dict()`, `to()` and `train()` reach all of them.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> class Residual(nn.Module):
-    ...     def __init__(self, width: int) -> None:
-    ...         super().__init__()
-    ...         self.inner = nn.Linear(width, width)
-    ...     def forward(self, x: clew.Tensor) -> clew.Tensor:
-    ...         return x + self.inner(x).relu()
-    >>> model = Residual(4)
-    >>> model(clew.zeros(2, 4)).shape == (2, 4)
-    True
-    >>> model
-    Residual(
-      (inner): Linear(in_features=4, out_features=4, bias=True)
-    )
+    Example:
+        >>> class Residual(torch.nn.Module):
+        ...     def __init__(self, width: int) -> None:
+        ...         super().__init__()
+        ...         self.inner = torch.nn.Linear(width, width)
+        ...     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ...         return x + self.inner(x).relu()
+        >>> model = Residual(4)
+        >>> model(torch.zeros(2, 4)).shape == (2, 4)
+        True
+        >>> model
+        Residual(
+          (inner): Linear(in_features=4, out_features=4, bias=True)
+        )
     """
 
     dump_patches = False
@@ -73,12 +75,12 @@ class Module(hooks.HookRegistration, State):
     def apply(self: _M, fn: Callable[[Module], None]) -> _M:
         """Call `fn` on every module below and then on this one.
 
-        >>> from clew import nn
-        >>> model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
-        >>> _ = model.apply(lambda module: print(type(module).__name__))
-        Linear
-        ReLU
-        Sequential
+        Example:
+            >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+            >>> _ = model.apply(lambda module: print(type(module).__name__))
+            Linear
+            ReLU
+            Sequential
         """
         for child in self.children():
             child.apply(fn)
@@ -86,7 +88,12 @@ class Module(hooks.HookRegistration, State):
         return self
 
     def train(self: _M, mode: bool = True) -> _M:
-        """Set training mode (dropout drops) or, with `mode=False`, evaluation mode."""
+        """Set training mode (dropout drops) or, with `mode=False`, evaluation mode.
+
+        Example:
+            >>> torch.nn.Dropout().train().training, torch.nn.Dropout().train(False).training
+            (True, False)
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
@@ -94,17 +101,36 @@ class Module(hooks.HookRegistration, State):
         return self
 
     def eval(self: _M) -> _M:
-        """Set evaluation mode."""
+        """Set evaluation mode: dropout keeps everything, batch norm uses its running statistics. Returns the module.
+
+        Example:
+            >>> torch.nn.Dropout().eval().training
+            False
+        """
         return self.train(False)
 
     def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
-        """Say for every parameter whether it takes gradients."""
+        """Set `requires_grad` of all parameters. Returns the module.
+
+        Example:
+            >>> layer = torch.nn.Linear(2, 1).requires_grad_(False)
+            >>> layer.weight.requires_grad
+            False
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros."""
+        """Drop the gradients of all parameters or, with `set_to_none=False`, fill them with zeros.
+
+        Example:
+            >>> layer = torch.nn.Linear(2, 1)
+            >>> layer(torch.ones(2)).backward()
+            >>> layer.zero_grad()
+            >>> layer.weight.grad is None
+            True
+        """
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
@@ -113,23 +139,37 @@ class Module(hooks.HookRegistration, State):
     def to(self: _M, *args: Any, **kwargs: Any) -> _M:
         """Convert in place: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(tensor)`.
 
-        The parameters stay the same objects, so an optimizer keeps working. Integer buffers keep their type.
+        The parameters stay the same objects, so an optimizer keeps working, except where the device changes. Integer
+        buffers keep their type.
 
         Raises:
-            TypeError: the dtype is not a floating one.
+            TypeError: the dtype is neither floating nor complex.
+            NotImplementedError: from "meta" to the CPU: there are no values to move (see `to_empty`).
 
-        >>> import clew
-        >>> clew.nn.Linear(2, 2).to(clew.float64).weight.dtype == clew.float64
-        True
+        Example:
+            >>> torch.nn.Linear(2, 2).to(torch.float64).weight.dtype == torch.float64
+            True
+
+        Example:
+            >>> torch.nn.Linear(2, 1).to(torch.float64).weight.dtype
+            torch.float64
         """
         device, dtype = _parse_to(*args, **kwargs)
-        if dtype is not None and not dtype.is_floating_point:
-            raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
 
         def convert(tensor: Tensor) -> Tensor:
             if device is not None:
+                if tensor.is_meta and check_device(device, "to") is not tensor.device:
+                    raise NotImplementedError(
+                        "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                        "torch.nn.Module.to() when moving module from meta to a different device."
+                    )
                 tensor = tensor.to(device)
-            return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
+            inexact = tensor.is_floating_point() or tensor.is_complex()
+            return tensor.to(dtype) if dtype is not None and inexact else tensor
 
         return self._apply(convert)
 
@@ -138,12 +178,17 @@ class Module(hooks.HookRegistration, State):
         return self.to(clew.float32)
 
     def double(self: _M) -> _M:
-        """Convert parameters and floating buffers to float64."""
+        """Convert parameters and floating buffers to float64.
+
+        Example:
+            >>> torch.nn.Linear(2, 1).double().weight.dtype
+            torch.float64
+        """
         return self.to(clew.float64)
 
     def half(self: _M) -> _M:
-        """Not supported yet: raises NotImplementedError, which names float16."""
-        raise NotImplementedError("Module.half: float16 has no native kernels yet; use float() or double()")
+        """Convert parameters and floating buffers to float16."""
+        return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
 
     def cpu(self: _M) -> _M:
         """Move to the CPU."""
@@ -162,7 +207,13 @@ class Module(hooks.HookRegistration, State):
         return self._apply(lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor)
 
     def to_empty(self: _M, *, device: Any, recurse: bool = True) -> _M:
-        """Move to the device without the values: parameters and buffers are fresh memory."""
+        """Move to the device without the values: parameters and buffers are fresh memory.
+
+        >>> import clew
+        >>> model = clew.nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+        >>> model.load_state_dict(clew.nn.Linear(2, 3).state_dict())
+        <All keys matched successfully>
+        """
         return self._apply(lambda tensor: clew.empty_like(tensor, device=device), recurse=recurse)
 
     def share_memory(self: _M) -> _M:
@@ -178,14 +229,20 @@ class Module(hooks.HookRegistration, State):
         if recurse:
             for child in self.children():
                 child._apply(fn)
-        for parameter in self.parameters(recurse=False):
+        for name, parameter in self._parameters.items():
+            if parameter is None:
+                continue
             with clew.no_grad():
                 # Set aside, because a gradient, and what operations record, has the dtype of the data.
                 grad, requires_grad = parameter.grad, parameter.requires_grad
-                parameter.grad = None
-                parameter.requires_grad_(False)
-                parameter.data = fn(parameter.data)
-                parameter.requires_grad_(requires_grad)
+                data = fn(parameter.data)
+                if data.device != parameter.device:  # no tensor changes its device
+                    parameter = self._parameters[name] = type(parameter)(data, requires_grad)
+                else:
+                    parameter.grad = None
+                    parameter.requires_grad_(False)
+                    parameter.data = data
+                    parameter.requires_grad_(requires_grad)
                 if grad is not None:
                     parameter.grad = fn(grad)
         for name, buffer in self._buffers.items():

@@ -52,9 +52,9 @@ class LayerNorm(ScaleAndShift):
         elementwise_affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros).
         bias: whether there is a shift.
 
-    >>> import clew
-    >>> clew.nn.LayerNorm(2)(clew.tensor([[1.0, 3.0]]))
-    tensor([[-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
+    Example:
+        >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]]))
+        tensor([[-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
     """
 
     def __init__(
@@ -92,9 +92,12 @@ class GroupNorm(ScaleAndShift):
         affine: whether there are a learned scale `weight` (ones at first) and shift `bias` (zeros) of each channel.
         bias: whether there is a shift.
 
-    >>> import clew
-    >>> clew.nn.GroupNorm(2, 4)(clew.ones(3, 4, 5)).shape == (3, 4, 5)
-    True
+    Raises:
+        ValueError: the groups do not divide the channels.
+
+    Example:
+        >>> torch.nn.GroupNorm(2, 4)(torch.ones(3, 4, 5)).shape == (3, 4, 5)
+        True
     """
 
     def __init__(
@@ -135,9 +138,9 @@ class RMSNorm(Module):
         eps: added to the mean square; None means the dtype's `finfo(...).eps`.
         elementwise_affine: whether there is a learned scale `weight` (ones at first).
 
-    >>> import clew
-    >>> clew.nn.RMSNorm(2, elementwise_affine=False)(clew.tensor([[1.0, 7.0]]))
-    tensor([[0.2000, 1.4000]])
+    Example:
+        >>> torch.nn.RMSNorm(2, elementwise_affine=False)(torch.tensor([[1.0, 7.0]]))
+        tensor([[0.2000, 1.4000]])
     """
 
     weight: Parameter | None
@@ -171,7 +174,12 @@ class RMSNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Divides each element by a mean over neighbouring channels: see `clew.nn.functional.local_response_norm`."""
+    """Divides each element by a mean over neighbouring channels: see `clew.nn.functional.local_response_norm`.
+
+    Example:
+        >>> torch.nn.LocalResponseNorm(3, alpha=3.0, beta=1.0)(torch.ones(1, 3, 1)).flatten()
+        tensor([0.3333, 0.2500, 0.3333])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

@@ -30,12 +30,16 @@ def _describe(key: object, value: Any) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters that their owner finds. Tensors put in become parameters.
+    """A list of parameters that are registered. Tensors put in become parameters.
 
-    >>> import clew
-    >>> weights = clew.nn.ParameterList([clew.zeros(2), clew.zeros(3)])
-    >>> [tuple(weight.shape) for weight in weights]
-    [(2,), (3,)]
+    Raises:
+        TypeError: what is not iterable.
+        IndexError: an index is out of range.
+
+    Example:
+        >>> weights = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3)])
+        >>> [tuple(weight.shape) for weight in weights]
+        [(2,), (3,)]
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -86,13 +90,17 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters by name that their owner finds. Tensors put in become parameters.
+    """A dict of names to parameters that are registered. Tensors put in become parameters.
 
-    >>> import clew
-    >>> scales = clew.nn.ParameterDict({"left": clew.zeros(2)})
-    >>> scales["right"] = clew.ones(2)
-    >>> list(scales.keys())
-    ['left', 'right']
+    Raises:
+        TypeError: a key is no string.
+        KeyError: there is no such name.
+
+    Example:
+        >>> scales = torch.nn.ParameterDict({"left": torch.zeros(2)})
+        >>> scales["right"] = torch.ones(2)
+        >>> list(scales.keys())
+        ['left', 'right']
     """
 
     def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:

@@ -14,7 +14,13 @@ __all__ = [
 
 
 class PixelShuffle(Module):
-    """(..., C * r * r, H, W) as (..., C, H * r, W * r): see `clew.nn.functional.pixel_shuffle`."""
+    """Reshapes (..., C * r * r, H, W) to (..., C, H * r, W * r): see `clew.nn.functional.pixel_shuffle`.
+
+    Example:
+        >>> torch.nn.PixelShuffle(2)(torch.arange(4.0).reshape(4, 1, 1))
+        tensor([[[0., 1.],
+                 [2., 3.]]])
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -28,7 +34,12 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(..., C, H * r, W * r) as (..., C * r * r, H, W): see `clew.nn.functional.pixel_unshuffle`."""
+    """Reshapes (..., C, H * r, W * r) to (..., C * r * r, H, W): see `clew.nn.functional.pixel_unshuffle`.
+
+    Example:
+        >>> torch.nn.PixelUnshuffle(2)(torch.arange(4.0).reshape(1, 2, 2)).flatten()
+        tensor([0., 1., 2., 3.])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

@@ -8,7 +8,15 @@ from typing import Any
 from clew import Tensor
 
 from .. import functional as F
-from .module import Module
+from .adaptive_pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    _PoolNd,
+)
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -29,10 +37,9 @@ __all__ = [
 ]
 
 Numbers = int | Sequence[int]  # one for each axis of space, or one for all
-Sizes = int | Sequence[int | None] | None
 
 
-class _MaxPoolNd(Module):
+class _MaxPoolNd(_PoolNd):
     """The largest of each window: see `clew.nn.functional.max_pool1d`."""
 
     def __init__(
@@ -49,6 +56,11 @@ class _MaxPoolNd(Module):
         self.stride = kernel_size if stride is None else stride
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self._function)(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
     def extra_repr(self) -> str:
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
@@ -56,7 +68,7 @@ class _MaxPoolNd(Module):
         )
 
 
-class _AvgPoolNd(Module):
+class _AvgPoolNd(_PoolNd):
     """The mean of each window: see `clew.nn.functional.avg_pool2d`."""
 
     def __init__(
@@ -74,61 +86,62 @@ class _AvgPoolNd(Module):
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
         self.divisor_override = divisor_override
 
+    def forward(self, input: Tensor) -> Any:
+        options = self.ceil_mode, self.count_include_pad, self.divisor_override
+        return getattr(F, self._function)(input, self.kernel_size, self.stride, self.padding, *options)
+
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class _AdaptivePoolNd(Module):
-    """As many windows as asked for, which cover the input."""
-
-    def __init__(self, output_size: Sizes) -> None:
-        super().__init__()
-        self.output_size: Any = output_size
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
-    def __init__(self, output_size: Sizes, return_indices: bool = False) -> None:
-        super().__init__(output_size)
-        self.return_indices = return_indices
-
-
 class MaxPool1d(_MaxPoolNd):
-    """The largest of each window of sequences (N, C, L): see `clew.nn.functional.max_pool1d`."""
+    """The largest of each window of sequences (N, C, L): see `clew.nn.functional.max_pool1d`.
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
+        tensor([[3., 2.]])
+    """
+
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
     """The largest of each window of images (N, C, H, W): see `clew.nn.functional.max_pool2d`.
 
-    >>> import clew
-    >>> clew.nn.MaxPool2d(2)(clew.arange(4.0).reshape(1, 2, 2))
-    tensor([[[3.]]])
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.MaxPool2d(2)(torch.arange(4.0).reshape(1, 2, 2))
+        tensor([[[3.]]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+    _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest of each window of volumes (N, C, D, H, W): see `clew.nn.functional.max_pool3d`."""
+    """The largest of each window of volumes (N, C, D, H, W): see `clew.nn.functional.max_pool3d`.
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool3d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.MaxPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
+        tensor([[[[7.]]]])
+    """
+
+    _function = "max_pool3d"
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of each window of sequences (N, C, L): see `clew.nn.functional.avg_pool1d`."""
+    """The mean of each window of sequences (N, C, L): see `clew.nn.functional.avg_pool1d`.
+
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
+        tensor([[2., 1.]])
+    """
 
     def __init__(
         self,
@@ -146,82 +159,36 @@ class AvgPool1d(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of images (N, C, H, W): see `clew.nn.functional.avg_pool2d`."""
+    """The mean of each window of images (N, C, H, W): see `clew.nn.functional.avg_pool2d`.
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.AvgPool2d(2)(torch.arange(4.0).reshape(1, 2, 2))
+        tensor([[[1.5000]]])
+    """
+
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of volumes (N, C, D, H, W): see `clew.nn.functional.avg_pool3d`."""
+    """The mean of each window of volumes (N, C, D, H, W): see `clew.nn.functional.avg_pool3d`.
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool3d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    Arguments, result and errors as there; N may be missing.
 
+    Example:
+        >>> torch.nn.AvgPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
+        tensor([[[[3.5000]]]])
+    """
 
-class AdaptiveAvgPool1d(_AdaptivePoolNd):
-    """The means of windows that cover sequences (N, C, L): see `clew.nn.functional.adaptive_avg_pool1d`."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
-
-
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest of windows that cover sequences (N, C, L): see `clew.nn.functional.adaptive_max_pool1d`."""
-
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
-
-
-class AdaptiveAvgPool2d(_AdaptivePoolNd):
-    """The means of windows that cover images (N, C, H, W): see `clew.nn.functional.adaptive_avg_pool2d`."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
-
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest of windows that cover images (N, C, H, W): see `clew.nn.functional.adaptive_max_pool2d`."""
-
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
-
-
-class AdaptiveAvgPool3d(_AdaptivePoolNd):
-    """The means of windows that cover volumes (N, C, D, H, W): see `clew.nn.functional.adaptive_avg_pool3d`."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
-
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest of windows that cover volumes (N, C, D, H, W): see `clew.nn.functional.adaptive_max_pool3d`."""
-
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+    _function = "avg_pool3d"
 
 
 def _single(value: Numbers) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, Sequence) else (value,)
 
 
-class _LPPoolNd(Module):
+class _LPPoolNd(_PoolNd):
     """The p-norm of each window."""
 
     def __init__(
@@ -229,6 +196,9 @@ class _LPPoolNd(Module):
     ) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self._function)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
         return (
@@ -238,21 +208,39 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm of each window of sequences (N, C, L): see `clew.nn.functional.lp_pool1d`."""
+    """The p-norm of each window of sequences (N, C, L): see `clew.nn.functional.lp_pool1d`.
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.LPPool1d(2.0, 2)(torch.ones(1, 2))
+        tensor([[1.4142]])
+    """
+
+    _function = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
-    """The p-norm of each window of images (N, C, H, W): see `clew.nn.functional.lp_pool2d`."""
+    """The p-norm of each window of images (N, C, H, W): see `clew.nn.functional.lp_pool2d`.
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.LPPool2d(2.0, 2)(torch.ones(1, 2, 2))
+        tensor([[[2.]]])
+    """
+
+    _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of each window of volumes (N, C, D, H, W): see `clew.nn.functional.lp_pool3d`."""
+    """The p-norm of each window of volumes (N, C, D, H, W): see `clew.nn.functional.lp_pool3d`.
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+    Arguments, result and errors as there; N may be missing.
+
+    Example:
+        >>> torch.nn.LPPool3d(2.0, 2)(torch.ones(1, 2, 2, 2))
+        tensor([[[[2.8284]]]])
+    """
+
+    _function = "lp_pool3d"

@@ -15,6 +15,7 @@ from clew import Tensor
 
 from ...utils.hooks import RemovableHandle, register
 from ..parameter import Parameter
+from .state_hooks import IncompatibleKeys, StateHooks, WithoutModule, table
 from .traversal import Traversal
 
 if TYPE_CHECKING:
@@ -23,42 +24,15 @@ if TYPE_CHECKING:
 EXTRA_STATE = "_extra_state"
 
 
-class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` found missing, and what it did not expect."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
-
-class StateHooks:
-    """The hooks around saving and loading of one module."""
-
-    def __init__(self) -> None:
-        self.save_pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-        self.save_post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-        self.load_pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-        self.load_post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-
-
-def _table(kind: str) -> property:
-    """The hooks of one kind as an attribute, by PyTorch's name."""
-    return property(lambda module: getattr(module._own_state_hooks(), kind))
-
-
 class State(Traversal):
     """The part of a module that saves and loads its state."""
 
     _version: int = 1
     _state_hooks: StateHooks | None = None
-    _state_dict_pre_hooks = _table("save_pre")
-    _state_dict_hooks = _table("save_post")
-    _load_state_dict_pre_hooks = _table("load_pre")
-    _load_state_dict_post_hooks = _table("load_post")
+    _state_dict_pre_hooks = table("save_pre")
+    _state_dict_hooks = table("save_post")
+    _load_state_dict_pre_hooks = table("load_pre")
+    _load_state_dict_post_hooks = table("load_post")
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
@@ -69,9 +43,13 @@ class State(Traversal):
 
         The tensors share memory with the module's: to keep a snapshot, copy them.
 
-        >>> from clew import nn
-        >>> list(nn.Sequential(nn.Linear(3, 2), nn.ReLU()).state_dict())
-        ['0.weight', '0.bias']
+        Example:
+            >>> list(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()).state_dict())
+            ['0.weight', '0.bias']
+
+        Example:
+            >>> {name: tuple(tensor.shape) for name, tensor in torch.nn.Linear(3, 2).state_dict().items()}
+            {'weight': (2, 3), 'bias': (2,)}
         """
         if args:
             warnings.warn(
@@ -138,9 +116,16 @@ class State(Traversal):
         Raises:
             RuntimeError: names do not match (if `strict`) or a shape differs; all problems are in the one message.
 
-        >>> from clew import nn
-        >>> nn.Linear(3, 2).load_state_dict(nn.Linear(3, 2).state_dict())
-        <All keys matched successfully>
+        Example:
+            >>> torch.nn.Linear(3, 2).load_state_dict(torch.nn.Linear(3, 2).state_dict())
+            <All keys matched successfully>
+
+        Example:
+            >>> first, second = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+            >>> second.load_state_dict(first.state_dict())
+            <All keys matched successfully>
+            >>> torch.equal(first.weight, second.weight)
+            True
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -268,7 +253,7 @@ class State(Traversal):
         self, hook: Callable[..., None], with_module: bool = False
     ) -> RemovableHandle:
         """As `register_load_state_dict_pre_hook`; the hook gets the module only if it asks."""
-        called = hook if with_module else _WithoutModule(hook)
+        called = hook if with_module else WithoutModule(hook)
         return register(self._own_state_hooks().load_pre, called)
 
     def register_load_state_dict_post_hook(self, hook: Callable[[Module, IncompatibleKeys], None]) -> RemovableHandle:
@@ -282,15 +267,6 @@ class State(Traversal):
 
     def _run_state_hooks(self, kind: str) -> list[Callable[..., Any]]:
         return [] if self._state_hooks is None else list(getattr(self._state_hooks, kind).values())
-
-
-class _WithoutModule(NamedTuple):
-    """A hook that is called without the module."""
-
-    hook: Callable[..., None]
-
-    def __call__(self, module: Module, *args: Any) -> None:
-        self.hook(*args)
 
 
 class _Loading(NamedTuple):

@@ -18,12 +18,22 @@ class Traversal(Attributes):
     """The part of a module that finds what lies below it."""
 
     def children(self) -> Iterator[Module]:
-        """The direct child modules, each once."""
+        """The direct child modules, each once.
+
+        Example:
+            >>> [type(child).__name__ for child in torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children()]
+            ['ReLU', 'Tanh']
+        """
         for _, child in self.named_children():
             yield child
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """`(name, child)` of the direct child modules, each child once."""
+        """`(name, child)` of the direct child modules, each child once.
+
+        Example:
+            >>> [name for name, _ in torch.nn.Sequential(torch.nn.ReLU()).named_children()]
+            ['0']
+        """
         seen: set[int] = set()
         for name, child in self._modules.items():
             if child is not None and id(child) not in seen:
@@ -31,7 +41,12 @@ class Traversal(Attributes):
                 yield name, child
 
     def modules(self) -> Iterator[Module]:
-        """This module and all below it, each once, parents first."""
+        """This module and all below it, each once, parents first.
+
+        Example:
+            >>> [type(one).__name__ for one in torch.nn.Sequential(torch.nn.ReLU()).modules()]
+            ['Sequential', 'ReLU']
+        """
         for _, module in self.named_modules():
             yield module
 
@@ -40,9 +55,10 @@ class Traversal(Attributes):
     ) -> Iterator[tuple[str, Module]]:
         """`(dotted name, module)` of this module and all below it, parents first.
 
-        >>> from clew import nn
-        >>> [name for name, _ in nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU())).named_modules()]
-        ['', '0', '1', '1.0']
+        Example:
+            >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.ReLU()))
+            >>> [name for name, _ in model.named_modules()]
+            ['', '0', '1', '1.0']
         """
         memo = set() if memo is None else memo
         if self in memo:
@@ -55,7 +71,12 @@ class Traversal(Attributes):
                 yield from child.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters of this module and, if `recurse`, of those below it; each once."""
+        """All parameters of this module and, if `recurse`, of those below it; each once.
+
+        Example:
+            >>> [tuple(parameter.shape) for parameter in torch.nn.Linear(3, 2).parameters()]
+            [(2, 3), (2,)]
+        """
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
@@ -64,21 +85,31 @@ class Traversal(Attributes):
     ) -> Iterator[tuple[str, Parameter]]:
         """`(dotted name, parameter)` of all parameters.
 
-        >>> from clew import nn
-        >>> [(name, tuple(p.shape)) for name, p in nn.Sequential(nn.Linear(3, 2)).named_parameters()]
-        [('0.weight', (2, 3)), ('0.bias', (2,))]
+        Example:
+            >>> [(name, tuple(p.shape)) for name, p in torch.nn.Sequential(torch.nn.Linear(3, 2)).named_parameters()]
+            [('0.weight', (2, 3)), ('0.bias', (2,))]
         """
         return self._named_members(_own_parameters, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers of this module and, if `recurse`, of those below it; each once."""
+        """All buffers of this module and, if `recurse`, of those below it; each once.
+
+        Example:
+            >>> [tuple(buffer.shape) for buffer in torch.nn.BatchNorm1d(3).buffers()]
+            [(3,), (3,), ()]
+        """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """`(dotted name, buffer)` of all buffers."""
+        """`(dotted name, buffer)` of all buffers.
+
+        Example:
+            >>> [name for name, _ in torch.nn.BatchNorm1d(3).named_buffers()]
+            ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         return self._named_members(_own_buffers, prefix, recurse, remove_duplicate)
 
     def _named_members(
@@ -104,6 +135,10 @@ class Traversal(Attributes):
 
         Raises:
             AttributeError: there is none, or what is there is no module.
+
+        Example:
+            >>> torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU())).get_submodule("0.0")
+            ReLU()
         """
         module: Traversal = self
         for name in target.split(".") if target else ():
@@ -124,7 +159,12 @@ class Traversal(Attributes):
         setattr(owner, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter with the dotted name `target`."""
+        """The parameter with the dotted name `target`.
+
+        Example:
+            >>> tuple(torch.nn.Sequential(torch.nn.Linear(3, 2)).get_parameter("0.weight").shape)
+            (2, 3)
+        """
         found = self._get_member(target)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")

@@ -35,18 +35,47 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Undoes `MaxPool1d` where it can: see `clew.nn.functional.max_unpool1d`."""
+    """The partial inverse of `MaxPool1d`: its results where they were found, zeros elsewhere.
+
+    See `clew.nn.functional.max_unpool1d`.
+
+    Example:
+        >>> pooled, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
+        >>> torch.nn.MaxUnpool1d(2)(pooled, indices)
+        tensor([[0., 3., 2., 0.]])
+    """
 
     axes = 1
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Undoes `MaxPool2d` where it can: see `clew.nn.functional.max_unpool1d`."""
+    """The partial inverse of `MaxPool2d`: its results where they were found, zeros elsewhere.
+
+    See `clew.nn.functional.max_unpool2d`.
+
+    Example:
+        >>> pooled, indices = torch.nn.MaxPool2d(2, return_indices=True)(torch.arange(4.0).reshape(1, 2, 2))
+        >>> torch.nn.MaxUnpool2d(2)(pooled, indices)
+        tensor([[[0., 0.],
+                 [0., 3.]]])
+    """
 
     axes = 2
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Undoes `MaxPool3d` where it can: see `clew.nn.functional.max_unpool1d`."""
+    """The partial inverse of `MaxPool3d`: its results where they were found, zeros elsewhere.
+
+    See `clew.nn.functional.max_unpool3d`.
+
+    Example:
+        >>> pooled, indices = torch.nn.MaxPool3d(2, return_indices=True)(torch.arange(8.0).reshape(1, 2, 2, 2))
+        >>> torch.nn.MaxUnpool3d(2)(pooled, indices)
+        tensor([[[[0., 0.],
+                  [0., 0.]],
+        <BLANKLINE>
+                 [[0., 0.],
+                  [0., 7.]]]])
+    """
 
     axes = 3

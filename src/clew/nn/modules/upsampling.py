@@ -13,11 +13,11 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Gives its input in another size: see `clew.nn.functional.interpolate`.
+    """Resamples sequences, images or volumes to another size: see `clew.nn.functional.interpolate`.
 
-    >>> import clew
-    >>> clew.nn.Upsample(scale_factor=2)(clew.tensor([[[1.0, 2.0]]]))
-    tensor([[[1., 1., 2., 2.]]])
+    Example:
+        >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
     """
 
     def __init__(
@@ -48,14 +48,25 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` of images with mode "nearest"."""
+    """`Upsample` of images with mode "nearest".
+
+    Example:
+        >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1., 1., 2., 2.],
+                  [1., 1., 2., 2.]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """`Upsample` of images with mode "bilinear" and `align_corners`."""
+    """`Upsample` of images with mode "bilinear" and `align_corners`.
+
+    Example:
+        >>> torch.nn.UpsamplingBilinear2d((1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -23,10 +23,11 @@ _triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Take `prefix` off the names that begin with it, in place ("module.", say).
 
-    >>> state = {"module.weight": 1, "bias": 2}
-    >>> consume_prefix_in_state_dict_if_present(state, "module.")
-    >>> state
-    {'weight': 1, 'bias': 2}
+    Example:
+        >>> state = {"module.weight": 1, "bias": 2}
+        >>> torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+        >>> sorted(state)
+        ['bias', 'weight']
     """
     for table in (state_dict, getattr(state_dict, "_metadata", None) or {}):
         renamed = {key.removeprefix(prefix) if key != prefix[:-1] else "": value for key, value in table.items()}

@@ -25,10 +25,10 @@ class DataParallel(Module):
 
     Its parameters have the names that they have in PyTorch (``module.weight``), so that state dicts fit.
 
-    >>> import clew
-    >>> model = clew.nn.DataParallel(clew.nn.Linear(2, 1))
-    >>> [name for name, _ in model.named_parameters()], model(clew.ones(3, 2)).shape
-    (['module.weight', 'module.bias'], torch.Size([3, 1]))
+    Example:
+        >>> model = torch.nn.DataParallel(torch.nn.Linear(2, 1))
+        >>> [name for name, _ in model.named_parameters()], model(torch.ones(3, 2)).shape
+        (['module.weight', 'module.bias'], torch.Size([3, 1]))
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
@@ -44,7 +44,18 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """Not to be made, as in PyTorch where no process group has begun: there is one process. Scripts name it."""
+    """Scripts name it; to construct one raises, as in PyTorch without a process group: there is one process.
+
+    Raises:
+        ValueError: always.
+
+    Example:
+        >>> try:
+        ...     torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        ... except ValueError as error:
+        ...     print(str(error)[:21])
+        Default process group
+    """
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
         raise ValueError("Default process group has not been initialized: there is one process; leave the wrapper out")
@@ -58,30 +69,55 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """What the module gives for these inputs."""
+    """`module(*inputs)`: on one device nothing is split.
+
+    Example:
+        >>> clew.nn.parallel.data_parallel(clew.nn.ReLU(), clew.tensor([-1.0, 1.0]))
+        tensor([0., 1.])
+    """
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*given, **(module_kwargs or {}))
 
 
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
-    """The network itself, once for each device named, all of which are the CPU."""
+    """The network itself, once for each device named, all of which are the CPU.
+
+    Example:
+        >>> len(clew.nn.parallel.replicate(clew.nn.Linear(2, 1), ["cpu", "cpu"]))
+        2
+    """
     return [network for _ in devices]
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """A tensor in so many parts as there are devices named."""
+    """A tensor split along `dim` into as many parts as there are devices named.
+
+    Example:
+        >>> clew.nn.parallel.scatter(clew.arange(4), ["cpu", "cpu"])
+        [tensor([0, 1]), tensor([2, 3])]
+    """
     return list(inputs.chunk(len(target_gpus), dim))
 
 
 def gather(outputs: Sequence[Any], target_device: Any = None, dim: int = 0) -> Any:
-    """Tensors, one after the other, as one."""
+    """Tensors concatenated along `dim`.
+
+    Example:
+        >>> clew.nn.parallel.gather([clew.tensor([0, 1]), clew.tensor([2, 3])])
+        tensor([0, 1, 2, 3])
+    """
     return functions["cat"](list(outputs), dim)
 
 
 def parallel_apply(
     modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup: Any = None, devices: Any = None
 ) -> Any:
-    """Each module's result for its inputs, one after the other."""
+    """Each module's result for its inputs, computed one after the other.
+
+    Example:
+        >>> clew.nn.parallel.parallel_apply([clew.nn.ReLU()] * 2, [clew.tensor([-1.0]), clew.tensor([1.0])])
+        [tensor([0.]), tensor([1.])]
+    """
     named = kwargs_tup or [{}] * len(modules)
     given = [one if isinstance(one, list | tuple) else (one,) for one in inputs]
     return [module(*one, **more) for module, one, more in zip(modules, given, named, strict=True)]

@@ -18,6 +18,10 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_n
 
     Raises:
         RuntimeError: it is not finite and `error_if_nonfinite`.
+
+    Example:
+        >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+        tensor(5.)
     """
     norms = [tensor.norm(norm_type) for tensor in tensors]
     if not norms:
@@ -39,18 +43,26 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients by one factor, in place, so that their norm together is at most `max_norm`.
+    """Scale all gradients by one factor, in place, so that their total norm is at most `max_norm`.
+
+    Args:
+        norm_type: the p of the norm, inf included.
+        error_if_nonfinite: raise if the norm is infinite or NaN.
+        foreach: accepted, without effect.
 
     Returns:
-        The norm before, a 0-dim tensor.
+        The norm before, a tensor of shape ().
 
-    >>> import clew
-    >>> weight = clew.nn.Parameter(clew.tensor([3.0, 4.0]))
-    >>> (weight * weight).sum().backward()
-    >>> clew.nn.utils.clip_grad_norm_([weight], max_norm=1.0)
-    tensor(10.)
-    >>> weight.grad
-    tensor([0.6000, 0.8000])
+    Raises:
+        RuntimeError: the norm is not finite and `error_if_nonfinite`.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
+        >>> (weight * weight).sum().backward()
+        >>> torch.nn.utils.clip_grad_norm_([weight], max_norm=1.0)
+        tensor(10.)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     del foreach  # a hint on how, not on what
     with clew.no_grad():
@@ -64,7 +76,15 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Limit each element of each gradient to `[-clip_value, clip_value]`, in place."""
+    """Clamp each element of each gradient to `[-clip_value, clip_value]`, in place.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([3.0, 0.25]))
+        >>> (weight * weight).sum().backward()
+        >>> torch.nn.utils.clip_grad_value_([weight], 1.0)
+        >>> weight.grad
+        tensor([1.0000, 0.5000])
+    """
     del foreach
     with clew.no_grad():
         for grad in _grads(parameters):

@@ -11,9 +11,9 @@ from clew import Tensor
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of all parameters, in order, as one 1-D tensor.
 
-    >>> import clew
-    >>> clew.nn.utils.parameters_to_vector(clew.nn.Linear(3, 2).parameters()).shape == (8,)
-    True
+    Example:
+        >>> torch.nn.utils.parameters_to_vector(torch.nn.Linear(3, 2).parameters()).shape == (8,)
+        True
     """
     vector: Tensor = clew.cat([parameter.reshape(-1) for parameter in parameters])
     return vector
@@ -25,6 +25,12 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     Raises:
         TypeError: `vec` is no tensor.
         ValueError: it has not as many elements as the parameters.
+
+    Example:
+        >>> layer = torch.nn.Linear(1, 1)
+        >>> torch.nn.utils.vector_to_parameters(torch.tensor([2.0, 3.0]), layer.parameters())
+        >>> layer.weight.item(), layer.bias.item()
+        (2.0, 3.0)
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected Tensor, but got: {type(vec).__name__}")

@@ -46,6 +46,13 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
 
     Raises:
         RuntimeError: the weight has this norm already.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(3, 2))
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight_g', 'weight_v']
     """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
@@ -74,7 +81,16 @@ def _take_away(module: Module, kind: type, name: str, what: str) -> Any:
 
 
 def remove_weight_norm(module: _M, name: str = "weight") -> _M:
-    """Make the weight a parameter again, with the value that it has."""
+    """Make the weight a parameter again, with the value that it has.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(3, 2))
+        >>> layer = torch.nn.utils.remove_weight_norm(layer)
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight']
+    """
     _take_away(module, WeightNorm, name, "weight_norm").remove(module)
     return module
 
@@ -124,6 +140,13 @@ def spectral_norm(
 
     Raises:
         RuntimeError: the weight has this norm already.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     layer = torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2))
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight_orig']
     """
     if dim is None:
         dim = 1 if getattr(module, "transposed", False) else 0
@@ -144,6 +167,15 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
-    """Make the weight a parameter again, with the value that it has."""
+    """Make the weight a parameter again, with the value that it has.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     layer = torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2))
+        >>> layer = torch.nn.utils.remove_spectral_norm(layer)
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight']
+    """
     _take_away(module, SpectralNorm, name, "spectral_norm").remove(module)
     return module

@@ -39,9 +39,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     The state dict has `parametrizations.<name>.original0`, the length, and `original1`, the direction; one with
     `<name>_g` and `<name>_v`, as the old `nn.utils.weight_norm` makes it, is understood.
 
-    >>> from clew import nn
-    >>> list(nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)).state_dict())
-    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
+    Example:
+        >>> list(torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2)).state_dict())
+        ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -100,11 +100,16 @@ def spectral_norm(
 
     Args:
         n_power_iterations: how often the singular vectors are improved in each forward in training.
-        eps: what norms count at least.
+        eps: a lower bound of the norms.
         dim: the axis that counts as rows; 0 unless given, 1 for transposed convolutions.
 
     Raises:
         ValueError: the module has no tensor of this name, or no iteration is asked for.
+
+    Example:
+        >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(4, 4), n_power_iterations=100)
+        >>> torch.linalg.matrix_norm(layer.weight, 2).item() < 1.01
+        True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -198,10 +203,10 @@ def orthogonal(
     Raises:
         ValueError: the module has no tensor of this name with two axes, or there is no such map.
 
-    >>> import clew
-    >>> layer = clew.nn.utils.parametrizations.orthogonal(clew.nn.Linear(4, 4))
-    >>> clew.allclose(layer.weight @ layer.weight.T, clew.eye(4), atol=1e-5)
-    True
+    Example:
+        >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(4, 4))
+        >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(4), atol=1e-5)
+        True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import clew
 from clew import Tensor
 
-from ..modules.container import ModuleDict, ModuleList
+from ..modules.container import ModuleDict
 from ..modules.module import Module
 from ..parameter import Parameter
+from ._parametrization_list import ParametrizationList, append
 
 __all__ = [
     "ParametrizationList",
@@ -36,12 +37,12 @@ _cache: dict[tuple[int, str], Tensor] = {}
 def cached() -> Iterator[None]:
     """Within the block, compute each parametrized tensor once, when it is first read.
 
-    >>> from clew import nn
-    >>> from clew.nn.utils import parametrize
-    >>> layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", nn.Tanh())
-    >>> with parametrize.cached():
-    ...     layer.weight is layer.weight
-    True
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> with parametrize.cached():
+        ...     layer.weight is layer.weight
+        True
     """
     global _cached_depth
     _cached_depth += 1
@@ -51,103 +52,6 @@ def cached() -> Iterator[None]:
         _cached_depth -= 1
         if not _cached_depth:
             _cache.clear()
-
-
-class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, first applied first, and the tensors that they start from.
-
-    Attributes:
-        original: what is learned; or `original0`, `original1`, ... if a `right_inverse` gives several.
-    """
-
-    original: Tensor
-
-    def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
-        if not modules:
-            raise ValueError("ParametrizationList requires one or more modules.")
-        super().__init__(modules)
-        self.unsafe = unsafe
-        start = self._inverted(original, modules, is_assigned=False)
-        self.is_tensor = isinstance(start, Tensor)
-        parts: list[Tensor] = [start] if isinstance(start, Tensor) else list(start)
-        self.ntensors = len(parts)
-        for name, part in zip(self._names(), parts, strict=True):
-            if isinstance(original, Parameter):
-                same = part is original
-                kept = (
-                    original if same else Parameter(part.detach(), original.requires_grad and part.is_floating_point())
-                )
-                self.register_parameter(name, kept)
-            else:
-                self.register_buffer(name, part)
-        if not unsafe:
-            self._check(original)
-
-    def _names(self) -> list[str]:
-        return ["original"] if self.is_tensor else [f"original{place}" for place in range(self.ntensors)]
-
-    @staticmethod
-    def _inverted(value: Any, modules: Sequence[Module], is_assigned: bool) -> Any:
-        """What the last `right_inverse` gives, from the last module to the first; at first, some may be without one."""
-        with clew.no_grad():
-            for module in reversed(list(modules)):
-                if not hasattr(module, "right_inverse"):
-                    if is_assigned:
-                        raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
-                    continue
-                try:
-                    value = module.right_inverse(value)
-                except NotImplementedError:
-                    if is_assigned:
-                        raise
-        if not isinstance(value, Tensor | list | tuple):
-            raise ValueError(
-                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                f"Got {type(value).__name__}"
-            )
-        if not isinstance(value, Tensor) and not all(isinstance(one, Tensor) for one in value):
-            raise ValueError("When 'right_inverse' outputs a sequence, it should output a sequence of tensors.")
-        return value
-
-    def _check(self, original: Tensor) -> None:
-        result = self()
-        if not isinstance(result, Tensor):
-            raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
-        for what in ("dtype", "shape"):
-            if getattr(result, what) != getattr(original, what):
-                raise ValueError(
-                    f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is "
-                    f"enabled.\nunparametrized {what}: {getattr(original, what)}\n"
-                    f"parametrized {what}: {getattr(result, what)}"
-                )
-
-    def right_inverse(self, value: Tensor) -> None:
-        """Set the originals so that the parametrized tensor becomes `value`, as the modules' `right_inverse` says."""
-        start = self._inverted(value, list(self), is_assigned=True)
-        parts = [start] if self.is_tensor else list(start)
-        if len(parts) != self.ntensors:
-            raise ValueError(
-                "'right_inverse' must return a sequence of tensors of length "
-                f"{self.ntensors}. Got a sequence of length {len(parts)}."
-            )
-        with clew.no_grad():
-            for name, part in zip(self._names(), parts, strict=True):
-                original = getattr(self, name)
-                if part.dtype != original.dtype:
-                    raise ValueError(
-                        f"The tensor returned by `right_inverse` has dtype {part.dtype} while `{name}` has dtype "
-                        f"{original.dtype}"
-                    )
-                original.data = part.clone() if part is value else part
-
-    def forward(self) -> Any:
-        """The parametrized tensor."""
-        originals = [getattr(self, name) for name in self._names()]
-        modules = iter(self)
-        value = next(modules)(*originals)
-        for module in modules:
-            value = module(value)
-        return value
 
 
 def _parametrized_class(module: Module) -> type:
@@ -209,18 +113,17 @@ def register_parametrization(
     Raises:
         ValueError: there is no such tensor, or dtype or shape change.
 
-    >>> import clew
-    >>> from clew import nn
-    >>> class Symmetric(nn.Module):
-    ...     def forward(self, x):
-    ...         return x.triu() + x.triu(1).mT
-    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
-    >>> bool((layer.weight == layer.weight.mT).all()), list(layer.state_dict())
-    (True, ['bias', 'parametrizations.weight.original'])
+    Example:
+        >>> class Symmetric(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).mT
+        >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", Symmetric())
+        >>> bool((layer.weight == layer.weight.mT).all()), list(layer.state_dict())
+        (True, ['bias', 'parametrizations.weight.original'])
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        _append(module, tensor_name, parametrization, unsafe)
+        append(module, tensor_name, parametrization, unsafe)
     elif tensor_name in module._buffers or tensor_name in module._parameters:
         original = getattr(module, tensor_name)
         parametrizations = ParametrizationList([parametrization], original, unsafe)
@@ -238,22 +141,15 @@ def register_parametrization(
     return module
 
 
-def _append(module: Module, name: str, parametrization: Module, unsafe: bool) -> None:
-    known = module.parametrizations[name]
-    before = getattr(module, name)
-    if not unsafe:
-        after = parametrization(before)
-        if not isinstance(after, Tensor) or after.dtype != before.dtype or after.shape != before.shape:
-            raise ValueError(
-                "Registering a parametrization may not change the dtype or the shape of the tensor, unless `unsafe` "
-                f"flag is enabled, got {after!r} from {before!r}"
-            )
-    known.append(parametrization)
-    known.unsafe = known.unsafe or unsafe
-
-
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a tensor of the module is parametrized: this one, or any."""
+    """Whether a tensor of the module is parametrized: this one, or any.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> [parametrize.is_parametrized(layer, name) for name in ("weight", "bias")]
+        [True, False]
+    """
     parametrizations = getattr(module, "parametrizations", None)
     if parametrizations is None or not isinstance(parametrizations, ModuleDict):
         return False
@@ -268,6 +164,13 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
     Raises:
         ValueError: it is not parametrized, or there are several originals to be left.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> layer = parametrize.remove_parametrizations(layer, "weight")
+        >>> parametrize.is_parametrized(layer)
+        False
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -302,7 +205,14 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that the module had without parametrizations."""
+    """The class that the module had without parametrizations.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> parametrize.type_before_parametrizations(layer) is torch.nn.Linear
+        True
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
@@ -313,6 +223,13 @@ def transfer_parametrizations_and_params(
 
     Raises:
         AssertionError: `from_module` has none.
+
+    Example:
+        >>> parametrize = torch.nn.utils.parametrize
+        >>> first = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh())
+        >>> second = parametrize.transfer_parametrizations_and_params(first, torch.nn.Linear(2, 2))
+        >>> torch.equal(first.weight, second.weight)
+        True
     """
     assert is_parametrized(from_module, tensor_name), f"{from_module} has no parametrization of {tensor_name}"
     names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]

@@ -43,6 +43,11 @@ class PackedSequence(_Fields):
         batch_sizes: how many sequences have each step, int64.
         sorted_indices: which sequence of the batch stands at each place; None if they were sorted before.
         unsorted_indices: the inverse.
+
+    Example:
+        >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 3, 2]), tensor([2, 1]))
     """
 
     def __new__(
@@ -90,7 +95,12 @@ def segments(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """Where each index stands in a permutation."""
+    """The inverse permutation: `inverse[permutation[i]] == i`. None gives None.
+
+    Example:
+        >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     return clew.empty_like(permutation).scatter_(0, permutation, clew.arange(permutation.numel()))
@@ -109,11 +119,10 @@ def pack_padded_sequence(
     Raises:
         RuntimeError: lengths are not sorted, not positive, or not as many as sequences.
 
-    >>> import clew
-    >>> from clew.nn.utils.rnn import pack_padded_sequence
-    >>> packed = pack_padded_sequence(clew.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2])
-    >>> packed.data, packed.batch_sizes
-    (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
+    Example:
+        >>> packed = torch.nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
     lengths = lengths.to(clew.int64) if isinstance(lengths, Tensor) else clew.tensor(list(lengths), dtype=clew.int64)
     order = None
@@ -160,6 +169,12 @@ def pad_packed_sequence(
 
     Raises:
         ValueError: `total_length` is less.
+
+    Example:
+        >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+        >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1, 2],
+                [3, 0]]), tensor([2, 1]))
     """
     batch_sizes: list[int] = sequence.batch_sizes.tolist()
     size = len(batch_sizes) if total_length is None else total_length
@@ -200,10 +215,13 @@ def pad_sequence(
 ) -> Tensor:
     """Sequences (L_i, ...) as one tensor (L, N, ...), or (N, L, ...) if `batch_first`, with L the longest.
 
-    >>> import clew
-    >>> clew.nn.utils.rnn.pad_sequence([clew.tensor([1, 2]), clew.tensor([3])], batch_first=True)
-    tensor([[1, 2],
-            [3, 0]])
+    Raises:
+        RuntimeError: no sequences, or another `padding_side`.
+
+    Example:
+        >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
+        tensor([[1, 2],
+                [3, 0]])
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f'pad_sequence: expected padding_side "left" or "right", got {padding_side!r}')
@@ -217,17 +235,33 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded batch, each without its padding."""
+    """The sequences of a padded batch, each without its padding.
+
+    Example:
+        >>> torch.nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
+        [tensor([1, 2]), tensor([3])]
+    """
     batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [one[:length] for one, length in zip(batch, lengths.tolist(), strict=True)]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack sequences (L_i, ...)."""
+    """Pack sequences (L_i, ...); arguments and errors as for `pack_padded_sequence`.
+
+    Example:
+        >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
+        tensor([1, 3, 2])
+    """
     lengths = [one.shape[0] for one in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a packed batch."""
+    """The sequences of a packed batch.
+
+    Example:
+        >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+        >>> torch.nn.utils.rnn.unpack_sequence(packed)
+        [tensor([1, 2]), tensor([3])]
+    """
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)

@@ -36,6 +36,13 @@ def functional_call(
         ValueError: tied names are given different tensors.
 
     PyTorch says that this is deprecated for `func.functional_call`, which does the same.
+
+    Example:
+        >>> import warnings
+        >>> given = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.utils.stateless.functional_call(torch.nn.Linear(2, 1), given, torch.tensor([3.0, 4.0]))
+        tensor([7.])
     """
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "

@@ -13,7 +13,8 @@ from .by_epoch import (
     StepLR,
 )
 from .combined import ChainedScheduler, SequentialLR
-from .cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from .cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR
+from .one_cycle import OneCycleLR
 from .plateau import ReduceLROnPlateau
 
 _LRScheduler = LRScheduler  # the name of old

@@ -52,14 +52,27 @@ def _attributes(function: Any) -> dict[str, Any] | None:
 
 
 class LRScheduler(Schedule):
-    """Base of the schedules by epoch: a subclass says in `get_lr` what the rates of all groups are at `last_epoch`.
+    """Base of the schedules by epoch: a subclass returns from `get_lr` the rates of all groups at `last_epoch`.
+
+    Call `step()` once an epoch, after the optimizer's steps.
 
     Args:
         optimizer: whose groups' "lr" are set.
         last_epoch: the number of the last epoch when training is resumed; -1 at the start.
 
     Raises:
+        TypeError: `optimizer` is none.
         KeyError: resumed, but a group has no "initial_lr".
+
+    Example:
+        >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = Halving(optimizer)
+        >>> optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:

@@ -12,12 +12,15 @@ from .base import LRScheduler
 class LambdaLR(LRScheduler):
     """The initial rate times `lr_lambda(epoch)`: one function for all groups, or one for each.
 
-    >>> import clew
-    >>> optimizer = clew.optim.SGD([clew.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = clew.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
-    >>> optimizer.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+    Raises:
+        ValueError: another number of functions than of groups.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+        >>> optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -37,7 +40,19 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """Multiplies the rate by `lr_lambda(epoch)` every epoch: one function for all groups, or one for each."""
+    """Multiplies the rate by `lr_lambda(epoch)` every epoch: one function for all groups, or one for each.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(2):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(scheduler.get_last_lr()[0])
+        >>> rates
+        [1.0, 0.5, 0.25]
+    """
 
     def get_lr(self) -> Sequence[float]:
         if self._is_initial:
@@ -46,7 +61,19 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Multiplies the rate by `gamma` every `step_size` epochs."""
+    """Multiplies the rate by `gamma` every `step_size` epochs.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(4):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(scheduler.get_last_lr()[0])
+        >>> rates
+        [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
@@ -61,7 +88,19 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiplies the rate by `gamma` at each of the epochs `milestones`."""
+    """Multiplies the rate by `gamma` at each of the epochs `milestones`.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(scheduler.get_last_lr()[0])
+        >>> rates
+        [1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -79,7 +118,19 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiplies the rate by `gamma` every epoch."""
+    """Multiplies the rate by `gamma` every epoch.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(scheduler.get_last_lr()[0])
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -93,7 +144,22 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiplies the rate by `factor` for the first `total_iters` epochs."""
+    """Multiplies the rate by `factor` for the first `total_iters` epochs.
+
+    Raises:
+        ValueError: the factor is not in [0, 1].
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(scheduler.get_last_lr()[0])
+        >>> rates
+        [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -117,12 +183,15 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """Multiplies the rate by a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs.
 
-    >>> import clew
-    >>> optimizer = clew.optim.SGD([clew.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = clew.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
-    >>> optimizer.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.75]
+    Raises:
+        ValueError: a factor is not in (0, 1].
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.75]
     """
 
     def __init__(
@@ -155,7 +224,19 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Takes the rate to zero in `total_iters` epochs: the initial one times `(1 - epoch / total_iters) ** power`."""
+    """Takes the rate to zero in `total_iters` epochs: the initial one times `(1 - epoch / total_iters) ** power`.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4, power=2.0)
+        >>> rates = [scheduler.get_last_lr()[0]]
+        >>> for _ in range(4):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     rates.append(scheduler.get_last_lr()[0])
+        >>> rates
+        [1.0, 0.5625, 0.25, 0.0625, 0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power

@@ -55,6 +55,18 @@ class ChainedScheduler(_Combined):
     Args:
         schedulers: of one optimizer.
         optimizer: that one; by default the first schedule's.
+
+    Raises:
+        ValueError: no schedules, schedules of several optimizers, or a `ReduceLROnPlateau`.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> first = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> second = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=1)
+        >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([first, second])
+        >>> optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
@@ -77,6 +89,18 @@ class SequentialLR(_Combined):
         schedulers: in their order.
         milestones: the epochs at which the second, third, ... begin.
         last_epoch: see `LRScheduler`.
+
+    Raises:
+        ValueError: not one milestone less than schedules, schedules of several optimizers, or a `ReduceLROnPlateau`.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=10)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.1)
+        >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[1])
+        >>> optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [1.0]
     """
 
     def __init__(
@@ -106,7 +130,7 @@ class SequentialLR(_Combined):
             scheduler.last_epoch -= 1
 
     def step(self, epoch: int | None = None) -> None:
-        """Step the schedule whose turn it is; at its milestone, it begins."""
+        """Step the active schedule; at its milestone, the next one begins."""
         del epoch
         self.last_epoch += 1
         number = bisect_right(self._milestones, self.last_epoch)

@@ -24,12 +24,16 @@ class ReduceLROnPlateau(Schedule):
         min_lr: a bound, one for all groups or one for each.
         eps: a change of the rate smaller than this is not made.
 
-    >>> import clew
-    >>> optimizer = clew.optim.SGD([clew.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = clew.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
-    >>> scheduler.step(3.0); scheduler.step(3.0)
-    >>> scheduler.get_last_lr()
-    [0.1]
+    Raises:
+        ValueError: an option is out of range.
+        TypeError: `optimizer` is none.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        >>> scheduler.step(3.0); scheduler.step(3.0)
+        >>> scheduler.get_last_lr()
+        [0.1]
     """
 
     def __init__(

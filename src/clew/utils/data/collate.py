@@ -22,11 +22,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
         TypeError: samples of another kind.
         RuntimeError: sequences of different lengths.
 
-    >>> import clew
-    >>> from clew.utils.data import default_collate
-    >>> default_collate([{"x": clew.zeros(2), "label": 0}, {"x": clew.ones(2), "label": 1}])
-    {'x': tensor([[0., 0.],
-            [1., 1.]]), 'label': tensor([0, 1])}
+    Example:
+        >>> torch.utils.data.default_collate([{"x": torch.zeros(2), "label": 0}, {"x": torch.ones(2), "label": 1}])
+        {'x': tensor([[0., 0.],
+                [1., 1.]]), 'label': tensor([0, 1])}
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -52,7 +51,13 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(sample: Any) -> Any:
-    """A single sample with its arrays as tensors; what loaders without batches give."""
+    """A sample with its arrays as tensors: the `collate_fn` of loaders without batches.
+
+    Example:
+        >>> import numpy
+        >>> torch.utils.data.default_convert({"x": numpy.ones(2, "float32")})
+        {'x': tensor([1., 1.])}
+    """
     if isinstance(sample, (numpy.ndarray, numpy.generic)) and sample.dtype.kind in "biuf":
         return clew.from_numpy(numpy.asarray(sample))
     if isinstance(sample, Mapping):

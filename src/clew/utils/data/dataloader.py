@@ -31,7 +31,7 @@ class DataLoader(Generic[T_co]):
         collate_fn: makes a batch of a list of samples.
         pin_memory, pin_memory_device: accepted; there is no other device to copy to.
         drop_last: whether a last batch that is not full is left out.
-        timeout: seconds to wait for a batch of a worker; 0 for ever.
+        timeout: seconds to wait for a batch of a worker; 0 without limit.
         worker_init_fn: called in each worker with its number, once its generators are seeded.
         multiprocessing_context: how workers start: "fork", "spawn", "forkserver" or a context of `multiprocessing`.
         generator: where random numbers come from, those that seed the workers too.
@@ -44,11 +44,10 @@ class DataLoader(Generic[T_co]):
 
     An exception in a worker is raised here as one of its type, with the worker's traceback in its message.
 
-    >>> import clew
-    >>> from clew.utils.data import DataLoader, TensorDataset
-    >>> loader = DataLoader(TensorDataset(clew.arange(5)), batch_size=2)
-    >>> [batch.tolist() for (batch,) in loader]
-    [[0, 1], [2, 3], [4]]
+    Example:
+        >>> loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.arange(5)), batch_size=2)
+        >>> [batch.tolist() for (batch,) in loader]
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(

@@ -16,7 +16,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Samples by index: a subclass defines `__getitem__` and, for most uses, `__len__`."""
+    """Samples by index: a subclass defines `__getitem__` and, for most uses, `__len__`.
+
+    Example:
+        >>> class Squares(torch.utils.data.Dataset):
+        ...     def __getitem__(self, index):
+        ...         return index * index
+        ...     def __len__(self):
+        ...         return 4
+        >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Squares(), batch_size=2)]
+        [[0, 1], [4, 9]]
+    """
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError(f"{type(self).__name__}.__getitem__ is not defined")
@@ -26,7 +36,15 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co]):
-    """Samples one after the other: a subclass defines `__iter__`."""
+    """Samples one after the other: a subclass defines `__iter__`.
+
+    Example:
+        >>> class Countdown(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter([3, 2, 1])
+        >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Countdown(), batch_size=2)]
+        [[3, 2], [1]]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__}.__iter__ is not defined")
@@ -48,10 +66,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     Args:
         tensors: of any shapes with the same first dimension.
 
-    >>> import clew
-    >>> from clew.utils.data import TensorDataset
-    >>> TensorDataset(clew.tensor([[1.0], [2.0]]), clew.tensor([0, 1]))[1]
-    (tensor([2.]), tensor(1))
+    Raises:
+        AssertionError: the first dimensions differ.
+
+    Example:
+        >>> torch.utils.data.TensorDataset(torch.tensor([[1.0], [2.0]]), torch.tensor([0, 1]))[1]
+        (tensor([2.]), tensor(1))
     """
 
     def __init__(self, *tensors: Tensor) -> None:
@@ -69,7 +89,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of `dataset` at `indices`, in that order."""
+    """The samples of `dataset` at `indices`, in that order.
+
+    Example:
+        >>> list(torch.utils.data.Subset(["a", "b", "c"], [2, 0]))
+        ['c', 'a']
+    """
 
     def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -87,7 +112,16 @@ class Subset(Dataset[T_co]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """The samples of several datasets, one after the other."""
+    """The samples of several datasets, one after the other.
+
+    Raises:
+        AssertionError: no datasets.
+
+    Example:
+        >>> both = torch.utils.data.ConcatDataset([["a", "b"], ["c"]])
+        >>> len(both), both[2]
+        (3, 'c')
+    """
 
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets: list[Any] = list(datasets)
@@ -109,11 +143,14 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class StackDataset(Dataset[Any]):
-    """Samples put together from those of several datasets of one length: tuples, or dicts if datasets have names.
+    """Samples combined from those of several datasets of one length: tuples, or dicts if the datasets have names.
 
-    >>> from clew.utils.data import StackDataset
-    >>> StackDataset(image=["a", "b"], label=[0, 1])[1]
-    {'image': 'b', 'label': 1}
+    Raises:
+        ValueError: different lengths, or datasets with and without names.
+
+    Example:
+        >>> torch.utils.data.StackDataset(image=["a", "b"], label=[0, 1])[1]
+        {'image': 'b', 'label': 1}
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -149,7 +186,18 @@ class StackDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """The samples of several iterable datasets, one after the other."""
+    """The samples of several iterable datasets, one after the other.
+
+    Raises:
+        AssertionError: while iterating, one of them is no `IterableDataset`.
+
+    Example:
+        >>> class Countdown(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter([2, 1])
+        >>> list(torch.utils.data.ChainDataset([Countdown(), Countdown()]))
+        [2, 1, 2, 1]
+    """
 
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets = datasets
@@ -176,10 +224,12 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
         lengths: the sizes of the parts, or fractions that sum to 1 (what rounding leaves goes to the first parts).
         generator: where random numbers come from.
 
-    >>> import clew
-    >>> from clew.utils.data import random_split
-    >>> [len(part) for part in random_split(range(10), [0.7, 0.3])]
-    [7, 3]
+    Raises:
+        ValueError: the sizes do not sum to the length, or a fraction is not in [0, 1].
+
+    Example:
+        >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3])]
+        [7, 3]
     """
     sizes = _sizes_from_fractions(lengths, len(dataset)) if _are_fractions(lengths) else [int(size) for size in lengths]
     if sum(sizes) != len(dataset):

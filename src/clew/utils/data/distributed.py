@@ -26,9 +26,13 @@ class DistributedSampler(Sampler[int]):
 
     Call `set_epoch(epoch)` before each pass, or all passes have the same order.
 
-    >>> from clew.utils.data import DistributedSampler
-    >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
-    [1, 3, 0]
+    Raises:
+        RuntimeError: no `num_replicas` or `rank`: there is no process group to ask.
+        ValueError: a rank out of range.
+
+    Example:
+        >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+        [1, 3, 0]
     """
 
     def __init__(

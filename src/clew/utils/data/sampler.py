@@ -12,14 +12,27 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Indices (or lists of them): a subclass defines `__iter__`."""
+    """Indices (or lists of them): a subclass defines `__iter__`.
+
+    Example:
+        >>> class Reversed(torch.utils.data.Sampler):
+        ...     def __iter__(self):
+        ...         return iter([2, 1, 0])
+        >>> [batch.tolist() for batch in torch.utils.data.DataLoader(range(3), sampler=Reversed())]
+        [[2], [1], [0]]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__}.__iter__ is not defined")
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, ..."""
+    """The indices of the data source in order: 0, 1, 2, ...
+
+    Example:
+        >>> list(torch.utils.data.SequentialSampler(range(3)))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -44,6 +57,13 @@ class RandomSampler(Sampler[int]):
         replacement: whether an index may come again.
         num_samples: how many to draw; the length by default.
         generator: where random numbers come from. By default a new one, seeded from the global one.
+
+    Raises:
+        ValueError, TypeError: an option is out of range or of another type.
+
+    Example:
+        >>> sorted(torch.utils.data.RandomSampler(range(3)))
+        [0, 1, 2]
     """
 
     def __init__(
@@ -85,7 +105,12 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in a random order."""
+    """The given indices in a random order.
+
+    Example:
+        >>> sorted(torch.utils.data.SubsetRandomSampler([3, 5]))
+        [3, 5]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -107,10 +132,12 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: whether an index may come again.
         generator: where random numbers come from.
 
-    >>> import clew
-    >>> from clew.utils.data import WeightedRandomSampler
-    >>> list(WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
-    [1, 1, 1]
+    Raises:
+        ValueError: an option is out of range or of another type.
+
+    Example:
+        >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
+        [1, 1, 1]
     """
 
     def __init__(
@@ -138,9 +165,12 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` indices of another sampler; the last may be shorter, unless `drop_last`.
 
-    >>> from clew.utils.data import BatchSampler
-    >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
-    [[0, 1], [2, 3], [4]]
+    Raises:
+        ValueError: the size is not positive, or `drop_last` is no bool.
+
+    Example:
+        >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:

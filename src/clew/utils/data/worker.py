@@ -44,9 +44,9 @@ _info: WorkerInfo | None = None
 def get_worker_info() -> WorkerInfo | None:
     """What this worker process may know of itself; None in the main process.
 
-    >>> from clew.utils.data import get_worker_info
-    >>> get_worker_info() is None
-    True
+    Example:
+        >>> torch.utils.data.get_worker_info() is None
+        True
     """
     return _info
 

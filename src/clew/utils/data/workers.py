@@ -26,7 +26,7 @@ class Workers:
     Args:
         tasks: one for each worker.
         context: of `multiprocessing`: a name ("fork", "spawn", "forkserver"), a context, or None for Python's default.
-        timeout: seconds to wait for an answer; 0 for ever.
+        timeout: seconds to wait for an answer; 0 without limit.
     """
 
     def __init__(self, tasks: list[Task], context: Any, timeout: float) -> None:
@@ -146,7 +146,7 @@ class WorkersIterator:
             self._ask_for_another()
 
     def _ask_for_another(self, worker: int | None = None) -> None:
-        """Of `worker`, or of the one whose turn it is."""
+        """Of `worker`, or of the one that is next."""
         if self._order is None or not self._active:
             return
         try:

@@ -18,10 +18,10 @@ class FileWriter:
         flush_secs: after so many seconds the file is flushed.
         filename_suffix: what the file's name ends with.
 
-    >>> import tempfile
-    >>> from clew.utils.tensorboard import FileWriter
-    >>> writer = FileWriter(tempfile.mkdtemp())
-    >>> writer.close()
+    Example:
+        >>> import tempfile
+        >>> writer = clew.utils.tensorboard.FileWriter(tempfile.mkdtemp())
+        >>> writer.close()
     """
 
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:

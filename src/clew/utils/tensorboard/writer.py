@@ -14,23 +14,16 @@ from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
 from ..._core import Tensor
 from ..._unsupported import unsupported
-from . import images, summary
+from . import summary
+from .charts import ChartWriter
 from .embedding import Projector
 from .file_writer import FileWriter
 from .graph import graph
 from .hparams import hparams
+from .media import MediaWriter
 
 
-def _default_bins() -> list[float]:
-    """Limits that grow by a tenth from 1e-12 to 1e20 on both sides of 0."""
-    limits, limit = [], 1e-12
-    while limit < 1e20:
-        limits.append(limit)
-        limit *= 1.1
-    return [-one for one in reversed(limits)] + [0] + limits
-
-
-class SummaryWriter:
+class SummaryWriter(MediaWriter, ChartWriter):
     """Writes what TensorBoard shows: `tensorboard --logdir runs`.
 
     Args:
@@ -43,11 +36,11 @@ class SummaryWriter:
 
     Every method takes `global_step`, and `walltime` in seconds for the time now.
 
-    >>> import tempfile
-    >>> from clew.utils.tensorboard import SummaryWriter
-    >>> with SummaryWriter(tempfile.mkdtemp()) as writer:
-    ...     for step in range(3):
-    ...         writer.add_scalar("loss", 1 / (step + 1), step)
+    Example:
+        >>> import tempfile
+        >>> with clew.utils.tensorboard.SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     for step in range(3):
+        ...         writer.add_scalar("loss", 1 / (step + 1), step)
     """
 
     def __init__(
@@ -67,7 +60,6 @@ class SummaryWriter:
         self.max_queue = max_queue
         self.flush_secs = flush_secs
         self.filename_suffix = filename_suffix
-        self.default_bins = _default_bins()
         self.file_writer: FileWriter | None = None
         self.all_writers: dict[str, FileWriter] | None = None
         self._projector: Projector | None = None
@@ -143,53 +135,6 @@ class SummaryWriter:
         """Add a text, which is shown as Markdown."""
         self._add(summary.text(tag, text_string), global_step, walltime)
 
-    def add_histogram(
-        self,
-        tag: str,
-        values: Any,
-        global_step: Any = None,
-        bins: Any = "tensorflow",
-        walltime: float | None = None,
-        max_bins: int | None = None,
-    ) -> None:
-        """Add a histogram of the values.
-
-        Args:
-            values: a tensor or array of any shape.
-            bins: "tensorflow" for limits that grow by a tenth, or what `numpy.histogram` takes.
-            max_bins: with more bins than these, neighbours are put together.
-
-        Raises:
-            ValueError: no values.
-        """
-        limits = self.default_bins if isinstance(bins, str) and bins == "tensorflow" else bins
-        self._add(summary.histogram(tag, values, limits, max_bins), global_step, walltime)
-
-    def add_histogram_raw(
-        self,
-        tag: str,
-        min: Any,
-        max: Any,
-        num: Any,
-        sum: Any,
-        sum_squares: Any,
-        bucket_limits: Sequence[Any],
-        bucket_counts: Sequence[Any],
-        global_step: Any = None,
-        walltime: float | None = None,
-    ) -> None:
-        """Add a histogram that was counted elsewhere: the values' moments, each bucket's upper limit and count.
-
-        Raises:
-            ValueError: not as many counts as limits.
-        """
-        if len(bucket_limits) != len(bucket_counts):
-            raise ValueError(
-                f"add_histogram_raw: expected a count for each of {len(bucket_limits)} limits, got {len(bucket_counts)}"
-            )
-        found = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
-        self._add(found, global_step, walltime)
-
     def add_hparams(
         self,
         hparam_dict: dict[str, Any],
@@ -217,93 +162,6 @@ class SummaryWriter:
             for name, value in metric_dict.items():
                 run.add_scalar(name, value, global_step)
 
-    # ------------------------------------------------------------------------------------------------ images and sound
-    def add_image(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        dataformats: str = "CHW",
-    ) -> None:
-        """Add an image: bytes, or numbers from 0 to 1.
-
-        Args:
-            dataformats: what the axes are: "CHW", "HWC", "HW" and so on.
-        """
-        self._add(images.image(tag, img_tensor, dataformats), global_step, walltime)
-
-    def add_images(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        dataformats: str = "NCHW",
-    ) -> None:
-        """Add several images as one grid, with eight in a row."""
-        self._add(images.image(tag, img_tensor, dataformats), global_step, walltime)
-
-    def add_image_with_boxes(
-        self,
-        tag: str,
-        img_tensor: Any,
-        box_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        rescale: float = 1,
-        dataformats: str = "CHW",
-        labels: str | Sequence[str] | None = None,
-    ) -> None:
-        """Add an image with rectangles.
-
-        Args:
-            box_tensor: a row (left, top, right, bottom) in pixels for each.
-            rescale: by what to enlarge the image.
-            labels: a text for each; left out if there are not as many as boxes.
-        """
-        names = [labels] if isinstance(labels, str) else labels
-        if names is not None and len(names) != len(box_tensor):
-            names = None
-        found = images.image_with_boxes(tag, img_tensor, box_tensor, dataformats, rescale, names)
-        self._add(found, global_step, walltime)
-
-    def add_figure(
-        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
-    ) -> None:
-        """Add a figure of matplotlib's, or a list of them as a grid.
-
-        Args:
-            close: close the figure afterwards.
-        """
-        pixels = images.figure_pixels(figure, close)
-        self._add(images.image(tag, pixels, "NHWC"[4 - pixels.ndim :]), global_step, walltime)
-
-    def add_video(
-        self, tag: str, vid_tensor: Any, global_step: Any = None, fps: float = 4, walltime: float | None = None
-    ) -> None:
-        """Add a video of shape (batch, time, channels, height, width) as an animated GIF.
-
-        Args:
-            fps: frames a second.
-        """
-        self._add(images.video(tag, vid_tensor, fps), global_step, walltime)
-
-    def add_audio(
-        self,
-        tag: str,
-        snd_tensor: Any,
-        global_step: Any = None,
-        sample_rate: int = 44100,
-        walltime: float | None = None,
-    ) -> None:
-        """Add sound: samples between -1 and 1.
-
-        Args:
-            sample_rate: samples a second.
-        """
-        self._add(images.audio(tag, snd_tensor, sample_rate), global_step, walltime)
-
     # --------------------------------------------------------------------------------------------------------- graphs
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
@@ -322,10 +180,10 @@ class SummaryWriter:
         self._get_file_writer().add_graph(drawn)
 
     def add_onnx_graph(self, prototxt: Any) -> None:
-        """Not there: ONNX is not read."""
+        """Not supported: ONNX is not read."""
         raise unsupported("utils.tensorboard.SummaryWriter.add_onnx_graph")
 
-    # ------------------------------------------------------------------------------------------------ points and curves
+    # ---------------------------------------------------------------------------------------------------------- points
     def add_embedding(
         self,
         mat: Any,
@@ -346,79 +204,6 @@ class SummaryWriter:
         if self._projector is None:
             self._projector = Projector(self._get_file_writer().get_logdir())
         self._projector.add(mat, metadata, label_img, int(global_step or 0), tag, metadata_header)
-
-    def add_pr_curve(
-        self,
-        tag: str,
-        labels: Any,
-        predictions: Any,
-        global_step: Any = None,
-        num_thresholds: int = 127,
-        weights: Any = None,
-        walltime: float | None = None,
-    ) -> None:
-        """Add precision and recall of predictions (probabilities) of labels (0 or 1).
-
-        Args:
-            num_thresholds: how many points the curve has, at most 127.
-            weights: how much each prediction counts.
-        """
-        self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
-
-    def add_pr_curve_raw(
-        self,
-        tag: str,
-        true_positive_counts: Any,
-        false_positive_counts: Any,
-        true_negative_counts: Any,
-        false_negative_counts: Any,
-        precision: Any,
-        recall: Any,
-        global_step: Any = None,
-        num_thresholds: int = 127,
-        weights: Any = None,
-        walltime: float | None = None,
-    ) -> None:
-        """Add a precision-recall curve that was counted elsewhere: vectors with a number for each threshold."""
-        counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
-        found = summary.pr_curve_raw(tag, *counts, precision, recall, num_thresholds)
-        self._add(found, global_step, walltime)
-
-    def add_custom_scalars_multilinechart(
-        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
-    ) -> None:
-        """Have these scalars shown in one chart."""
-        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
-
-    def add_custom_scalars_marginchart(
-        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
-    ) -> None:
-        """Have a scalar shown with its margin: the tags of the value, the lower and the upper limit."""
-        self.add_custom_scalars({category: {title: ["Margin", tags]}})
-
-    def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
-        """Say which scalars share a chart: `{category: {title: ["Multiline", tags]}}`. Only the last layout counts."""
-        self._add(summary.custom_scalars(layout))
-
-    def add_mesh(
-        self,
-        tag: str,
-        vertices: Any,
-        colors: Any = None,
-        faces: Any = None,
-        config_dict: Mapping[str, Any] | None = None,
-        global_step: Any = None,
-        walltime: float | None = None,
-    ) -> None:
-        """Add a cloud of points or a mesh.
-
-        Args:
-            vertices: shape (batch, points, 3).
-            colors: of the same shape, from 0 to 255.
-            faces: shape (batch, triangles, 3), the numbers of their points.
-            config_dict: settings of the camera, the light and the material, as three.js has them.
-        """
-        self._add(summary.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
 
     # --------------------------------------------------------------------------------------------------------- closing
     def flush(self) -> None:

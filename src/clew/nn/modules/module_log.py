@@ -1,4 +1,4 @@
-"""Tells the graph's module diary when a module is entered and left (`clew.graph.record_modules`)."""
+"""Tells the graph's module log when a module is entered and left (`clew.graph.record_modules`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...graph.program.modules import modules_are_here
-from .hooks import register_module_forward_hook, register_module_forward_pre_hook
+from .global_hooks import register_module_forward_hook, register_module_forward_pre_hook
 
 
 def _hook(enter: Callable[[Any], None], leave: Callable[[Any], None]) -> Callable[[], None]:

@@ -1,0 +1,180 @@
+// Methods of tensors that are no operations.
+#include "bind/backward.h"
+#include "bind/dtype.h"
+#include "bind/errors.h"
+#include "bind/interop.h"
+#include "bind/objects.h"
+#include "bind/prune.h"
+#include "bind/tensor_attributes.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/prune.h"
+#include "core/autograd/view.h"
+#include "core/base/error.h"
+#include "core/ops/dispatch.h"
+#include "core/ops/functions.h"
+
+namespace clew::bind {
+namespace {
+
+PyObject* backward(PyObject* self, PyObject* args, PyObject* kwargs) {
+    static const char* names[] = {"gradient", "retain_graph", "create_graph", "inputs", "keep", nullptr};
+    PyObject *gradient = nullptr, *retain_graph = nullptr, *create_graph = nullptr, *inputs = nullptr, *keep = nullptr;
+    if (PyTuple_GET_SIZE(args) || kwargs)
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO$O:backward", const_cast<char**>(names), &gradient,
+                                         &retain_graph, &create_graph, &inputs, &keep))
+            return nullptr;
+    return guarded([&]() -> PyObject* {
+        const SpareGuard spared(nodes_of_list(keep));
+        tensor_backward(tensor_of(self), gradient, retain_graph, create_graph, inputs);
+        Py_RETURN_NONE;
+    });
+}
+
+PyObject* detach_method(PyObject* self, PyObject*) {
+    return guarded([&] { return like_self(self, detach(tensor_of(self))); });
+}
+
+PyObject* detach_in_place(PyObject* self, PyObject*) {
+    return guarded([&] {
+        const Tensor tensor = tensor_of(self);
+        if (tensor->base) fail(ErrorKind::Runtime, "detach_: Can't detach views in-place. Use detach() instead.");
+        if (tensor->grad_fn) {
+            unlink_output(tensor.get());
+            const NodeRef donated = std::exchange(tensor->grad_fn, nullptr);
+            tensor->output_index = 0;
+            tensor->lost = HistoryBreak::make("detach");
+        }
+        tensor->set(TensorObject::kRequiresGrad, false);
+        tensor->set(TensorObject::kRetainsGrad, false);
+        return Py_NewRef(self);
+    });
+}
+
+PyObject* requires_grad_method(PyObject* self, PyObject* args, PyObject* kwargs) {
+    static const char* names[] = {"requires_grad", nullptr};
+    int on = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
+    return guarded([&] {
+        set_requires_grad(tensor_of(self), on != 0);
+        return Py_NewRef(self);
+    });
+}
+
+PyObject* retain_grad_method(PyObject* self, PyObject*) {
+    return guarded([&]() -> PyObject* {
+        retain_grad(tensor_of(self));
+        Py_RETURN_NONE;
+    });
+}
+
+PyObject* item_method(PyObject* self, PyObject*) {
+    return guarded([&] { return item(tensor_of(self)); });
+}
+
+PyObject* size_method(PyObject* self, PyObject* args) {
+    PyObject* which = nullptr;
+    if (!PyArg_ParseTuple(args, "|O:size", &which)) return nullptr;
+    return guarded([&]() -> PyObject* {
+        const Tensor tensor = tensor_of(self);
+        if (which == nullptr || which == Py_None) return size_tuple(tensor.sizes());
+        const long axis = PyLong_AsLong(which);
+        if (axis == -1 && PyErr_Occurred()) throw PythonError();
+        if (tensor.ndim() == 0)
+            fail(ErrorKind::Index, "size: Dimension specified as %ld but tensor has no dimensions", axis);
+        return PyLong_FromLongLong(tensor.size(wrap_axis(axis, tensor.ndim(), "size")));
+    });
+}
+
+PyObject* stride_method(PyObject* self, PyObject* args) {
+    PyObject* which = nullptr;
+    if (!PyArg_ParseTuple(args, "|O:stride", &which)) return nullptr;
+    return guarded([&]() -> PyObject* {
+        const Tensor tensor = tensor_of(self);
+        if (which && which != Py_None) {
+            const long axis = PyLong_AsLong(which);
+            if (axis == -1 && PyErr_Occurred()) throw PythonError();
+            return PyLong_FromLongLong(tensor.stride(wrap_axis(axis, tensor.ndim(), "stride")));
+        }
+        PyObject* tuple = checked(PyTuple_New(tensor.ndim()));
+        for (int i = 0; i < tensor.ndim(); ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(tensor.stride(i)));
+        return tuple;
+    });
+}
+
+PyObject* dim_method(PyObject* self, PyObject*) { return PyLong_FromLong(self_of(self)->layout->ndim); }
+PyObject* numel_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(self_of(self)->layout->numel); }
+PyObject* offset_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(self_of(self)->offset); }
+PyObject* data_ptr_method(PyObject* self, PyObject*) {
+    return guarded([&] {
+        if (is_meta(tensor_of(self))) return PyLong_FromLong(0);
+        escape(tensor_of(self), "data_ptr");
+        return PyLong_FromVoidPtr(tensor_of(self).data());
+    });
+}
+PyObject* element_size_method(PyObject* self, PyObject*) { return PyLong_FromSize_t(item_size(self_of(self)->dtype)); }
+PyObject* is_contiguous_method(PyObject* self, PyObject*) { return PyBool_FromLong(self_of(self)->layout->contiguous); }
+PyObject* is_inference_method(PyObject* self, PyObject*) {
+    return PyBool_FromLong(self_of(self)->has(TensorObject::kInference));
+}
+PyObject* is_view_method(PyObject* self, PyObject*) { return PyBool_FromLong(static_cast<bool>(self_of(self)->base)); }
+PyObject* contiguous_method(PyObject* self, PyObject*) {
+    return guarded([&] { return like_self(self, contiguous(tensor_of(self))); });
+}
+PyObject* cast_method(PyObject* self, PyObject* dtype) {
+    return guarded([&]() -> PyObject* {
+        const auto wanted = dtype_from(dtype);
+        if (!wanted) fail(ErrorKind::Type, "to: expected a dtype, got %s", Py_TYPE(dtype)->tp_name);
+        return wrap(cast(tensor_of(self), *wanted));
+    });
+}
+
+}  // namespace
+
+PyMethodDef tensor_methods[] = {
+    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)), METH_VARARGS | METH_KEYWORDS,
+     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, "
+     "keep=None)\n--\n\nAccumulates "
+     "gradients into the "
+     "leaves of the graph."},
+    {"detach", detach_method, METH_NOARGS, "detach($self, /)\n--\n\nThe same memory outside the graph."},
+    {"detach_", detach_in_place, METH_NOARGS, "detach_($self, /)\n--\n\nLeaves the graph: becomes a leaf."},
+    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_method)),
+     METH_VARARGS | METH_KEYWORDS, "requires_grad_($self, /, requires_grad=True)\n--\n\nSets the flag, returns self."},
+    {"retain_grad", retain_grad_method, METH_NOARGS,
+     "retain_grad($self, /)\n--\n\nMakes backward keep the gradient of a tensor that is no leaf."},
+    {"item", item_method, METH_NOARGS, "item($self, /)\n--\n\nThe value of a one-element tensor as a Python number."},
+    {"size", size_method, METH_VARARGS, "size($self, dim=None, /)\n--\n\nThe sizes, or one of them."},
+    {"stride", stride_method, METH_VARARGS,
+     "stride($self, dim=None, /)\n--\n\nThe strides in elements, or one of them."},
+    {"dim", dim_method, METH_NOARGS, "dim($self, /)\n--\n\nThe number of axes."},
+    {"ndimension", dim_method, METH_NOARGS, "ndimension($self, /)\n--\n\nThe number of axes."},
+    {"numel", numel_method, METH_NOARGS, "numel($self, /)\n--\n\nThe number of elements."},
+    {"nelement", numel_method, METH_NOARGS, "nelement($self, /)\n--\n\nThe number of elements."},
+    {"storage_offset", offset_method, METH_NOARGS,
+     "storage_offset($self, /)\n--\n\nWhere it starts in its storage, in elements."},
+    {"data_ptr", data_ptr_method, METH_NOARGS, "data_ptr($self, /)\n--\n\nThe address of the first element."},
+    {"element_size", element_size_method, METH_NOARGS, "element_size($self, /)\n--\n\nBytes of one element."},
+    {"is_contiguous", is_contiguous_method, METH_NOARGS,
+     "is_contiguous($self, /)\n--\n\nWhether the elements lie in row-major order without gaps."},
+    {"is_inference", is_inference_method, METH_NOARGS,
+     "is_inference($self, /)\n--\n\nWhether it was made under inference_mode."},
+    {"_is_view", is_view_method, METH_NOARGS, "_is_view($self, /)\n--\n\nWhether autograd knows it as a view."},
+    {"contiguous", contiguous_method, METH_NOARGS,
+     "contiguous($self, /)\n--\n\nItself if contiguous, else a copy that is."},
+    {"_cast", cast_method, METH_O, "_cast($self, dtype, /)\n--\n\nItself or a copy in another dtype."},
+    {"_make_subclass", make_subclass_method, METH_VARARGS | METH_STATIC,
+     "_make_subclass(cls, data, requires_grad=False, /)\n--\n\nThe same tensor as an object of a subclass."},
+    {"as_subclass", as_subclass_method, METH_O,
+     "as_subclass($self, cls, /)\n--\n\nThe same tensor as an object of a subclass."},
+    {"_add_hook", add_tensor_hook, METH_O, nullptr},
+    {"_add_accumulate_hook", add_accumulate_hook, METH_O, nullptr},
+    {"_gradient_edge", gradient_edge_method, METH_NOARGS, nullptr},
+    {"_remove_hook", remove_hook_method, METH_VARARGS | METH_STATIC, nullptr},
+    {"_add_node_hook", add_node_hook, METH_VARARGS | METH_STATIC, nullptr},
+    {"numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_numpy)), METH_VARARGS | METH_KEYWORDS,
+     "numpy($self, /, *, force=False)\n--\n\nThe same memory as a NumPy array."},
+    {"tolist", tensor_tolist, METH_NOARGS, "tolist($self, /)\n--\n\nNested lists of Python numbers."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace clew::bind
