@@ -372,3 +372,34 @@ def test_no_growth():
         turn()
     after = clew.memory.stats()
     assert (after.live, after.objects) == (before.live, before.objects)
+
+
+@pytest.mark.parametrize("dtype", [clew.bfloat16, clew.float16, clew.float64, clew.complex64])
+def test_dtypes(dtype):
+    def make():
+        return clew.randn(4, 3).to(dtype).requires_grad_(), clew.randn(3, 2).to(dtype)
+
+    (a, w), (b, v) = twins(make)
+
+    def step(a, w):
+        a.grad = None
+        h = clew.cat([(a @ w).tanh() * 2, a], 1)
+        y = (h * h.conj()).abs().sum()
+        y.backward()
+        with clew.no_grad():
+            a.sub_(a.grad * 0.25)
+        return y
+
+    with clew.keep_graph() as program:
+        y = step(a, w)
+    step(b, v)
+    for _ in range(3):
+        program.run()
+        assert clew.equal(y.detach(), step(b, v).detach())
+        assert clew.equal(a.detach(), b.detach())
+        assert clew.equal(a.grad, b.grad)
+
+
+def test_tensors_without_values_are_refused():
+    with pytest.raises(clew.KeepError, match="meta"), clew.keep_graph():
+        clew.ones(3, device="meta") * 2

@@ -25,7 +25,7 @@ def statements_of(seed: str) -> list[str] | None:
         warnings.simplefilter("ignore")
         try:
             program.grow()
-        except fuzz_session.Unsupported:
+        except (fuzz_session.Unsupported, KeyError):  # a dtype that the session has no name for
             return None
     return program.session.program
 
