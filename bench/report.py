@@ -38,6 +38,7 @@ def tables(rows: Sequence[Row], memory: Sequence[Row]) -> Iterator[tuple[str, li
         said = threads_text(threads)
         made = (
             (f"Workloads, {said}", table([row for row in here if row["group"] in ("overhead", "training")])),
+            (f"Kept programs, {said}", table([row for row in here if row["group"] == "kept"])),
             (f"Size of the graph, {said}", table([row for row in here if row["group"] == "graph size"])),
             (f"Matrix products, {said}: GFLOP/s", rates([row for row in here if row["group"] == "matmul"], "flops")),
             (

@@ -10,6 +10,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/ops/functions.h"
+#include "core/ops/interpreter.h"
 
 namespace clew::bind {
 namespace {
@@ -245,7 +246,9 @@ PyObject* py_increment_version(PyObject*, PyObject* object) {
                  Py_TYPE(object)->tp_name);
         if (tensor->has(TensorObject::kInference))
             fail(ErrorKind::Runtime, "increment_version: inference tensors do not track version counter");
-        bump_version(Tensor(tensor), "increment_version");
+        const Tensor counted(tensor);
+        bump_version(counted, "increment_version");
+        if (mode(kInterpreted)) Interpreter::tell({.event = Event::Counted, .tensors = Tensors(&counted, 1)});
         Py_RETURN_NONE;
     });
 }

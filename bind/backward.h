@@ -10,6 +10,7 @@ namespace clew::bind {
 
 // tensor.backward(gradient, retain_graph, create_graph, inputs): the arguments are as Python gave them, null where it
 // gave none.
+// What the nodes of `keep` and those below saved stays.
 void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_graph, PyObject* create_graph,
                      PyObject* inputs);
 // The same backward, one node at a time.

@@ -1,12 +1,14 @@
 #include "bind/errors.h"
 
 #include <new>
+#include <string>
 
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/anomaly.h"
 #include "core/autograd/saved.h"
 #include "core/base/error.h"
+#include "core/program/program.h"
 
 namespace clew::bind {
 namespace {
@@ -78,6 +80,19 @@ void set_python_error() noexcept {
                            {"made_at", made_at(error.node)},
                            {"through_where", made_at(error.through_where)},
                            {"incoming_was_zero", PyBool_FromLong(error.incoming_was_zero)}});
+    } catch (const ReplayFailed& error) {
+        PyObject *type = nullptr, *cause = nullptr, *trace = nullptr;  // what a step in Python raised
+        PyErr_Fetch(&type, &cause, &trace);
+        if (type && !PyErr_GivenExceptionMatches(type, PyExc_Exception)) {  // Ctrl-C
+            PyErr_Restore(type, cause, trace);
+            return;
+        }
+        if (type) PyErr_NormalizeException(&type, &cause, &trace);
+        const std::string at = error.code ? " At " + site_text(error.code.get(), error.instruction) + "." : "";
+        raise_with_fields("ReplayError", (error.what() + at).c_str(),
+                          {{"site", site_object({error.code.get(), error.instruction})}, {"__cause__", cause}});
+        Py_XDECREF(type);
+        Py_XDECREF(trace);
     } catch (const Error& error) {
         PyErr_SetString(type_of(error.kind()), error.what());
     } catch (const std::bad_alloc&) {

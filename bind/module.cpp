@@ -14,6 +14,8 @@
 #include "bind/objects.h"
 #include "bind/operation.h"
 #include "bind/optimizer_step.h"
+#include "bind/program.h"
+#include "bind/prune.h"
 #include "bind/python_operation.h"
 #include "bind/random.h"
 #include "bind/site.h"
@@ -49,8 +51,10 @@ NB_MODULE(_core, m) {
         init_optimizer_step(module);
         init_graph_walk(m);
         init_graph_totals(m);
+        init_prune(module);
         init_modes(m);
         init_interpreter(m);
+        init_program(m);
         init_watching(m);
         init_random(module);
         init_devices(module);

@@ -65,10 +65,12 @@ void node_dealloc(PyObject* object) {
     PyObject_GC_UnTrack(object);
     if (self->weak_references) PyObject_ClearWeakRefs(object);
     destruct_node(self);
-    if (self->has(Node::kFunction))
-        Py_TYPE(object)->tp_free(object);
-    else
+    if (self->flags & (Node::kFunction | Node::kKept)) [[unlikely]] {
+        if (self->has(Node::kKept)) kept_node_died(self);
+        self->has(Node::kFunction) ? Py_TYPE(object)->tp_free(object) : free_node(self);
+    } else {
         free_node(self);
+    }
     drain_dead_nodes();
 }
 

@@ -26,9 +26,10 @@ public:
             if (PyList_Check(values[i]) && PyList_GET_SIZE(values[i]) != length_)
                 fail(ErrorKind::Value, "%s: expected %zd %s, got %zd", op.name, length_, argument.name.c_str(),
                      PyList_GET_SIZE(values[i]));
-            if (is_tensor(argument))
+            if (is_tensor(argument)) {
                 tensors_.push_back(values[i] == Py_None && argument.optional ? nullptr : values[i]);
-            else if (PyList_Check(values[i]))
+                if (argument.name == "step") counts_ |= 1u << (tensors_.size() - 1);
+            } else if (PyList_Check(values[i]))
                 read_numbers(values[i], field++);
             else
                 set(field++, argument.type, values[i]);
@@ -44,6 +45,7 @@ public:
                      dtype_name(first->dtype));
             for (std::size_t list = 1; list < tensors_.size(); ++list) {
                 const TensorObject* other = tensors_[list] ? tensor(list, i) : first;
+                if ((counts_ >> list & 1) && other->layout->numel == 1) continue;
                 if (other->dtype != first->dtype || !same_shape(*other->layout, *first->layout))
                     fail(ErrorKind::Runtime,
                          "%s: expected %s of shape %s and dtype %s like its parameter, got %s and %s", op_.name,
@@ -110,6 +112,7 @@ private:
     const OpDef& op_;
     Py_ssize_t length_ = 0;
     std::vector<PyObject*> tensors_;  // lists, or null where there is none
+    std::uint32_t counts_ = 0;        // bit i: list i has a number for each parameter: how many steps it has seen
     std::vector<char> attributes_;
     std::vector<Numbers> numbers_;
 };

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "core/ops/creation/random.h"
+#include "core/ops/interpreter.h"
 
 namespace nb = nanobind;
 
@@ -15,7 +16,23 @@ nb::bytes state_of(const Generator& generator) {
     return nb::bytes(state.data(), state.size());
 }
 
+// What draws or changes a stream without an operation.
+void announce(const Generator& generator) {
+    if (mode(kInterpreted)) Interpreter::tell({.event = Event::Seeded, .tensors = {}, .what = &generator});
+}
+
+void seed(Generator& generator, std::uint64_t value) {
+    announce(generator);
+    generator.seed(value);
+}
+
+std::uint64_t random64(Generator& generator) {
+    announce(generator);
+    return generator.random64();
+}
+
 void set_state(Generator& generator, const nb::bytes& state) {
+    announce(generator);
     generator.set_state(std::string(state.c_str(), state.size()));
 }
 
@@ -26,9 +43,9 @@ void init_random(PyObject* object) {
     // What clew.Generator wraps.
     nb::class_<Generator>(module, "RandomStream")
         .def(nb::init<>())
-        .def("seed", &Generator::seed, nb::arg("value"))
+        .def("seed", &seed, nb::arg("value"))
         .def("initial_seed", &Generator::initial_seed)
-        .def("random64", &Generator::random64)
+        .def("random64", &random64)
         .def("get_state", &state_of)
         .def("set_state", &set_state, nb::arg("state"));
     module.def("default_stream", &default_generator, nb::rv_policy::reference);

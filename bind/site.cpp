@@ -136,7 +136,8 @@ PyObject* site_compare(PyObject* a, PyObject* b, int op) {
 }
 Py_hash_t site_hash(PyObject* self) {
     auto* site = reinterpret_cast<SiteObject*>(self);
-    const Py_hash_t hash = PyObject_Hash(site->file) * 31 + site->line;
+    const auto file = static_cast<Py_uhash_t>(PyObject_Hash(site->file));  // may overflow: unsigned
+    const auto hash = static_cast<Py_hash_t>(file * 31 + static_cast<Py_uhash_t>(site->line));
     return hash == -1 ? -2 : hash;
 }
 

@@ -4,8 +4,10 @@
 #include "bind/errors.h"
 #include "bind/interop.h"
 #include "bind/objects.h"
+#include "bind/prune.h"
 #include "bind/tensor_attributes.h"
 #include "core/autograd/leaf.h"
+#include "core/autograd/prune.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
@@ -15,13 +17,14 @@ namespace clew::bind {
 namespace {
 
 PyObject* backward(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* names[] = {"gradient", "retain_graph", "create_graph", "inputs", nullptr};
-    PyObject *gradient = nullptr, *retain_graph = nullptr, *create_graph = nullptr, *inputs = nullptr;
+    static const char* names[] = {"gradient", "retain_graph", "create_graph", "inputs", "keep", nullptr};
+    PyObject *gradient = nullptr, *retain_graph = nullptr, *create_graph = nullptr, *inputs = nullptr, *keep = nullptr;
     if (PyTuple_GET_SIZE(args) || kwargs)
-        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO:backward", const_cast<char**>(names), &gradient,
-                                         &retain_graph, &create_graph, &inputs))
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO$O:backward", const_cast<char**>(names), &gradient,
+                                         &retain_graph, &create_graph, &inputs, &keep))
             return nullptr;
     return guarded([&]() -> PyObject* {
+        const SpareGuard spared(nodes_of_list(keep));
         tensor_backward(tensor_of(self), gradient, retain_graph, create_graph, inputs);
         Py_RETURN_NONE;
     });
@@ -129,7 +132,8 @@ PyObject* cast_method(PyObject* self, PyObject* dtype) {
 
 PyMethodDef tensor_methods[] = {
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)), METH_VARARGS | METH_KEYWORDS,
-     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\nAccumulates "
+     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, "
+     "keep=None)\n--\n\nAccumulates "
      "gradients into the "
      "leaves of the graph."},
     {"detach", detach_method, METH_NOARGS, "detach($self, /)\n--\n\nThe same memory outside the graph."},

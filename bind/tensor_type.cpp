@@ -30,6 +30,7 @@ int tensor_traverse(PyObject* object, visitproc visit, void* arg) {
     if (self->extras) {
         Py_VISIT(as_object(self->extras->grad.get()));
         Py_VISIT(as_object(self->extras->accumulator.get()));
+        if (self->extras->kept) Py_VISIT(static_cast<PyObject*>(self->extras->kept->owner.get()));
     }
     return 0;
 }

@@ -55,7 +55,10 @@ def test_every_public_callable_has_one():
         (clew.exp_, "(self)"),
         (clew.cumsum, "(self, dim, *, dtype=None, out=None)"),
         (clew.add, "(self, other, *, alpha=1, out=None)"),
-        (clew.Tensor.backward, "(self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None)"),
+        (
+            clew.Tensor.backward,
+            "(self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, keep=None)",
+        ),
         (clew.set_num_threads, "(count, /)"),
     ],
 )

@@ -17,6 +17,7 @@ CORE: dict[str, tuple[str, ...]] = {
     "core/tensor": ("core/base", "core/kernels", "core/tensor"),
     "core/autograd": ("core/base", "core/kernels/view.h", "core/tensor", "core/autograd"),
     "core/ops": ("core/base", "core/kernels", "core/tensor", "core/autograd", "core/ops"),
+    "core/program": ("core",),
     "bind": ("core", "bind"),
 }
 # The core knows no Python, and a kernel family no standard library that shares inline code between instruction sets.
@@ -31,7 +32,7 @@ PYTHON: dict[str, tuple[str, ...]] = {
     "clew/optim": ("clew.cli",),
 }
 # The packages of clew.graph in their order: each may import those before it. A picture imports its page when asked to.
-GRAPH = ("program", "model", "explanations", "pictures", "page", "memory", "iterations", "gradients")
+GRAPH = ("program", "model", "explanations", "pictures", "page", "memory", "iterations", "gradients", "pruning")
 PYTHON |= {
     f"clew/graph/{one}": tuple(f"clew.graph.{later}" for later in GRAPH[position + 1 :])
     for position, one in enumerate(GRAPH)

@@ -97,10 +97,14 @@ const NodeRef& grad_fn_of(const Tensor& tensor) {
     return tensor->grad_fn;
 }
 
-Tensor grad_of(const Tensor& tensor) { return tensor->extras ? tensor->extras->grad : Tensor(); }
+Tensor grad_of(const Tensor& tensor) {
+    if (mode(kInterpreted)) [[unlikely]]
+        engine_ops.grad_read(tensor);
+    return tensor->extras ? tensor->extras->grad : Tensor();
+}
 
 void set_grad(const Tensor& tensor, Tensor grad) {
-    if (!grad && !tensor->extras) return;
+    if (!grad && !tensor->extras && !mode(kInterpreted)) return;
     mode(kInterpreted) ? engine_ops.rebind_grad(tensor, grad) : assign_grad(tensor, std::move(grad));
 }
 

@@ -5,14 +5,23 @@
 // weakly and owns its hooks. So `x.grad` may carry a graph that ends in x again without closing a cycle. When the leaf
 // is gone, its hooks still run and nothing is accumulated.
 #pragma once
+#include <memory>
+
 #include "core/autograd/node.h"
 
 namespace clew {
+
+// What a kept program knows of a tensor that it made, and the other way round (core/program/kept.h).
+struct KeptTensor {
+    Handle owner;  // the program, as Python sees it; or null
+    virtual ~KeptTensor() = default;
+};
 
 struct Extras {
     Tensor grad;
     NodeRef accumulator;
     Ref<VersionCounter> counter;  // if kAliasCounter
+    std::unique_ptr<KeptTensor> kept{};
 };
 
 Extras& extras_of(TensorObject& tensor);
@@ -76,6 +85,9 @@ struct EngineOps {
     Tensor (*contiguous)(const Tensor&);
     void (*rebind_grad)(const Tensor& tensor, const Tensor& grad);
     Tensor (*copy_for_leaf)(const Tensor& gradient, const Tensor& leaf);  // a copy that lies as the leaf's .grad is to
+    // What interpreters are told of.
+    void (*grad_read)(const Tensor& tensor);
+    void (*backward_begins)(std::span<const Tensor> roots);
 };
 extern EngineOps engine_ops;
 

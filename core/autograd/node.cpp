@@ -118,6 +118,8 @@ void drain_dead_nodes() {
     dead.draining = false;
 }
 
+void (*kept_node_died)(Node* self) = nullptr;
+
 void destruct_node(Node* self) {
     bool held = false;
     for (int i = 0; i < self->slot_count; ++i) {

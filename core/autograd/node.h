@@ -79,6 +79,9 @@ struct Node : Object {
         kFunction = 32,     // autograd.Function
         kBuilt = 64,        // counted in nodes_alive
         kWrapped = 128,     // of an in-place operation on a view: CopySlices runs it
+        kCut = 512,         // no gradient passes it: core/autograd/prune.h
+        kSpared = 1024,     // the backward under way leaves what it saved
+        kKept = 256,        // a kept program fills it again: it is to be told when the node dies
     };
     const NodeKind* kind;
     NodeExtras* extras;
@@ -164,7 +167,8 @@ void unlink_output(TensorObject* tensor);
 // Everything but the memory of the head: edges go to the queue of Note [Deletion], slots and records are dropped.
 void destruct_node(Node* self);
 void free_node(Node* self);
-std::size_t node_bytes(Node& self);  // all that the pool gave for it
+std::size_t node_bytes(Node& self);         // all that the pool gave for it
+extern void (*kept_node_died)(Node* self);  // set by core/program
 
 // Note [Deletion]
 // The last reference to a chain of ten million nodes may go in one statement. A node that dies hands its children to a

@@ -57,6 +57,20 @@ void Run::seed_roots() {
     }
 }
 
+namespace {
+
+// A node is younger than those that it leads to, unless these were filled again for other values (core/program).
+[[noreturn, gnu::cold]] void fail_age(const Node& node, const Node& child) {
+    fail(
+        ErrorKind::Runtime,
+        "backward: expected a graph of one run, but %s (created at %s) leads to %s (created at %s), which forward() or "
+        "run() of a kept program has computed again since. Call forward() on this result, too, or make it again",
+        node.kind->node_name, saved_hooks.site_text(node.code, node.instruction).c_str(), child.kind->node_name,
+        saved_hooks.site_text(child.code, child.instruction).c_str());
+}
+
+}  // namespace
+
 void Run::discover() {
     std::vector<std::uint32_t> stack;
     for (std::uint32_t i = 0; i < entries_.size(); ++i) stack.push_back(i);
@@ -67,6 +81,8 @@ void Run::discover() {
         for (std::uint32_t i = 0; i < node->edge_count; ++i) {
             Node* child = children[i];
             if (child == nullptr) continue;
+            if (child->sequence > node->sequence && !child->has(Node::kAccumulate)) [[unlikely]]
+                fail_age(*node, *child);
             if (const std::uint32_t found = find(child)) {
                 ++entries_[found - 1].waiting;
             } else {
@@ -194,10 +210,10 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
         const bool watched = mode(kAnomaly);
         if (hooks_after || watched || seen) shown.assign(incoming.begin(), incoming.end());
         BackwardCall call{&node, incoming, results, wants(node)};
-        call_rule(call);
+        if (!node.has(Node::kCut)) call_rule(call);
         if (hooks_after) run_post_hooks(node, results, shown);
         if (watched) watch_.look_at(node, results, shown);
-        if (!request_.keep_graph) release_saved(node, result_.release);
+        if (!request_.keep_graph && !node.has(Node::kSpared)) release_saved(node, result_.release);
         if (seen) *seen = {NodeRef(&node), std::move(shown), {results.begin(), results.end()}};
     }
     for (Tensor& gradient : incoming) gradient = Tensor();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/autograd/hooks.h"
@@ -289,6 +290,31 @@ void release_saved(Node& node, const Ref<Release>& record) {
     retain(record.get());
     if (node.released) release(node.released);
     node.released = record.get();
+}
+
+void refill(SavedSlot& slot, const Tensor& value, std::uint32_t version) {
+    const bool number = slot.wrapped_number;
+    Layout* const layout = slot.layout;
+    StorageRef before;  // goes when the slot is whole again
+    NodeRef edge;
+    std::uint32_t edge_index = 0;
+    if (slot.state == SlotState::Held) {
+        before = StorageRef(const_cast<Storage*>(slot.held_storage()));
+        if (slot.has_rest) edge = slot.rest->edge, edge_index = slot.rest->edge_index;
+        unhold(slot, graph_counters.by_scope);
+    }
+    hold(slot, value);
+    if (edge) rest_of(slot).edge = std::move(edge), slot.rest->edge_index = edge_index;
+    slot.version = version;
+    slot.wrapped_number = number;
+    if (layout) release(layout);
+}
+
+void undo_release(Node& node) {
+    if (!node.has(Node::kFreed)) return;
+    node.clear(Node::kFreed);
+    if (!(node.extras && node.extras->inner)) --graph_counters.nodes_freed_by_backward;
+    release(std::exchange(node.released, nullptr));
 }
 
 }  // namespace clew

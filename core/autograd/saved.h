@@ -85,6 +85,9 @@ inline std::uint32_t current_version(const SavedSlot& slot) {
 // Drops what the node saved, on behalf of the call that `record` describes.
 void release_saved(Node& node, const Ref<Release>& record);
 void drop_slot(SavedSlot& slot);  // the node dies
+// A slot that held a tensor, or was freed, holds this one from now on; `version` is the one that it counts as saved at.
+void refill(SavedSlot& slot, const Tensor& value, std::uint32_t version);
+void undo_release(Node& node);  // all its slots are filled again
 [[noreturn]] void throw_freed(Node& node);
 namespace saved_detail {
 void check_writes(Node& node, const SavedSlot& slot);  // throws ModifiedInPlace if one made it stale

@@ -183,7 +183,7 @@ bool Run::evaluate_in_strips(std::uint32_t index) {
     for (StripExit& exit : exits)
         add_gradient(entries_[find(exit.child) - 1].output(exit.output), std::move(exit.whole));
     for (const StripNode& at : nodes) {
-        if (!request_.keep_graph) release_saved(*at.node, result_.release);
+        if (!request_.keep_graph && !at.node->has(Node::kSpared)) release_saved(*at.node, result_.release);
         for (std::uint32_t i = 0; i < at.node->edge_count; ++i) {
             Node* child = at.node->edge_nodes()[i];
             if (child == nullptr) continue;

@@ -154,12 +154,12 @@ void run_directly(OpCall& call) {
     }
 }
 
-std::vector<Tensor> separate_sources(Tensors inputs) {
+std::vector<Tensor> separate_sources(Tensors inputs, bool with_history) {
     std::vector<Tensor> sources;
     for (std::size_t i = 1; i < inputs.size(); ++i) {
         if (!shares_elements_unlike(inputs[i], inputs[0])) continue;
         if (sources.empty()) sources.assign(inputs.begin(), inputs.end());
-        sources[i] = copied(inputs[i]);
+        sources[i] = with_history ? clone(inputs[i]) : copied(inputs[i]);
     }
     return sources;
 }

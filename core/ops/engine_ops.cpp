@@ -8,6 +8,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/interpreter.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
@@ -83,6 +84,12 @@ struct RegisterEngineOps {
             .contiguous = contiguous,
             .rebind_grad = rebind_grad,
             .copy_for_leaf = copy_for_leaf,
+            .grad_read =
+                [](const Tensor& tensor) {
+                    Interpreter::tell({.event = Event::GradRead, .tensors = Tensors(&tensor, 1)});
+                },
+            .backward_begins =
+                [](std::span<const Tensor> roots) { Interpreter::tell({.event = Event::Backward, .tensors = roots}); },
         };
     }
 };

@@ -6,6 +6,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/ops/functions.h"
+#include "core/ops/interpreter.h"
 
 namespace clew {
 namespace {
@@ -70,8 +71,11 @@ void record_function(const NodeRef& node, const FunctionRecord& call, bool recor
             set_output_shape(*node, static_cast<int>(i), outputs[i].layout_ref(), outputs[i].dtype());
         outputs[i] = finish_output(node, static_cast<int>(i), outputs[i], inputs, is_dirty, records && !constant);
     }
+    if (!dirty.empty() && mode(kInterpreted)) Interpreter::tell({.event = Event::Counted, .tensors = dirty});
     if (records)
         for (std::size_t i = 0; i < saved.size(); ++i) save_any(*node, node->slots()[i], saved[i], inputs, outputs);
+    if (mode(kInterpreted))
+        Interpreter::tell({.event = Event::FunctionMade, .tensors = outputs, .what = records ? node.get() : nullptr});
 }
 
 }  // namespace clew

@@ -73,7 +73,7 @@ void run_lowest(OpCall& call) {
 
 // What a call in place copies before it writes is copied where interpreters see it.
 void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before, CallDetails& details) {
-    sources = separate_sources(call.inputs);
+    sources = separate_sources(call.inputs, true);
     if (!sources.empty()) call.inputs = sources;
     InPlaceRecord record(call);
     record.choose_saves();
@@ -88,6 +88,15 @@ void Interpreter::push() {
     need_no_call("push");
     below_ = clew::top;
     set_top(this);
+}
+
+void Interpreter::tell(const Notice& notice) {
+    for (Interpreter* one = clew::top; one; one = one->below_) one->notice(notice);
+}
+
+void Interpreter::open(OpCall& call) {
+    const StackGuard guard(this);
+    run_directly(call);
 }
 
 void Interpreter::pop() {

@@ -16,6 +16,21 @@
 
 namespace clew {
 
+// What an interpreter is told of although it is no call.
+enum class Event : std::uint8_t {
+    GradRead,      // of tensors[0]: whether there is a .grad, and which
+    Backward,      // from these roots begins
+    FunctionMade,  // an autograd.Function gives these; `what` is its node, or null
+    Counted,       // the versions of these tensors, without a write
+    Seeded,        // a generator got another state; `what` is the generator
+    Unkept,        // `what` says (static text) what happens that a second run of the same calls would not do again
+};
+struct Notice {
+    Event event;
+    Tensors tensors;
+    const void* what = nullptr;
+};
+
 class Interpreter {
 public:
     Interpreter() = default;
@@ -25,6 +40,8 @@ public:
 
     virtual void handle(OpCall& call) = 0;
     virtual bool takes_whole(const OpCall&) const { return false; }
+    virtual void notice(const Notice&) {}
+    static void tell(const Notice& notice);  // all of this thread
 
     // On this thread, above all others; pop() takes it from wherever it is. Not while one of them handles a call.
     void push();
@@ -44,13 +61,17 @@ public:
         Interpreter* before_;
     };
 
+protected:
+    // Runs a call that was taken whole; this interpreter is shown the calls in it.
+    void open(OpCall& call);
+
 private:
     Interpreter* below_ = nullptr;
 };
 
 // The inputs of a call in place, where one that shares memory with the destination, but not element for element, is
-// replaced by a copy; empty if there is none.
-std::vector<Tensor> separate_sources(Tensors inputs);
+// replaced by a copy; empty if there is none. With a history, where the call is recorded from the copies.
+std::vector<Tensor> separate_sources(Tensors inputs, bool with_history = false);
 // A copy that no gradient passes through.
 Tensor copied(const Tensor& input);
 

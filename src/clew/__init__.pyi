@@ -63,6 +63,7 @@ from . import futures as futures
 from . import fx as fx
 from . import graph as graph
 from . import jit as jit
+from . import keep as keep
 from . import library as library
 from . import linalg as linalg
 from . import multiprocessing as multiprocessing
@@ -77,6 +78,8 @@ from . import testing as testing
 from . import utils as utils
 from . import version as version
 from clew.amp.grad_scaler import GradScaler as GradScaler
+from clew.autograd.errors import KeepError as KeepError
+from clew.autograd.errors import ReplayError as ReplayError
 from clew._as_torch import as_torch as as_torch
 from clew.amp.autocast_mode import autocast as autocast
 from clew.nn.functional.layer import bilinear as bilinear
@@ -92,11 +95,13 @@ from clew.nn.functional.activation_piecewise import hardshrink as hardshrink
 from clew.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from clew.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from clew.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from clew.keep.block import keep_graph as keep_graph
 from clew.serialization._loading import load as load
 from clew.nn.functional.pixels import native_channel_shuffle as native_channel_shuffle
 from clew.nn.functional.distance import pairwise_distance as pairwise_distance
 from clew.nn.functional.pixels import pixel_shuffle as pixel_shuffle
 from clew.nn.functional.pixels import pixel_unshuffle as pixel_unshuffle
+from clew.keep.python_steps import pure as pure
 from clew.nn.functional.normalization import rms_norm as rms_norm
 from clew.serialization._saving import save as save
 from clew.nn.functional.activation_in_place import selu_ as selu_

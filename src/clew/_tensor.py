@@ -27,6 +27,30 @@ def _converted(self: Tensor, kind: dtype, copy: bool = False) -> Tensor:
     return self if self.dtype is kind else self._cast(kind)
 
 
+# -------------------------------------------------------------------------------------------------------- kept programs
+@method
+@domain("unsampled, 'it needs a kept block'")
+def forward(self: Tensor) -> Tensor:
+    """Compute this tensor again, in place, from the present values of what its block did not make; see `keep_graph`.
+
+    Its graph is ready for `backward()` afterwards, as often as one likes.
+
+    Raises:
+        ReplayError: the block can't run again as it was recorded; nothing has been changed.
+        RuntimeError: no block that was kept made this tensor.
+
+    >>> import clew
+    >>> a = clew.ones(2)
+    >>> with clew.keep_graph():
+    ...     y = a.sum()
+    >>> a.data = clew.tensor([3.0, 4.0])
+    >>> y.forward()
+    tensor(7.)
+    """
+    _core.kept_forward(self)
+    return self
+
+
 # ---------------------------------------------------------------------------------------------------------------- hooks
 @method
 @domain("unsampled, 'it takes a function'")

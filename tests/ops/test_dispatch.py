@@ -1,5 +1,6 @@
 """Everything that computes, writes, rebinds or reads passes one place, where interpreters see it."""
 
+import contextlib
 import copy
 import inspect
 import io
@@ -220,7 +221,7 @@ def test_a_module_that_is_converted_has_its_tensors_rebound():
     module = clew.nn.BatchNorm1d(2)
     with Witness() as log:
         module.to(clew.float64)
-    assert log.forms(module.weight) == ["rebind"]
+    assert log.forms(module.weight) == ["rebind", "rebind"]  # its memory, and its .grad
     assert module.weight.dtype == module.running_mean.dtype == clew.float64
     assert log.made(module.running_mean)
 
@@ -321,3 +322,14 @@ def test_second_derivatives_are_seen():
     assert log.made(gradient)
     assert log.made(second)
     assert second.tolist() == [6.0, 12.0, 18.0, 24.0]
+
+
+def test_a_source_that_overlaps_keeps_its_history():
+    x = clew.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    gradients = []
+    for seen in (False, True):
+        with Log() if seen else contextlib.nullcontext():
+            y = x * 2
+            y[1:] = y[:2]
+            gradients.append(clew.autograd.grad(y.sum(), [x])[0].tolist())
+    assert gradients == [[4, 2, 0], [4, 2, 0]]

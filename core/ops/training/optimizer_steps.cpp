@@ -56,25 +56,23 @@ struct SgdStep {
 };
 
 struct AdamStep {
-    struct Attrs : kernels::AdamOptions {
-        double step;
-    };
-    static constexpr auto fields = std::tuple{&Attrs::step, &Attrs::lr,           &Attrs::beta1,     &Attrs::beta2,
-                                              &Attrs::eps,  &Attrs::weight_decay, &Attrs::decoupled, &Attrs::maximize};
+    struct Attrs : kernels::AdamOptions {};
+    static constexpr auto fields = std::tuple{&Attrs::lr,           &Attrs::beta1,     &Attrs::beta2,   &Attrs::eps,
+                                              &Attrs::weight_decay, &Attrs::decoupled, &Attrs::maximize};
     static constexpr OpText text{.schema =
                                      "adam_step(Tensor self, Tensor grad, Tensor! exp_avg, Tensor! exp_avg_sq, "
-                                     "Tensor!? max_exp_avg_sq, float step, float lr, float beta1, float beta2, "
+                                     "Tensor!? max_exp_avg_sq, Tensor step, float lr, float beta1, float beta2, "
                                      "float eps, float weight_decay, bool decoupled, bool maximize)",
                                  .flags = kHidden | kWritesInput | kOptimizerStep,
                                  .domain = kUnsampled};
     static void forward(const Tensor& self, const Tensor& grad, const Tensor& exp_avg, const Tensor& exp_avg_sq,
-                        const Tensor& max_exp_avg_sq, const Attrs& attrs, Tensor& out) {
+                        const Tensor& max_exp_avg_sq, const Tensor& step, const Attrs& attrs, Tensor& out) {
         out = self;
         const LayoutRef order = like_layout(self);
         const Dense data(self, order), slope(grad, order), average(exp_avg, order), square(exp_avg_sq, order),
             largest(max_exp_avg_sq, order);
         kernels::adam_step(self.dtype(), data.data(), slope.data(), average.data(), square.data(), largest.data(),
-                           self.numel(), attrs, whole(attrs.step + 0.5));
+                           self.numel(), attrs, whole(read_number(step) + 0.5));
         for (const Dense* dense : {&average, &square, &largest, &data}) dense->write_back();
     }
 };

@@ -161,9 +161,14 @@ def grad(
         unused = next(index for index, gradient in enumerate(found) if gradient is None)
         raise RuntimeError(
             f"The differentiated Tensor at index {unused} appears to not have been used in the graph. "
-            "Set allow_unused=True if this is the desired behavior."
+            f"Set allow_unused=True if this is the desired behavior.{_where_cut(_several(outputs))}"
         )
     return found
+
+
+def _where_cut(outputs: tuple[Any, ...]) -> str:
+    site = _core.find_cut([one for one in outputs if isinstance(one, Tensor)])
+    return f" Its graph was cut by clew.graph.cut at {site}." if site else ""
 
 
 def _several(tensors: Any) -> tuple[Any, ...]:

@@ -125,3 +125,22 @@ class NonFiniteError(RuntimeError):
     """The line of the `where` (or `masked_fill`) that did not choose the branch which the gradient came through."""
     incoming_was_zero: bool = False
     """Whether a zero came in where something went out that is not finite: zero times an infinite derivative."""
+
+
+class KeepError(RuntimeError):
+    """A block of `clew.keep_graph()` did something that running its operations again would not repeat.
+
+    `reasons` are pairs of a text and a line.
+    """
+
+    reasons: tuple[tuple[str, Site | None], ...] = ()
+
+
+class ReplayError(RuntimeError):
+    """A kept program can't run again as it was recorded: an input or a value that Python read differs, or a step fails.
+
+    Nothing has been changed.
+    """
+
+    site: Site | None = None
+    """The line of the recorded run."""

@@ -23,6 +23,7 @@ from .pictures.draw import draw
 from .pictures.film import Film, film
 from .pictures.picture import Picture
 from .program.modules import ModuleLog, module_of, record_modules
+from .pruning.verbs import cut, free
 
 __all__ = [
     "Change",
@@ -53,10 +54,12 @@ __all__ = [
     "Timeline",
     "Totals",
     "Watch",
+    "cut",
     "diff",
     "draw",
     "explain",
     "film",
+    "free",
     "gradient_flow",
     "ledger",
     "module_of",

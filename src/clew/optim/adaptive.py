@@ -68,6 +68,9 @@ class Adagrad(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"sum": clew.full_like(parameter, group["initial_accumulator_value"])}
 
+    def _reads_step(self, group: Group) -> bool:
+        return bool(group["lr_decay"] != 0)
+
     def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
         rate = rate_of(group) / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad)
@@ -129,6 +132,9 @@ class RMSprop(ComposedOptimizer):
             names.append("grad_avg")
         return zeros_for(parameter, *names)
 
+    def _reads_step(self, group: Group) -> bool:
+        return False
+
     def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
         alpha, mean = group["alpha"], state["square_avg"]
         mean.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
@@ -189,6 +195,9 @@ class Adadelta(ComposedOptimizer):
 
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return zeros_for(parameter, "square_avg", "acc_delta")
+
+    def _reads_step(self, group: Group) -> bool:
+        return False
 
     def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
         rho, eps = group["rho"], group["eps"]

@@ -54,7 +54,12 @@ class ComposedOptimizer(Optimizer):
         if not state:
             state.update(self._first_state(parameter, group))
         state["step"].add_(1)
-        self._update(parameter, self._prepare(parameter, grad, group), state, group, state["step"].item())
+        step = state["step"].item() if self._reads_step(group) else 0.0
+        self._update(parameter, self._prepare(parameter, grad, group), state, group, step)
+
+    def _reads_step(self, group: dict[str, Any]) -> bool:
+        """Whether `_update` needs the number of steps: a kept program can't follow a number."""
+        return True
 
     def _prepare(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
         """What comes before `_update`: `maximize` and `weight_decay`; the gradient to go on with."""

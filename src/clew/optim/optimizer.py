@@ -19,6 +19,8 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+# Called after each step, while there are any, with what _count_state() was before it.
+watchers: list[Callable[[Optimizer, int], None]] = []
 HOOKS = ("step_pre", "step_post", "save_pre", "save_post", "load_pre", "load_post")
 
 
@@ -152,6 +154,9 @@ class Optimizer:
             raise ValueError("all optimizer param groups should be with/without names, got both")
         self.param_groups.append(group)
 
+    def _count_state(self) -> int:
+        return sum(len(entries) for entries in self.state.values())
+
     def __repr__(self) -> str:
         texts = []
         for number, group in enumerate(self.param_groups):
@@ -247,6 +252,8 @@ def _with_step_hooks(step: Callable[_P, _R]) -> Callable[_P, _R]:
     @functools.wraps(step)
     def hooked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         optimizer: Any = args[0]
+        if watchers:
+            return _watched(hooked, args[0], args, kwargs)
         if optimizer._stepping or not (optimizer._step_pre or optimizer._step_post):
             return step(*args, **kwargs)
         optimizer._stepping = True
@@ -268,6 +275,18 @@ def _with_step_hooks(step: Callable[_P, _R]) -> Callable[_P, _R]:
             optimizer._stepping = False
 
     return hooked
+
+
+def _watched(step: Callable[..., _R], optimizer: Any, args: Any, kwargs: Any) -> _R:
+    watching = watchers[:]
+    watchers.clear()
+    before = optimizer._count_state()
+    try:
+        return step(*args, **kwargs)
+    finally:
+        watchers[:] = watching
+        for watcher in watching:
+            watcher(optimizer, before)
 
 
 def _with_listed_params(param_group: dict[str, Any], differentiable: bool) -> dict[str, Any]:

@@ -61,6 +61,9 @@ class Rprop(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"prev": clew.zeros_like(parameter), "step_size": clew.full_like(parameter, rate_of(group))}
 
+    def _reads_step(self, group: Group) -> bool:
+        return False
+
     def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
         (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
         same = grad.mul(state["prev"])

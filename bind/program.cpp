@@ -1,0 +1,262 @@
+#include "bind/program.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "bind/parse.h"
+#include "bind/site.h"
+#include "core/program/kept.h"
+#include "core/program/recorder.h"
+#include "core/program/replay.h"
+#include "core/program/slice.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+// Keeps nothing of what the block made alive: tensors of the block keep it.
+struct KeptProgram {
+    Program program;
+    std::unique_ptr<Recorder> recorder;
+    ~KeptProgram() { recorder.reset(); }
+
+    void begin() {
+        if (recorder || program.finished) fail(ErrorKind::Runtime, "Program.begin: it has recorded a block already");
+        program.self = nb::find(this).ptr();
+        recorder = std::make_unique<Recorder>(program);
+        recorder->begin();
+    }
+    // Why it can't be kept: (text, line), one for each reason.
+    nb::list end(bool whole) {
+        if (!recorder) fail(ErrorKind::Runtime, "Program.end: nothing is being recorded");
+        recorder->end(whole);
+        recorder.reset();
+        nb::list reasons;
+        for (const Refusal& refusal : program.refusals)
+            reasons.append(nb::make_tuple(refusal.text, site(refusal.code, refusal.instruction)));
+        return reasons;
+    }
+
+    static nb::object site(const Handle& code, std::int32_t instruction) {
+        return nb::steal(site_object({code.get(), instruction}));
+    }
+    static nb::tuple numbers(const std::vector<int>& list) {
+        nb::list result;
+        for (const int one : list) result.append(one);
+        return nb::tuple(result);
+    }
+
+    static nb::dict attributes_of(const Step& step) {
+        nb::dict result;
+        if (step.attributes.empty() || step.op->fields.empty()) return result;
+        std::size_t field = 0;
+        for (const Argument& argument : step.op->schema.arguments) {
+            if (is_tensor(argument)) continue;
+            result[argument.name.c_str()] =
+                nb::steal(checked(attribute_object(*step.op, step.attributes.data(), field++)));
+        }
+        return result;
+    }
+    static std::string name_of(const Step& step) {
+        if (step.kind == StepKind::Read) return std::string("read.") + step.name;
+        if (step.name) return step.name;
+        if (step.kind == StepKind::Rebind) return "set_grad";
+        if (step.form == Form::InPlace) return step.op->in_place_name;
+        return step.op->name;
+    }
+    // (name, kind, inputs, outputs, written, attributes, line, in backward, draws, leaf)
+    nb::list steps() const {
+        nb::list result;
+        for (const Step& step : program.steps) {
+            nb::list written;
+            for (const KeptWrite& one : step.writes) written.append(one.reg);
+            const char* kinds[] = {"run", "nothing", "read", "rebind"};
+            int leaf = -1;
+            if (step.kind == StepKind::Rebind) {
+                const Leaf& of = program.leaves[static_cast<std::size_t>(step.index)];
+                if (of.input >= 0) leaf = program.inputs[static_cast<std::size_t>(of.input)].reg;
+                if (of.living >= 0) leaf = program.living[static_cast<std::size_t>(of.living)].reg;
+            }
+            result.append(nb::make_tuple(name_of(step), kinds[static_cast<int>(step.kind)], numbers(step.inputs),
+                                         numbers(step.outputs), nb::tuple(written), attributes_of(step),
+                                         site(step.code, step.instruction), step.in_backward, step.generator != nullptr,
+                                         leaf));
+        }
+        return result;
+    }
+    // (memory, shape, dtype, first byte, end, made by) of each register
+    nb::list registers() const {
+        nb::list result;
+        for (const KeptRegister& reg : program.registers)
+            result.append(nb::make_tuple(reg.memory, nb::steal(checked(size_tuple(reg.layout->shape()))),
+                                         dtype_name(reg.dtype), reg.bytes.begin, reg.bytes.end, reg.made_by));
+        return result;
+    }
+    nb::list memories() const {
+        nb::list result;
+        for (const Memory& memory : program.memories)
+            result.append(nb::make_tuple(memory.bytes, memory.input, memory.made_by));
+        return result;
+    }
+    // (register, tensor, whether it is the .grad of that) of each input
+    nb::list inputs() const {
+        nb::list result;
+        for (const Input& input : program.inputs)
+            result.append(nb::make_tuple(input.reg, nb::steal(wrap(input.tensor)), input.grad_of));
+        return result;
+    }
+    nb::list constants() const {
+        nb::list result;
+        for (const auto& [reg, value] : program.constants)
+            result.append(nb::make_tuple(reg, value.numel() == 1 ? nb::steal(checked(item(value))) : nb::none()));
+        return result;
+    }
+    void run() { replay(program, -1); }
+};
+
+int traverse(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    if (!nb::inst_ready(object)) return 0;
+    const KeptProgram& kept = *nb::inst_ptr<KeptProgram>(object);
+    for (const Input& input : kept.program.inputs) Py_VISIT(as_object(input.tensor.get()));
+    for (const Handle& held : kept.program.held) Py_VISIT(static_cast<PyObject*>(held.get()));
+    return 0;
+}
+int clear(PyObject* object) {
+    Program& program = nb::inst_ptr<KeptProgram>(object)->program;
+    program.finished = false;
+    const auto held = std::move(program.held);
+    program.slices.clear();
+    const auto inputs = std::move(program.inputs);
+    return 0;
+}
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {0, nullptr},
+};
+
+// y.forward()
+void forward(nb::handle object) {
+    TensorObject* const tensor = as_tensor(object.ptr());
+    if (tensor == nullptr) fail(ErrorKind::Type, "forward: expected a Tensor, got %s", Py_TYPE(object.ptr())->tp_name);
+    const auto [program, index] = kept_by(*tensor);
+    if (program == nullptr)
+        fail(ErrorKind::Runtime,
+             "forward: expected a tensor that a kept block made, got one that nobody kept. To do: compute it inside "
+             "`with clew.keep_graph():`, and keep a result of that block, or the program, alive");
+    const Handle alive = Handle::borrow(program->self);
+    replay(*program, index);
+}
+
+// A step that calls Python. Its attributes are a pointer to this, which the program holds.
+struct PythonStep {
+    nb::object function;
+    std::string name;
+    std::vector<Tensor> results;
+};
+
+int traverse_step(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    if (nb::inst_ready(object)) Py_VISIT(nb::inst_ptr<PythonStep>(object)->function.ptr());
+    return 0;
+}
+int clear_step(PyObject* object) {
+    const nb::object function = std::move(nb::inst_ptr<PythonStep>(object)->function);
+    return 0;
+}
+PyType_Slot step_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_step)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_step)},
+    {0, nullptr},
+};
+
+void run_python_step(OpCall& call) {
+    PythonStep* step;
+    std::memcpy(&step, call.attributes, sizeof step);
+    nb::list arguments;
+    for (const Tensor& input : call.inputs) arguments.append(nb::steal(wrap(input)));
+    if (!step->function.is_valid()) fail(ErrorKind::Runtime, "%s: the program is being taken down", step->name.c_str());
+    const ModeGuard unseen(kInterpreted, false);
+    const nb::object given = [&] {
+        try {
+            return step->function(*arguments);
+        } catch (nb::python_error& error) {
+            error.restore();
+            throw PythonError();
+        }
+    }();
+    const nb::tuple results = nb::cast<nb::tuple>(given);
+    std::vector<Tensor> made;
+    for (const nb::handle one : results) made.emplace_back(as_tensor(one.ptr()));
+    for (const Tensor& one : made)
+        if (one.requires_grad())
+            fail(ErrorKind::Runtime, "%s: expected a pure function to give tensors without history; detach() them",
+                 step->name.c_str());
+    if (!call.outputs.empty() && call.outputs.size() != made.size())
+        fail(ErrorKind::Runtime, "%s: gives %zu tensors, and %zu in the recorded run", step->name.c_str(), made.size(),
+             call.outputs.size());
+    step->results = std::move(made);
+    call.outputs = step->results;
+}
+
+// (name, tensors, function) -> what function(*tensors) gives: one step of the program.
+nb::object python_step(const std::string& name, nb::tuple tensors, nb::object function) {
+    static const OpDef op = [] {
+        OpDef def = unregistered("python", run_python_step);
+        def.attribute_bytes = sizeof(PythonStep*);
+        def.text.flags = kAnyDType;
+        return def;
+    }();
+    const nb::object holder = nb::cast(new PythonStep{std::move(function), name, {}}, nb::rv_policy::take_ownership);
+    PythonStep* const step = nb::inst_ptr<PythonStep>(holder);
+    std::vector<Tensor> inputs;
+    for (const nb::handle one : tensors) inputs.emplace_back(as_tensor(one.ptr()));
+    const CallDetails details{.name = step->name.c_str()};
+    OpCall call{op, inputs, &step, {}, Form::Functional, &details};
+    if (Recorder::at_work()) Recorder::at_work()->hold(Handle::borrow(holder.ptr()));
+    dispatch(call);
+    nb::list results;
+    for (Tensor& one : step->results) results.append(nb::steal(wrap(std::move(one))));
+    step->results.clear();
+    return nb::tuple(results);
+}
+
+}  // namespace
+
+void init_program(nb::module_& module) {
+    generator_owner = [](Generator* generator) {
+        const nb::object owner = nb::find(generator);
+        return owner.is_valid() ? Handle::borrow(owner.ptr()) : Handle();
+    };
+    nb::class_<KeptProgram>(module, "Program", nb::type_slots(slots), nb::is_weak_referenceable(),
+                            "What ran between begin() and end(), as it can be run again.")
+        .def(nb::init<>())
+        .def("begin", &KeptProgram::begin)
+        .def("end", &KeptProgram::end, nb::arg("whole"))
+        .def("run", &KeptProgram::run)
+        .def("steps", &KeptProgram::steps)
+        .def("registers", &KeptProgram::registers)
+        .def("memories", &KeptProgram::memories)
+        .def("inputs", &KeptProgram::inputs)
+        .def("constants", &KeptProgram::constants);
+    nb::class_<PythonStep>(module, "_PythonStep", nb::type_slots(step_slots));
+    module.def("python_step", &python_step, nb::arg("name"), nb::arg("tensors"), nb::arg("function"));
+    module.def("kept_forward", &forward, nb::arg("tensor"));
+    // For what a second run of the same operations would not do again.
+    module.def("announce_once", [](nb::str why) {
+        static PyObject* const kept = PySet_New(nullptr);  // never taken down: programs point to these texts
+        if (!mode(kInterpreted)) return;
+        checked(PySet_Add(kept, why.ptr()));
+        Interpreter::tell({.event = Event::Unkept, .tensors = {}, .what = why.c_str()});
+    });
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,195 @@
+#include "core/program/commit.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/saved.h"
+#include "core/autograd/view.h"
+#include "core/base/frame.h"
+#include "core/kernels/memory/copy.h"
+#include "core/program/kept.h"
+
+namespace clew {
+namespace {
+
+class Commit {
+public:
+    explicit Commit(ReplayState& state) : state_(state), program_(state.program), slice_(state.slice) {
+        places_.resize(program_.memories.size());
+    }
+
+    void go() {
+        [[maybe_unused]] const DispatchFrame frame;
+        write_older();
+        for (const int i : slice_.living) renew(program_.living[static_cast<std::size_t>(i)]);
+        for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
+        renumber();
+        set_gradients();
+        for (const int i : slice_.living) settle(program_.living[static_cast<std::size_t>(i)]);
+    }
+
+private:
+    Tensor& reg(int index) { return state_.regs[static_cast<std::size_t>(index)]; }
+
+    // The memory as the input has it, in place of the copy that was written.
+    void write_older() {
+        for (const int i : slice_.inputs) {
+            const Input& input = program_.inputs[static_cast<std::size_t>(i)];
+            const auto memory = static_cast<std::size_t>(program_.of(input.reg).memory);
+            if (places_[memory]) continue;
+            const Tensor now = input.present();
+            places_[memory] = now->storage;
+            if (const StorageRef& shadow = state_.shadows[memory])
+                std::memcpy(now->storage->data, shadow->data, static_cast<std::size_t>(shadow->bytes));
+        }
+        for (const auto& [step, write] : slice_.counted) {
+            const Step& of = program_.steps[static_cast<std::size_t>(step)];
+            count_write(of, of.writes[static_cast<std::size_t>(write)]);
+        }
+    }
+    void count_write(const Step& step, const KeptWrite& written) {
+        const Memory& memory = program_.memory_of(written.reg);
+        const Input& through =
+            program_.inputs[static_cast<std::size_t>(written.through >= 0 ? written.through : memory.input)];
+        const KeptRegister& first = program_.of(through.reg);
+        const KeptRegister& wrote = program_.of(written.reg);
+        const Tensor input = through.present();
+        const auto size = static_cast<std::int64_t>(item_size(wrote.dtype));
+        const std::int64_t shift = input->offset * static_cast<std::int64_t>(item_size(input.dtype())) - first.offset;
+        const Tensor at = alias(input, wrote.layout, (wrote.offset + shift) / size);
+        at->dtype = wrote.dtype;
+        if (written.through >= 0)
+            share_version(at, input);
+        else
+            own_version(at, 0);
+        const char* const name = step.name                       ? step.name
+                                 : step.form == Form::InPlace    ? step.op->in_place_name.c_str()
+                                 : step.form == Form::Accumulate ? "accumulate_grad"
+                                                                 : step.op->name;
+        bump_version(at, name, step.op->is(kOptimizerStep));
+    }
+
+    // The new value in place, once for each memory that was made again as a whole.
+    void renew(Living& living) {
+        if (living.tensor == nullptr) return;
+        const Tensor tensor(living.tensor);
+        const auto memory = static_cast<std::size_t>(program_.of(living.reg).memory);
+        const Tensor& made = reg(living.reg);
+        if (program_.memories[memory].input >= 0) {
+            // The input may look at other memory now, and so does its view.
+            tensor->storage = places_[memory];
+            tensor->offset = made->offset;
+            share_version(tensor, program_.inputs[static_cast<std::size_t>(program_.memories[memory].input)].present());
+            return;
+        }
+        // Otherwise value by value; what nodes saved stays in the new memory.
+        const bool alike = made->storage->bytes == tensor->storage->bytes && made->offset == tensor->offset;
+        if (!slice_.whole[memory] || (!places_[memory] && !alike)) {
+            kernels::copy(tensor.view(), made.view());
+            bump_version(tensor, "forward");
+            return;
+        }
+        if (places_[memory]) return;
+        places_[memory] = tensor->storage;
+        std::memcpy(tensor->storage->data, made->storage->data, static_cast<std::size_t>(made->storage->bytes));
+        bump_version(tensor, "forward");
+    }
+
+    void settle(Living& living) {
+        if (living.tensor == nullptr) return;
+        living.version = version_of(*living.tensor);
+        living.place = place_of(*living.tensor);
+        if (living.tensor->base)
+            living.tensor->history_version = living.version - (is_refreshed_view(program_, living) ? 1 : living.behind);
+    }
+
+    bool is_stale(const KeptNode& kept, const KeptSlot& slot) const {
+        if (slot.stale) return true;
+        const KeptRegister& saved = program_.of(slot.reg);
+        for (const int writer : program_.memory_of(slot.reg).writers) {
+            if (writer <= kept.step || !slice_.runs[static_cast<std::size_t>(writer)]) continue;
+            for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(writer)].writes)
+                if (program_.of(written.reg).memory == saved.memory &&
+                    (written.bump || program_.of(written.reg).bytes.meets(saved.bytes)))
+                    return true;
+        }
+        return false;
+    }
+
+    void fill(KeptNode& kept) {
+        if (kept.alive() == nullptr) return;
+        if (!state_.fills(kept)) return release(*kept.node);
+        for (std::size_t i = 0; i < kept.slots.size(); ++i) {
+            const KeptSlot& known = kept.slots[i];
+            if (known.reg < 0) continue;
+            const Tensor& made = reg(known.reg);
+            const auto memory = static_cast<std::size_t>(program_.of(known.reg).memory);
+            Tensor value = alias(made, made->layout, made->offset);
+            value->dtype = made->dtype;
+            if (places_[memory]) value->storage = places_[memory];
+            if (known.through >= 0)
+                share_version(value, program_.inputs[static_cast<std::size_t>(known.through)].present());
+            refill(kept.node->slots()[i], value, version_of(*value.get()) - is_stale(kept, known));
+        }
+        undo_release(*kept.node);
+    }
+    // By the block's own backward; a forward() in between may have filled it.
+    static void release(Node& node) {
+        if (!node.has(Node::kFreed)) release_saved(node, Release::make("backward"));
+    }
+
+    // Nodes that were made before keep their numbers: what leads from an older node to one that was filled again is
+    // refused by the engine, since its own values are of another run.
+    void renumber() {
+        for (const int i : slice_.nodes)
+            if (Node* const node = program_.nodes[static_cast<std::size_t>(i)].alive()) node->sequence = tick();
+    }
+
+    // As the last assignment to each leaf leaves it.
+    void set_gradients() {
+        for (const int index : slice_.gradients) {
+            const Step& step = program_.steps[static_cast<std::size_t>(index)];
+            const Leaf& leaf = program_.leaves[static_cast<std::size_t>(step.index)];
+            if (const Tensor tensor = leaf_of(program_, leaf))
+                assign_grad(tensor, step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0]));
+        }
+    }
+    // The tensor object that stands for a register outside, or a new one.
+    Tensor object_of(int index) {
+        for (const Input& input : program_.inputs)
+            if (input.reg == index) return input.present();
+        for (const int i : slice_.living) {
+            Living& living = program_.living[static_cast<std::size_t>(i)];
+            if (living.reg != index) continue;
+            if (living.tensor) return Tensor(living.tensor);
+            const Tensor& made = reg(index);
+            const Tensor fresh = alias(made, made->layout, made->offset);
+            fresh->lost = HistoryBreak::by_plain_backward();
+            living.tensor = fresh.get();
+            keep_tensor(program_, i, false);
+            ++program_.deaths;  // one more lives
+            return fresh;
+        }
+        return reg(index);
+    }
+
+    ReplayState& state_;
+    Program& program_;
+    const Slice& slice_;
+    std::vector<StorageRef> places_;  // of each memory: where it lies from now on, if that is not the new one
+};
+
+}  // namespace
+
+GeneratorGuard::GeneratorGuard(const Slice& slice) {
+    for (Generator* const one : slice.generators) before_.emplace_back(one, *one);
+}
+GeneratorGuard::~GeneratorGuard() {
+    for (auto& [generator, state] : before_) *generator = state;
+}
+
+void commit(ReplayState& state) { Commit(state).go(); }
+
+}  // namespace clew

@@ -1,0 +1,99 @@
+#include "core/program/kept.h"
+
+#include <cstring>
+#include <unordered_map>
+
+namespace clew {
+namespace {
+
+struct Place {
+    Program* program;
+    int index;
+};
+std::unordered_map<const Node*, Place>& places() {
+    static auto* const all = new std::unordered_map<const Node*, Place>;
+    return *all;
+}
+
+void node_died(Node* node) {
+    const auto found = places().find(node);
+    if (found == places().end()) return;
+    Program& program = *found->second.program;
+    program.nodes[static_cast<std::size_t>(found->second.index)].node = nullptr;
+    ++program.deaths;
+    places().erase(found);
+}
+
+struct Kept : KeptTensor {
+    Program* program = nullptr;  // null: it is gone
+    int index = -1;
+    ~Kept() override {
+        if (program == nullptr) return;
+        program->living[static_cast<std::size_t>(index)].tensor = nullptr;
+        ++program->deaths;
+    }
+};
+
+Kept* kept_of(const TensorObject& tensor) {
+    return tensor.extras ? static_cast<Kept*>(tensor.extras->kept.get()) : nullptr;
+}
+
+struct SetUp {
+    SetUp() { kept_node_died = node_died; }
+};
+const SetUp set_up;
+
+}  // namespace
+
+void keep_node(Program& program, int index) {
+    Node* const node = program.nodes[static_cast<std::size_t>(index)].node;
+    node->set(Node::kKept);
+    places()[node] = {&program, index};
+}
+
+void forget_nodes(Program& program) {
+    for (const KeptNode& kept : program.nodes) {
+        if (kept.node == nullptr) continue;
+        kept.node->clear(Node::kKept);
+        places().erase(kept.node);
+    }
+}
+
+int index_of(const Program& program, const Node* node) {
+    if (node == nullptr || !node->has(Node::kKept)) return -1;
+    const auto found = places().find(node);
+    return found != places().end() && found->second.program == &program ? found->second.index : -1;
+}
+
+void keep_tensor(Program& program, int index, bool owns) {
+    TensorObject& tensor = *program.living[static_cast<std::size_t>(index)].tensor;
+    auto kept = std::make_unique<Kept>();
+    kept->program = &program;
+    kept->index = index;
+    if (owns) {
+        kept->owner = Handle::borrow(program.self);
+        mark_tracked(tensor);
+    }
+    extras_of(tensor).kept = std::move(kept);
+}
+
+void forget_tensors(Program& program) {
+    for (const Living& living : program.living)
+        if (living.tensor)
+            if (Kept* kept = kept_of(*living.tensor)) kept->program = nullptr;
+}
+
+bool is_refreshed_view(const Program& program, const Living& living) {
+    const TensorObject& tensor = *living.tensor;
+    if (living.node < 0 || !tensor.base || !tensor.grad_fn) return false;
+    const KeptNode& kept = program.nodes[static_cast<std::size_t>(living.node)];
+    return tensor.grad_fn.get() != kept.node && !kept.hooked &&
+           std::strcmp(tensor.grad_fn->kind->node_name, "AsStridedBackward0") == 0;
+}
+
+KeptBy kept_by(const TensorObject& tensor) {
+    const Kept* kept = kept_of(tensor);
+    return kept ? KeptBy{kept->program, kept->index} : KeptBy{nullptr, -1};
+}
+
+}  // namespace clew

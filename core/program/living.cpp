@@ -1,0 +1,108 @@
+// The end of a block: which of its tensors and nodes live on, and what can't be run again.
+#include <unordered_set>
+#include <utility>
+
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/saved.h"
+#include "core/program/kept.h"
+#include "core/program/recorder.h"
+
+namespace clew {
+
+void Recorder::keep_living() {
+    // A gradient may not keep the program alive, which keeps its leaf alive.
+    std::unordered_set<const TensorObject*> gradients;
+    for (TensorObject* one = living_tensors; one; one = one->next)
+        if (one->extras && one->extras->grad) gradients.insert(one->extras->grad.get());
+    std::unordered_map<const TensorObject*, int> places;
+    for (TensorObject* one = living_tensors; one; one = one->next) {
+        if (one->has(TensorObject::kOlder) || one->has(TensorObject::kWrappedNumber)) continue;
+        const Tensor tensor(one);
+        const int memory = memory_of(tensor, false);
+        if (memory < 0 || (one->extras && one->extras->kept)) continue;
+        const int node = index_of(program_, one->grad_fn.get());
+        if (one->grad_fn && node < 0) continue;  // a history of another time
+        const int found = find(memory, tensor);
+        const int reg = found >= 0 && program_.of(found).made_by >= 0 ? found : alias_of(memory, tensor);
+        const std::uint32_t version = version_of(*one);
+        const int index = static_cast<int>(program_.living.size());
+        program_.living.push_back(
+            {one, reg, node, version, one->base ? version - one->history_version : 0, place_of(*one)});
+        places[one] = index;
+    }
+    std::unordered_map<const TensorObject*, std::size_t> last;
+    for (std::size_t i = 0; i < program_.leaves.size(); ++i) last[program_.leaves[i].tensor.get()] = i;
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+        if (program_.steps[i].kind != StepKind::Rebind) continue;
+        Leaf& leaf = program_.leaves[static_cast<std::size_t>(program_.steps[i].index)];
+        if (last[leaf.tensor.get()] == static_cast<std::size_t>(program_.steps[i].index))
+            leaf.last = static_cast<int>(i);
+        if (const auto found = places.find(leaf.tensor.get()); found != places.end()) leaf.living = found->second;
+        if (!leaf.tensor->has(TensorObject::kOlder)) continue;
+        const int reg = inputs_.at(leaf.tensor.get());
+        leaf.input = 0;
+        while (program_.inputs[static_cast<std::size_t>(leaf.input)].reg != reg) ++leaf.input;
+    }
+    for (std::size_t i = 0; i < program_.living.size(); ++i)
+        keep_tensor(program_, static_cast<int>(i), !gradients.contains(program_.living[i].tensor));
+}
+
+void Recorder::note_ends() {
+    for (Leaf& leaf : program_.leaves) leaf.tensor = Tensor();  // one that only the program holds dies here
+    for (KeptNode& kept : program_.nodes)
+        if (kept.alive()) {
+            kept.freed_at_end = kept.node->has(Node::kFreed);
+            kept.hooked = kept.node->extras != nullptr;
+        }
+    for (Input& input : program_.inputs)
+        if (!input.grad_of) input.hooks = hooks_of(input.tensor);
+}
+
+// What can be said only once all has run.
+void Recorder::look_back() {
+    for (const Input& input : program_.inputs) {
+        if (input.grad_of) continue;
+        if (input.tensor.requires_grad() != input.requires_grad)
+            refuse("changes the requires_grad of a tensor from before the block; do it before");
+    }
+    for (TensorObject* one = living_tensors; one; one = one->next) {
+        if (!one->has(TensorObject::kOlder)) continue;
+        const auto before = hooks_.find(one);
+        if (hooks_of(Tensor(one)) == (before == hooks_.end() ? 0 : before->second)) continue;
+        refuse("adds or removes a hook of a tensor from before the block; do it before");
+        break;
+    }
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+        const Step& step = program_.steps[i];
+        if (step.kind != StepKind::Read || !shares_memory(step.name)) continue;
+        const auto& writers = program_.memory_of(step.inputs[0]).writers;
+        if (!writers.empty() && writers.back() > static_cast<int>(i))
+            program_.refusals.push_back(
+                {format("%s() hands out memory that the block writes later, so Python can see what it computes",
+                        step.name),
+                 step.code, step.instruction});
+    }
+}
+
+// Rules of nodes from before the block read what the graph saved then.
+void Recorder::note_backward(Tensors roots) {
+    program_.has_backward = true;
+    std::vector<Node*> stack;
+    std::unordered_set<Node*> seen;
+    const auto visit = [&](Node* node) {
+        if (node && !node->has(Node::kAccumulate) && seen.insert(node).second) stack.push_back(node);
+    };
+    for (const Tensor& root : roots) visit(root->grad_fn.get());
+    while (!stack.empty()) {
+        Node* const node = stack.back();
+        stack.pop_back();
+        if (node->sequence < program_.began)
+            return refuse(
+                format("backward goes through %s, which was made before the block; make the whole graph inside",
+                       node->kind->node_name));
+        for (std::uint32_t i = 0; i < node->edge_count; ++i) visit(node->edge_nodes()[i]);
+    }
+}
+
+}  // namespace clew

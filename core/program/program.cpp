@@ -1,0 +1,69 @@
+#include "core/program/program.h"
+
+#include <utility>
+
+#include "core/autograd/hooks.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/saved.h"
+#include "core/program/kept.h"
+#include "core/program/slice.h"
+
+namespace clew {
+
+// Inputs may keep other programs alive, and these their inputs, and so on: they go one by one.
+Program::~Program() {
+    static std::vector<Tensor> graves;
+    static bool digging = false;
+    forget_nodes(*this);
+    forget_tensors(*this);
+    for (Input& input : inputs) graves.push_back(std::move(input.tensor));
+    if (std::exchange(digging, true)) return;
+    while (!graves.empty()) {
+        const Tensor last = std::move(graves.back());
+        graves.pop_back();
+    }
+    digging = false;
+}
+
+Tensor Input::present() const {
+    if (!grad_of) return tensor;
+    return tensor->extras ? tensor->extras->grad : Tensor();
+}
+
+std::uint64_t place_of(const TensorObject& tensor) {
+    const std::uint64_t identity = identity_of(*tensor.storage);
+    return identity ? identity : reinterpret_cast<std::uintptr_t>(tensor.storage.get());
+}
+
+Tensor leaf_of(const Program& program, const Leaf& leaf) {
+    if (leaf.input >= 0) return program.inputs[static_cast<std::size_t>(leaf.input)].tensor;
+    if (leaf.living >= 0) return Tensor(program.living[static_cast<std::size_t>(leaf.living)].tensor);
+    return {};
+}
+
+Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype) {
+    if (layout.numel == 0) return {offset, offset};
+    const Extent reach = extent(layout);
+    const auto size = static_cast<std::int64_t>(item_size(dtype));
+    return {offset + reach.low * size, offset + (reach.high + 1) * size};
+}
+
+// A number that changes when hooks come or go: those of the node where the tensor's gradient goes.
+std::uint64_t hooks_of(const Tensor& tensor) {
+    const Node* node = tensor->grad_fn.get();
+    if (node == nullptr && tensor->extras) node = tensor->extras->accumulator.get();
+    if (node == nullptr || node->extras == nullptr) return 0;
+    std::uint64_t sum = 0;
+    for (const auto* list : {&node->extras->tensor_hooks, &node->extras->pre_hooks, &node->extras->post_hooks,
+                             &node->extras->accumulate_hooks})
+        for (const Hook& hook : *list) sum = sum * 1000003 + hook.id + 1;
+    return sum;
+}
+
+ReplayFailed::ReplayFailed(std::string text, const Step* step) : Error(ErrorKind::Runtime, std::move(text)) {
+    if (step == nullptr) return;
+    code = step->code;
+    instruction = step->instruction;
+}
+
+}  // namespace clew

@@ -1,0 +1,167 @@
+// What ran in a block, step by step, as it can be run again.
+//
+// Note [Registers and memories]
+// A memory is a storage: one that the block made, or one that was there before, which an input looks at. A register is
+// one geometry (layout, offset, dtype) on a memory: the block's tensors are registers, and two tensor objects with one
+// geometry on one memory are the same register, so that no tensor object need be followed. A step reads registers and
+// defines others; views define registers on the memory of what they view. What writes in place defines a new version of
+// its memory: it is noted there, with the bytes that it may reach. So the value of a register at a step is known: it is
+// made by the step that defined it and all writes before that reach its bytes.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/ops/opdef.h"
+
+namespace clew {
+
+struct Bytes {  // of a storage, from begin up to end
+    std::int64_t begin, end;
+    bool meets(const Bytes& other) const { return begin < other.end && other.begin < end; }
+};
+
+struct KeptRegister {
+    int memory;
+    LayoutRef layout;
+    std::int64_t offset;  // in bytes
+    DType dtype;
+    bool number;  // stands for a Python number
+    int made_by;  // a step; -1: an input or a constant
+    Bytes bytes;
+};
+
+struct Memory {
+    std::int64_t bytes;
+    int input;    // the first input on it; -1: the block made it
+    int made_by;  // then: the step
+    std::vector<int> writers{};
+    std::vector<int> registers{};
+};
+
+// A tensor that was there before the block, or the .grad of one.
+struct Input {
+    Tensor tensor;
+    bool grad_of;
+    int reg;
+    bool requires_grad;
+    std::uint64_t history;  // number of its node, 0: none
+    std::uint64_t hooks;    // told by hooks_of()
+    Tensor present() const;
+};
+
+struct KeptWrite {
+    int reg;
+    std::uint32_t bump;  // how far it moved the version
+    int through;         // the input whose version counter moved; -1: another
+};
+
+enum class StepKind : std::uint8_t { Run, Nothing, Read, Rebind };
+
+struct Step {
+    const OpDef* op;
+    Form form;
+    StepKind kind = StepKind::Run;
+    std::vector<int> inputs{}, outputs{};  // registers; -1: none
+    std::vector<KeptWrite> writes{};
+    std::vector<char> attributes{};
+    const char* name = nullptr;
+    Generator* generator = nullptr;
+    Handle code{};  // the user's line
+    std::int32_t instruction = -1;
+    int index = -1;            // Read: of what was read; Rebind: of the leaf
+    bool in_backward = false;  // the engine ran it
+};
+
+// A node of the block, and which registers its slots hold.
+struct KeptSlot {
+    int reg = -1;      // -1: empty
+    int through = -1;  // the input whose version counter it was saved with
+    bool stale = false;
+    bool edge = false;  // it has a history of its own
+};
+struct KeptNode {
+    Node* node;  // weak
+    int step;
+    std::uint64_t born;  // its number then; filled again, it gets a new one
+    bool freed_at_end = false;
+    bool hooked = false;  // at the end of the block
+    std::vector<KeptSlot> slots{};
+    // One that is dying may run Python, which may run the program.
+    Node* alive() const { return node && node->references ? node : nullptr; }
+};
+
+// A tensor of the block that lived at its end.
+struct Living {
+    TensorObject* tensor;  // weak
+    int reg;
+    int node;  // of Program::nodes; -1: no history
+    std::uint32_t version, behind;
+    std::uint64_t place;  // its storage
+};
+std::uint64_t place_of(const TensorObject& tensor);
+
+// Whose .grad was set: an input's, or that of a tensor of the block, if it lives.
+struct Leaf {
+    int input = -1, living = -1;
+    int last = -1;    // the step that sets it last; -1: another entry says so
+    Tensor tensor{};  // while the block runs
+};
+
+struct Refusal {
+    std::string text;
+    Handle code;
+    std::int32_t instruction;
+};
+
+// What is the case before the block runs, and has to be when it runs again.
+struct GradWitness {
+    int input;
+    bool present;
+};
+
+struct Slice;
+
+struct Program {
+    std::vector<KeptRegister> registers;
+    std::vector<Memory> memories;
+    std::vector<Input> inputs;
+    std::vector<std::pair<int, Tensor>> constants;  // register, value
+    std::vector<Tensor> reads;                      // what each Read found
+    std::vector<Leaf> leaves;
+    std::vector<Step> steps;
+    std::vector<KeptNode> nodes;
+    std::vector<Living> living;
+    std::vector<GradWitness> grads;
+    std::vector<Refusal> refusals;
+    std::vector<Refusal> once;  // why it can't run a second time as a whole
+    std::vector<Handle> held;   // Python things that steps need
+    bool has_backward = false;
+    bool finished = false;
+    std::uint64_t began = 0;   // by the clock that numbers nodes
+    std::uint64_t deaths = 0;  // of nodes and tensors, for who remembers which live
+    void* self = nullptr;      // weak: the object that Python has
+
+    Program() = default;
+    ~Program();
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+
+    const KeptRegister& of(int reg) const { return registers[static_cast<std::size_t>(reg)]; }
+    const Memory& memory_of(int reg) const { return memories[static_cast<std::size_t>(of(reg).memory)]; }
+
+    std::vector<std::unique_ptr<Slice>> slices;  // made when asked for
+};
+
+Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype);  // offset in bytes
+Tensor leaf_of(const Program& program, const Leaf& leaf);                // null: it is gone
+std::uint64_t hooks_of(const Tensor& tensor);
+
+struct ReplayFailed : Error {
+    ReplayFailed(std::string text, const Step* step);
+    Handle code;
+    std::int32_t instruction = -1;
+};
+
+}  // namespace clew

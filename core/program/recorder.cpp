@@ -1,0 +1,314 @@
+#include "core/program/recorder.h"
+
+#include <cstring>
+
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/saved.h"
+#include "core/kernels/memory/copy.h"
+#include "core/ops/creation/random.h"
+#include "core/ops/functions.h"
+#include "core/program/kept.h"
+
+namespace clew {
+
+Handle (*generator_owner)(Generator*) = nullptr;
+
+namespace {
+
+Recorder* under_way = nullptr;
+
+Tensor copied_value(const Tensor& value) {
+    const ModeGuard quietly(kNoGrad | kInBackward, true), unseen(kInterpreted | kTiming, false);
+    return clone(value);
+}
+
+bool is_constant(const OpDef& op) { return std::strcmp(op.name, "constant") == 0 && op.text.schema == nullptr; }
+
+// Reads that hand out the memory itself, or all that is in it.
+bool leaves_for_numpy(const char* how) { return shares_memory(how) || std::strcmp(how, "tolist") == 0; }
+
+OpDef program_op(const char* name, void (*forward)(OpCall&)) {
+    OpDef op = unregistered(name, forward);
+    op.text.flags = kAnyDType;
+    return op;
+}
+
+}  // namespace
+
+bool shares_memory(const char* read) {
+    for (const char* name : {"numpy", "buffer", "data_ptr"})
+        if (std::strcmp(read, name) == 0) return true;
+    return false;
+}
+
+const OpDef load_op = program_op("constant", [](OpCall& call) {
+    const Tensor& from = call.inputs[0];
+    call.outputs[0] = empty(from.layout_ref(), from.dtype());
+    kernels::copy(call.outputs[0].view(), from.view());
+});
+const OpDef alias_op = program_op("alias", [](OpCall& call) {
+    const Tensor& from = call.inputs[0];
+    AliasAttrs attributes;
+    std::memcpy(&attributes, call.attributes, sizeof attributes);
+    const auto of = [](DType dtype) { return static_cast<std::int64_t>(item_size(dtype)); };
+    const std::int64_t at = from->offset * of(from.dtype()) + attributes.shift;
+    call.outputs[0] = alias(from, LayoutRef(attributes.layout), at / of(attributes.dtype));
+    call.outputs[0]->dtype = attributes.dtype;
+});
+
+Recorder* Recorder::at_work() { return under_way; }
+
+Recorder::~Recorder() {
+    if (on_) end(false);
+}
+
+void Recorder::begin() {
+    if (under_way)
+        fail(ErrorKind::NotImplemented,
+             "keep_graph: expected no other block to be kept at the same time; blocks in one another, or on two "
+             "threads, are not supported yet");
+    push();
+    under_way = this;
+    on_ = true;
+    program_.began = tick();
+    for (TensorObject* one = living_tensors; one; one = one->next) {
+        one->set(TensorObject::kOlder, true);
+        if (const std::uint64_t hooks = hooks_of(Tensor(one))) hooks_.emplace(one, hooks);
+    }
+}
+
+void Recorder::end(bool whole) {
+    if (!on_) return;
+    pop();
+    on_ = false;
+    under_way = nullptr;
+    if (whole) look_back();
+    if (whole && program_.refusals.empty()) {
+        keep_living();
+        note_ends();
+        program_.finished = true;
+    } else {
+        forget_nodes(program_);
+        program_.nodes.clear();
+    }
+    for (TensorObject* one = living_tensors; one; one = one->next) one->set(TensorObject::kOlder, false);
+}
+
+void Recorder::refuse(std::string text) {
+    const Site site = runtime.current_site();
+    program_.refusals.push_back({std::move(text), Handle::steal(site.code), site.instruction});
+}
+
+void Recorder::refuse_meta(const OpCall& call) {
+    refuse(format("%s: a tensor on the device meta has no values that could be computed again", call.op.name));
+}
+
+void Recorder::once(std::string text) {
+    const Site site = runtime.current_site();
+    program_.once.push_back({std::move(text), Handle::steal(site.code), site.instruction});
+}
+
+Step Recorder::new_step(const OpCall& call) {
+    const Site site = runtime.current_site();
+    Handle code = Handle::steal(site.code);
+    if (code.get() != last_code_.get()) last_code_ = code;
+    Step step{.op = &call.op, .form = call.form};
+    step.name = call.name();
+    step.code = std::move(code);
+    step.instruction = site.instruction;
+    step.in_backward = mode(kInBackward);
+    if (call.op.attribute_bytes) {
+        const char* const bytes = static_cast<const char*>(call.attributes);
+        step.attributes.assign(bytes, bytes + call.op.attribute_bytes);
+    }
+    for (const Tensor& input : call.inputs) step.inputs.push_back(resolve(input));
+    for (const Tensor& input : call.inputs)
+        if (input && is_meta(input)) refuse_meta(call);
+    return step;
+}
+
+void Recorder::handle(OpCall& call) {
+    switch (call.form) {
+        case Form::Read:
+            return read(call);
+        case Form::Rebind:
+            return rebind(call);
+        case Form::Function:
+            ++functions_;
+            try {
+                open(call);
+            } catch (...) {
+                --functions_;
+                throw;
+            }
+            --functions_;
+            return;
+        default:
+            return is_constant(call.op) ? load_constant(call) : run(call);
+    }
+}
+
+void Recorder::run(OpCall& call) {
+    Step step = new_step(call);
+    if (call.op.draws && call.details) {
+        step.generator = call.details->generator;
+        if (step.generator != &default_generator()) program_.held.push_back(generator_owner(step.generator));
+    }
+    struct Before {
+        const TensorObject* tensor;
+        std::uint32_t version;
+        const NodeRef history;
+    };
+    std::vector<Before> before;
+    for_each_written(call, [&](const Tensor& tensor) {
+        before.push_back({tensor.get(), version_of(*tensor.get()), tensor->grad_fn});
+    });
+    if (call.form == Form::Functional)
+        for (const Tensor& output : call.outputs)
+            if (output) refuse(format("%s: writes into a result that is there already", call.op.name));
+    dispatch(call);
+    for (const Tensor& output : call.outputs)
+        if (output && is_meta(output)) refuse_meta(call);
+    const bool turned = call.op.is(kAxesInPlace);
+    if (turned) step.kind = StepKind::Nothing;
+    const int index = static_cast<int>(program_.steps.size());
+    std::size_t i = 0;
+    for_each_written(call, [&](const Tensor& tensor) {
+        const Before& was = before[i++];
+        const int reg = step.inputs[static_cast<std::size_t>(&tensor - call.inputs.data())];
+        const bool older = tensor->has(TensorObject::kOlder);
+        if (older && turned)
+            refuse(format("%s: changes the shape of a tensor from before the block", call.op.in_place_name.c_str()));
+        if (older && tensor->grad_fn.get() != was.history.get())
+            refuse(format("%s: gives a tensor from before the block another history", call.op.in_place_name.c_str()));
+        std::uint32_t bump = version_of(*tensor.get()) - was.version;
+        // The engine counts it afterwards.
+        if (call.form == Form::Accumulate && tensor.get() == grad_read_) bump = 1;
+        const int memory = program_.of(reg).memory;
+        step.writes.push_back({reg, bump, input_with_counter(memory, counter_of(*tensor.get()))});
+        program_.memories[static_cast<std::size_t>(memory)].writers.push_back(index);
+    });
+    if (call.form == Form::Functional)
+        for (const Tensor& output : call.outputs) step.outputs.push_back(define(output, index));
+    program_.steps.push_back(std::move(step));
+    for (const Tensor& output : call.outputs) note_history(output, index);
+    if (call.form == Form::InPlace) note_history(call.inputs[0], index);
+}
+
+// A value that Python gets: a second run of the block goes the same way if it is the same again.
+void Recorder::read(OpCall& call) {
+    dispatch(call);
+    const char* const how = call.name();
+    if (leaves_for_numpy(how) && (functions_ || mode(kInBackward))) {
+        refuse(
+            format("%s() hands values to NumPy or Python inside a Function, a hook or a rule; mark the part that "
+                   "computes there with @clew.pure, if it depends on its arguments only",
+                   how));
+        return;
+    }
+    Step step = new_step(call);
+    step.kind = StepKind::Read;
+    step.index = static_cast<int>(program_.reads.size());
+    program_.reads.push_back(copied_value(call.inputs[0]));
+    program_.steps.push_back(std::move(step));
+}
+
+void Recorder::rebind(OpCall& call) {
+    if (std::strcmp(call.op.name, "grad") != 0) {
+        dispatch(call);
+        refuse(std::strcmp(call.op.name, "data") == 0
+                   ? "x.data = ... gives a tensor other memory inside the block; write into it (x.copy_) or do it "
+                     "between runs"
+                   : "out= of another shape gives a tensor other memory inside the block");
+        return;
+    }
+    const Tensor leaf = call.inputs[0];
+    Step step{.op = &call.op, .form = call.form, .kind = StepKind::Rebind};
+    const Site site = runtime.current_site();
+    step.code = Handle::steal(site.code);
+    step.instruction = site.instruction;
+    step.in_backward = mode(kInBackward);
+    step.inputs = {resolve(call.inputs[1])};
+    cells_.insert(leaf.get());
+    if (leaf->has(TensorObject::kOlder)) resolve(leaf);
+    step.index = static_cast<int>(program_.leaves.size());
+    program_.leaves.push_back({.tensor = leaf});
+    dispatch(call);
+    program_.steps.push_back(std::move(step));
+}
+
+// Data of Python's: the same each time. Memory that is NumPy's is an input: somebody may write it.
+void Recorder::load_constant(OpCall& call) {
+    dispatch(call);
+    const Tensor& made = call.outputs[0];
+    if (made->storage->foreign) {
+        resolve(made);
+        return;
+    }
+    const Tensor value = copied_value(made);
+    value->set(TensorObject::kOlder, true);  // nobody has it but the program
+    const int memory = memory_of(value, true);
+    const int from = add_register(memory, value, -1);
+    program_.constants.emplace_back(from, value);
+    Step step = new_step(call);
+    step.op = &load_op;
+    step.attributes.clear();
+    step.inputs = {from};
+    const int index = static_cast<int>(program_.steps.size());
+    step.outputs = {define(made, index)};
+    program_.steps.push_back(std::move(step));
+}
+
+// mark_dirty: the version moves once more.
+void Recorder::count(const Tensor& tensor) {
+    static const OpDef op = unregistered("mark_dirty", nullptr);
+    const Tensor inputs[] = {tensor};
+    const OpCall call{op, inputs, nullptr, {}, Form::InPlace};
+    Step step = new_step(call);
+    step.kind = StepKind::Nothing;
+    const int memory = program_.of(step.inputs[0]).memory;
+    step.writes.push_back({step.inputs[0], 1, input_with_counter(memory, counter_of(*tensor.get()))});
+    program_.memories[static_cast<std::size_t>(memory)].writers.push_back(static_cast<int>(program_.steps.size()));
+    program_.steps.push_back(std::move(step));
+}
+
+void Recorder::notice(const Notice& notice) {
+    switch (notice.event) {
+        case Event::GradRead: {
+            const Tensor& leaf = notice.tensors[0];
+            const Tensor grad = leaf->extras ? leaf->extras->grad : Tensor();
+            grad_read_ = grad.get();
+            if (!leaf->has(TensorObject::kOlder) || cells_.contains(leaf.get())) return;
+            cells_.insert(leaf.get());
+            const int reg = resolve(leaf);
+            int input = 0;
+            while (program_.inputs[static_cast<std::size_t>(input)].reg != reg) ++input;
+            program_.grads.push_back({input, bool(grad)});
+            if (!grad || !grad->has(TensorObject::kOlder)) return;
+            if (inputs_.contains(grad.get()))
+                return refuse("reads the .grad of a tensor that the block has used by another name before");
+            add_input(leaf, grad, true, memory_of(grad, true));
+            return;
+        }
+        case Event::Backward:
+            return note_backward(notice.tensors);
+        case Event::FunctionMade: {
+            auto* const node = static_cast<Node*>(const_cast<void*>(notice.what));
+            for (const Tensor& output : notice.tensors) resolve(output);
+            const int step = static_cast<int>(program_.steps.size()) - 1;
+            note_node(node, step);
+            for (const Tensor& output : notice.tensors) note_history(output, step);
+            return;
+        }
+        case Event::Counted:
+            for (const Tensor& tensor : notice.tensors) count(tensor);
+            return;
+        case Event::Seeded:
+            return refuse("sets the state of a random generator inside the block; do it before");
+        case Event::Unkept:
+            return once(static_cast<const char*>(notice.what));
+    }
+}
+
+}  // namespace clew

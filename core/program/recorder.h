@@ -1,0 +1,87 @@
+// Writes down what runs in a block: the interpreter that makes a Program.
+#pragma once
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/ops/interpreter.h"
+#include "core/program/program.h"
+
+namespace clew {
+
+class Recorder : public Interpreter {
+public:
+    explicit Recorder(Program& program) : program_(program) {}
+    ~Recorder() override;
+
+    // One block at a time in a process: tensors carry a mark.
+    void begin();
+    // Takes it from the stack. What the block made and still lives is kept, if the program is `whole`: nothing was
+    // refused, and no error left the block.
+    void end(bool whole);
+
+    static Recorder* at_work();
+    void hold(Handle what) { program_.held.push_back(std::move(what)); }
+
+    void handle(OpCall& call) override;
+    bool takes_whole(const OpCall& call) const override { return call.form == Form::Function; }
+    void notice(const Notice& notice) override;
+
+private:
+    // recorder.cpp
+    Step new_step(const OpCall& call);
+    void run(OpCall& call);
+    void read(OpCall& call);
+    void rebind(OpCall& call);
+    void load_constant(OpCall& call);
+    void count(const Tensor& tensor);
+    void refuse(std::string text);
+    void refuse_meta(const OpCall& call);
+    void once(std::string text);
+    void note_backward(Tensors roots);
+
+    // values.cpp
+    int memory_of(const Tensor& tensor, bool make);
+    int find(int memory, const Tensor& tensor) const;
+    int resolve(const Tensor& tensor);           // what a step reads
+    int define(const Tensor& tensor, int step);  // what it makes
+    int add_register(int memory, const Tensor& tensor, int made_by);
+    int add_input(const Tensor& tensor, const Tensor& shown, bool grad_of, int memory);
+    int alias_of(int memory, const Tensor& tensor);
+    int input_with_counter(int memory, const void* counter) const;
+    Tensor older_on(const Tensor& tensor) const;
+    void note_node(Node* node, int step);
+    void note_history(const Tensor& tensor, int step);
+
+    // living.cpp
+    void look_back();
+    void keep_living();
+    void note_ends();
+
+    Program& program_;
+    bool on_ = false;
+    std::unordered_map<std::uint64_t, int> memories_;  // by identity
+    std::unordered_map<const Storage*, int> foreign_;  // by address: held
+    std::vector<StorageRef> held_;
+    std::unordered_map<const TensorObject*, int> inputs_;           // tensors from before the block; their register
+    std::unordered_map<const TensorObject*, std::uint64_t> hooks_;  // of tensors that had some before
+    std::unordered_set<const TensorObject*> cells_;                 // leaves whose .grad was read or set
+    const TensorObject* grad_read_ = nullptr;
+    int functions_ = 0;  // under way, one in another
+    Handle last_code_;
+};
+
+// Set by bind/: who keeps a generator that Python made alive.
+extern Handle (*generator_owner)(Generator*);
+
+bool shares_memory(const char* read);  // with Python: numpy, buffer, data_ptr
+
+// Operations that only programs have.
+extern const OpDef load_op;   // a constant, as a new tensor
+extern const OpDef alias_op;  // another geometry on the same memory
+struct AliasAttrs {
+    Layout* layout;      // held by the register
+    std::int64_t shift;  // in bytes, from where the input lies
+    DType dtype;
+};
+
+}  // namespace clew

@@ -1,0 +1,17 @@
+// Runs steps of a program again.
+//
+// Note [Replay and commit]
+// First it is checked that the inputs are as they were: shape, strides, dtype, who shares memory with whom, who
+// requires a gradient, histories, hooks, whether there is a .grad. Then the steps run, one after the other, on the
+// kernels that the recorded run used, so that every bit is the same; in memory of their own. What was there before the
+// block and is written goes into a copy; generators are noted. A step that fails, or a read of another value than then,
+// drops all of it. Only when the last step has run is anything changed that others can see, and that part cannot fail.
+#pragma once
+#include "core/program/program.h"
+
+namespace clew {
+
+// Of the value of a living tensor, or (-1) of the whole program.
+void replay(Program& program, int target);
+
+}  // namespace clew

@@ -1,0 +1,246 @@
+#include "core/program/slice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/autograd/hooks.h"
+#include "core/program/kept.h"
+
+namespace clew {
+namespace {
+
+constexpr int kEnd = 1 << 30;
+
+class Slicer {
+public:
+    Slicer(const Program& program, Slice& slice) : program_(program), slice_(slice) {
+        slice_.runs.assign(program.steps.size(), 0);
+        made_by_step_.resize(program.steps.size());
+        for (std::size_t i = 0; i < program.nodes.size(); ++i)
+            if (program.nodes[i].step >= 0)
+                made_by_step_[static_cast<std::size_t>(program.nodes[i].step)].push_back(static_cast<int>(i));
+        has_node_.assign(program.nodes.size(), 0);
+    }
+
+    void go() {
+        if (slice_.target < 0) {
+            for (std::size_t i = 0; i < program_.steps.size(); ++i) slice_.runs[i] = 1;
+            for (std::size_t i = 0; i < program_.nodes.size(); ++i) has_node_[i] = 1;
+        } else {
+            const Living& target = program_.living[static_cast<std::size_t>(slice_.target)];
+            need(target.reg, kEnd);
+            if (target.node >= 0) need_graph(program_.nodes[static_cast<std::size_t>(target.node)].node);
+            settle();
+            need_reads();
+        }
+        finish();
+    }
+
+private:
+    // The register as it is before that step.
+    void need(int reg, int before) {
+        if (reg < 0) return;
+        const KeptRegister& of = program_.of(reg);
+        if (of.made_by >= 0) need_step(of.made_by);
+        const Memory& memory = program_.memory_of(reg);
+        if (memory.made_by >= 0) need_step(memory.made_by);
+        for (const int writer : memory.writers) {
+            if (writer >= before) break;
+            for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(writer)].writes)
+                if (program_.of(written.reg).memory == of.memory && program_.of(written.reg).bytes.meets(of.bytes))
+                    need_step(writer);
+        }
+    }
+    void need_step(int step) {
+        char& runs = slice_.runs[static_cast<std::size_t>(step)];
+        if (runs) return;
+        runs = 1;
+        pending_.push_back(step);
+    }
+    void need_node(int node) {
+        char& has = has_node_[static_cast<std::size_t>(node)];
+        if (has) return;
+        has = 1;
+        const KeptNode& kept = program_.nodes[static_cast<std::size_t>(node)];
+        for (const KeptSlot& slot : kept.slots) need(slot.reg, kept.step + 1);
+    }
+    void need_graph(Node* root) {
+        std::vector<Node*> stack{root};
+        std::vector<char> seen(program_.nodes.size());
+        while (!stack.empty()) {
+            Node* const node = stack.back();
+            stack.pop_back();
+            const int index = index_of(program_, node);
+            if (index < 0 || std::exchange(seen[static_cast<std::size_t>(index)], 1)) continue;
+            need_node(index);
+            if (node->extras && node->extras->inner) stack.push_back(node->extras->inner.get());
+            for (std::uint32_t i = 0; i < node->edge_count; ++i)
+                if (node->edge_nodes()[i]) stack.push_back(node->edge_nodes()[i]);
+        }
+    }
+    void settle() {
+        while (!pending_.empty()) {
+            const int step = pending_.back();
+            pending_.pop_back();
+            for (const int input : program_.steps[static_cast<std::size_t>(step)].inputs) need(input, step);
+            for (const int node : made_by_step_[static_cast<std::size_t>(step)]) need_node(node);
+        }
+    }
+    void need_reads() {
+        int last = -1;
+        for (int i = 0; i < static_cast<int>(slice_.runs.size()); ++i)
+            if (slice_.runs[static_cast<std::size_t>(i)]) last = i;
+        for (int i = 0; i < last; ++i)
+            if (program_.steps[static_cast<std::size_t>(i)].kind == StepKind::Read) need_step(i);
+        settle();
+    }
+
+    void finish() {
+        const std::size_t memories = program_.memories.size();
+        slice_.whole.assign(memories, 1);
+        slice_.written.assign(memories, 0);
+        slice_.last_use.assign(program_.registers.size(), -1);
+        for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+            const Step& step = program_.steps[i];
+            for (const KeptWrite& written : step.writes) {
+                const auto memory = static_cast<std::size_t>(program_.of(written.reg).memory);
+                if (!slice_.runs[i])
+                    slice_.whole[memory] = 0;
+                else if (step.kind == StepKind::Run)
+                    slice_.written[memory] = 1;
+            }
+            if (!slice_.runs[i]) continue;
+            slice_.steps.push_back(static_cast<int>(i));
+            for (const auto* list : {&step.inputs, &step.outputs})
+                for (const int reg : *list)
+                    if (reg >= 0) slice_.last_use[static_cast<std::size_t>(reg)] = static_cast<int>(i);
+        }
+        for (std::size_t i = 0; i < memories; ++i) {
+            const Memory& memory = program_.memories[i];
+            if (memory.made_by >= 0 && !slice_.runs[static_cast<std::size_t>(memory.made_by)]) slice_.whole[i] = 0;
+        }
+        find_direct();
+        compile();
+        for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+            if (!has_node_[i]) continue;
+            slice_.nodes.push_back(static_cast<int>(i));
+            if (std::ranges::any_of(program_.nodes[i].slots, &KeptSlot::edge))
+                slice_.edged.push_back(static_cast<int>(i));
+        }
+        std::ranges::sort(slice_.nodes, {}, [&](int i) { return program_.nodes[static_cast<std::size_t>(i)].born; });
+        for (std::size_t i = 0; i < program_.living.size(); ++i)
+            if (slice_.remakes(program_, program_.living[i].reg, kEnd)) slice_.living.push_back(static_cast<int>(i));
+        for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+            const int reg = program_.inputs[i].reg;
+            bool read = slice_.target < 0 || slice_.last_use[static_cast<std::size_t>(reg)] >= 0;
+            for (const int node : slice_.nodes)
+                for (const KeptSlot& slot : program_.nodes[static_cast<std::size_t>(node)].slots)
+                    read = read || slot.reg == reg;
+            if (read) slice_.inputs.push_back(static_cast<int>(i));
+        }
+    }
+
+    // Steps of optimizers at the end, on large memory: two copies of every parameter would cost more than the step.
+    void find_direct() {
+        constexpr std::int64_t kWorthIt = 4096;  // bytes
+        slice_.direct.assign(program_.memories.size(), 1);
+        int last = -1;  // that may fail
+        for (const int i : slice_.steps)
+            if (!program_.steps[static_cast<std::size_t>(i)].op->is(kOptimizerStep)) last = i;
+        for (std::size_t i = 0; i < program_.memories.size(); ++i)
+            if (program_.memories[i].bytes < kWorthIt) slice_.direct[i] = 0;
+        for (const int i : slice_.steps)
+            for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(i)].writes)
+                if (i <= last || !program_.of(written.reg).layout->contiguous)
+                    slice_.direct[static_cast<std::size_t>(program_.of(written.reg).memory)] = 0;
+    }
+
+    // Results of a few bytes stay where they are from replay to replay: taking memory would cost more than the step.
+    bool reuses(const Step& step) const {
+        constexpr std::int64_t kSmall = 512;  // bytes
+        if (step.form != Form::Functional || step.outputs.size() != 1 || step.outputs[0] < 0) return false;
+        const Memory& memory = program_.memory_of(step.outputs[0]);
+        for (const auto* list : {&step.inputs, &step.outputs})
+            for (const int reg : *list)
+                if (reg >= 0 && is_storage_type(program_.of(reg).dtype)) return false;
+        return step.op->elementwise && step.op->is(kInPlace) && memory.made_by >= 0 && memory.bytes <= kSmall &&
+               program_.of(step.outputs[0]).made_by == memory.made_by && memory.writers.empty();
+    }
+
+    void note_effects(const Step& step, int index) {
+        if (step.generator && std::ranges::find(slice_.generators, step.generator) == slice_.generators.end())
+            slice_.generators.push_back(step.generator);
+        for (std::size_t i = 0; i < step.writes.size(); ++i)
+            if (program_.memory_of(step.writes[i].reg).input >= 0 && step.writes[i].bump)
+                slice_.counted.emplace_back(index, static_cast<int>(i));
+        if (slice_.target < 0 && step.kind == StepKind::Rebind &&
+            program_.leaves[static_cast<std::size_t>(step.index)].last == index)
+            slice_.gradients.push_back(index);
+    }
+
+    void compile() {
+        slice_.reused.assign(program_.registers.size(), 0);
+        std::vector<char> dropped(program_.registers.size());
+        for (const int index : slice_.steps) {
+            const Step& step = program_.steps[static_cast<std::size_t>(index)];
+            Run run{.op = step.op,
+                    .form = step.form,
+                    .kind = step.kind,
+                    .inputs = static_cast<std::uint16_t>(step.inputs.size()),
+                    .outputs = static_cast<std::uint16_t>(step.outputs.size()),
+                    .dropped = 0,
+                    .first = static_cast<int>(slice_.places.size()),
+                    .attributes = step.attributes.data(),
+                    .details = {.name = step.name, .generator = step.generator},
+                    .step = index,
+                    .reuses = reuses(step)};
+            if (run.reuses) slice_.reused[static_cast<std::size_t>(step.outputs[0])] = 1;
+            for (const auto* list : {&step.inputs, &step.outputs})
+                slice_.places.insert(slice_.places.end(), list->begin(), list->end());
+            for (const auto* list : {&step.inputs, &step.outputs})
+                for (const int reg : *list) {
+                    if (reg < 0 || slice_.last_use[static_cast<std::size_t>(reg)] != index) continue;
+                    if (std::exchange(dropped[static_cast<std::size_t>(reg)], 1)) continue;
+                    slice_.places.push_back(reg);
+                    ++run.dropped;
+                }
+            slice_.runs_of.push_back(run);
+            note_effects(step, index);
+        }
+        for (const auto& [reg, value] : program_.constants) slice_.reused[static_cast<std::size_t>(reg)] = 1;
+    }
+
+    const Program& program_;
+    Slice& slice_;
+    std::vector<int> pending_;
+    std::vector<std::vector<int>> made_by_step_;
+    std::vector<char> has_node_;
+};
+
+}  // namespace
+
+// The register gets the value that it has before that step: what makes it runs, and all writes that reach its bytes.
+bool Slice::remakes(const Program& program, int reg, int before) const {
+    const KeptRegister& of = program.of(reg);
+    const Memory& memory = program.memory_of(reg);
+    if (of.made_by < 0 || !runs[static_cast<std::size_t>(of.made_by)]) return false;
+    if (memory.made_by >= 0 && !runs[static_cast<std::size_t>(memory.made_by)]) return false;
+    for (const int writer : memory.writers) {
+        if (writer >= before || runs[static_cast<std::size_t>(writer)]) continue;
+        for (const KeptWrite& written : program.steps[static_cast<std::size_t>(writer)].writes)
+            if (program.of(written.reg).memory == of.memory && program.of(written.reg).bytes.meets(of.bytes))
+                return false;
+    }
+    return true;
+}
+
+Slice& slice_of(Program& program, int target) {
+    for (const auto& slice : program.slices)
+        if (slice->target == target) return *slice;
+    auto made = std::make_unique<Slice>(Slice{.target = target});
+    Slicer(program, *made).go();
+    program.slices.push_back(std::move(made));
+    return *program.slices.back();
+}
+
+}  // namespace clew

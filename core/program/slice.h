@@ -1,0 +1,52 @@
+// The steps that a value depends on.
+#pragma once
+#include "core/program/program.h"
+
+namespace clew {
+
+// Note [What a value depends on]
+// The step that made its register, the writes before that reach its bytes, what these read in turn, and each value that
+// Python read before the last of them: it may have decided that they ran at all. Of nodes that the steps made, what
+// they saved is made, too, so that they can be filled again.
+// A step as the replay runs it.
+struct Run {
+    const OpDef* op;
+    Form form;
+    StepKind kind;
+    std::uint16_t inputs, outputs, dropped;  // how many
+    int first;                               // of these in Slice::places: registers
+    const void* attributes;
+    CallDetails details;
+    int step;
+    bool reuses;  // writes over the result of the replay before, if nobody has that
+};
+
+struct Slice {
+    int target;                   // of Program::living; -1: all of the program
+    std::vector<int> steps{};     // in order
+    std::vector<char> runs{};     // for each step of the program
+    std::vector<int> nodes{};     // whose slots are filled again, the oldest first
+    std::vector<int> inputs{};    // that are read
+    std::vector<int> living{};    // tensors that get a new value
+    std::vector<char> whole{};    // for each memory: all that writes it runs
+    std::vector<char> written{};  // for each memory: something writes it
+    std::vector<int> last_use{};  // of each register, a step
+    std::vector<char> direct{};   // for each memory: written in place, since nothing that runs then can fail
+    std::vector<int> edged{};     // nodes that saved a value with a history of its own
+    std::vector<Run> runs_of{};   // the steps
+    std::vector<int> places{};
+    std::vector<char> reused{};                  // registers that keep their tensor from replay to replay
+    std::vector<Generator*> generators{};        // that steps draw from
+    std::vector<std::pair<int, int>> counted{};  // writes to memory from before the block: step, which of its writes
+    std::vector<int> gradients{};                // steps that set a .grad last; of the whole program only
+    // What a replay found, for the next one.
+    std::vector<std::pair<const Storage*, std::int64_t>> sharing{};  // of each input: that is in order
+    std::vector<char> wanted{};                                      // registers, as of so many deaths:
+    std::uint64_t deaths = ~std::uint64_t{0};
+    std::vector<Tensor> spare{};  // room for registers; small results of the replay before
+    bool remakes(const Program& program, int reg, int before) const;
+};
+
+Slice& slice_of(Program& program, int target);
+
+}  // namespace clew

@@ -1,0 +1,195 @@
+// Which register a tensor is: Note [Registers and memories].
+#include <cstring>
+
+#include "core/autograd/hooks.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+#include "core/autograd/saved.h"
+#include "core/program/kept.h"
+#include "core/program/recorder.h"
+
+namespace clew {
+namespace {
+
+std::int64_t byte_offset(const Tensor& tensor) {
+    return tensor->offset * static_cast<std::int64_t>(item_size(tensor.dtype()));
+}
+
+std::uint64_t history_of(const Tensor& tensor) { return tensor->grad_fn ? tensor->grad_fn->sequence : 0; }
+
+}  // namespace
+
+int Recorder::memory_of(const Tensor& tensor, bool make) {
+    Storage& storage = *tensor->storage;
+    const std::uint64_t identity = identity_of(storage);
+    if (identity == 0) {
+        if (const auto found = foreign_.find(&storage); found != foreign_.end()) return found->second;
+    } else if (const auto found = memories_.find(identity); found != memories_.end()) {
+        return found->second;
+    }
+    if (!make) return -1;
+    const int memory = static_cast<int>(program_.memories.size());
+    program_.memories.push_back({.bytes = storage.bytes, .input = -1, .made_by = -1});
+    if (identity == 0) {
+        foreign_.emplace(&storage, memory);
+        held_.emplace_back(&storage);
+    } else {
+        memories_.emplace(identity, memory);
+    }
+    return memory;
+}
+
+int Recorder::find(int memory, const Tensor& tensor) const {
+    const std::int64_t offset = byte_offset(tensor);
+    const auto& registers = program_.memories[static_cast<std::size_t>(memory)].registers;
+    for (std::size_t i = registers.size(); i-- > 0;) {
+        const int reg = registers[i];
+        const KeptRegister& known = program_.of(reg);
+        if (known.offset == offset && known.dtype == tensor.dtype() && !known.number &&
+            (known.layout == tensor->layout || (same_sizes(known.layout->shape(), tensor.sizes()) &&
+                                                same_sizes(known.layout->strides(), tensor.strides()))))
+            return reg;
+    }
+    return -1;
+}
+
+int Recorder::add_register(int memory, const Tensor& tensor, int made_by) {
+    const int reg = static_cast<int>(program_.registers.size());
+    const std::int64_t offset = byte_offset(tensor);
+    program_.registers.push_back({memory, tensor->layout, offset, tensor.dtype(),
+                                  tensor->has(TensorObject::kWrappedNumber), made_by,
+                                  bytes_of(tensor.layout(), offset, tensor.dtype())});
+    program_.memories[static_cast<std::size_t>(memory)].registers.push_back(reg);
+    return reg;
+}
+
+int Recorder::add_input(const Tensor& tensor, const Tensor& shown, bool grad_of, int memory) {
+    const int reg = add_register(memory, shown, -1);
+    Memory& of = program_.memories[static_cast<std::size_t>(memory)];
+    if (of.input < 0) of.input = static_cast<int>(program_.inputs.size());
+    program_.inputs.push_back({tensor, grad_of, reg, shown.requires_grad(), history_of(shown), 0});
+    inputs_[shown.get()] = reg;
+    return reg;
+}
+
+// A tensor from before the block that looks at this memory.
+Tensor Recorder::older_on(const Tensor& tensor) const {
+    const auto is_it = [&](const TensorObject* one) {
+        return one && one->storage == tensor->storage && one->has(TensorObject::kOlder);
+    };
+    if (is_it(tensor->base.get())) return Tensor(tensor->base.get());
+    if (is_it(tensor->storage->owner)) return Tensor(tensor->storage->owner);
+    for (TensorObject* one = living_tensors; one; one = one->next)
+        if (is_it(one)) return Tensor(one);
+    return {};
+}
+
+// Made without a call: what a node saved, an output of a Function that is its input, .data.
+int Recorder::alias_of(int memory, const Tensor& tensor) {
+    const int reg = add_register(memory, tensor, static_cast<int>(program_.steps.size()));
+    const int from = program_.memories[static_cast<std::size_t>(memory)].registers.front();
+    Step step{.op = &alias_op, .form = Form::Functional};
+    step.inputs = {from};
+    step.outputs = {reg};
+    step.attributes.resize(sizeof(AliasAttrs));
+    const AliasAttrs attributes{tensor->layout.get(), byte_offset(tensor) - program_.of(from).offset, tensor.dtype()};
+    std::memcpy(step.attributes.data(), &attributes, sizeof attributes);
+    step.code = last_code_;
+    step.in_backward = mode(kInBackward);
+    program_.steps.push_back(std::move(step));
+    return reg;
+}
+
+int Recorder::resolve(const Tensor& tensor) {
+    if (!tensor) return -1;
+    if (tensor->has(TensorObject::kWrappedNumber)) {
+        const int memory = memory_of(tensor, true);
+        const auto& registers = program_.memories[static_cast<std::size_t>(memory)].registers;
+        if (!registers.empty()) return registers.front();
+        program_.constants.emplace_back(add_register(memory, tensor, -1), tensor);
+        return registers.front();
+    }
+    if (tensor->has(TensorObject::kOlder)) {
+        if (const auto found = inputs_.find(tensor.get()); found != inputs_.end()) return found->second;
+        return add_input(tensor, tensor, false, memory_of(tensor, true));
+    }
+    int memory = memory_of(tensor, false);
+    if (memory < 0) {
+        const Tensor older = older_on(tensor);
+        memory = memory_of(tensor, true);
+        // Nobody else has it: a constant, or memory that a graph from before the block saved.
+        if (!older) return add_input(tensor, tensor, false, memory);
+        add_input(older, older, false, memory);
+    }
+    const int reg = find(memory, tensor);
+    return reg >= 0 ? reg : alias_of(memory, tensor);
+}
+
+int Recorder::define(const Tensor& tensor, int step) {
+    if (!tensor) return -1;
+    if (tensor->has(TensorObject::kOlder)) return resolve(tensor);  // given back as it came
+    const int known = memory_of(tensor, false);
+    if (known < 0) {
+        const int memory = memory_of(tensor, true);
+        program_.memories[static_cast<std::size_t>(memory)].made_by = step;
+        return add_register(memory, tensor, step);
+    }
+    const int reg = find(known, tensor);
+    return reg >= 0 && program_.of(reg).made_by >= 0 ? reg : add_register(known, tensor, step);
+}
+
+int Recorder::input_with_counter(int memory, const void* counter) const {
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+        const Input& input = program_.inputs[i];
+        if (program_.of(input.reg).memory != memory) continue;
+        const Tensor present = input.present();
+        if (present && counter_of(*present.get()) == counter) return static_cast<int>(i);
+    }
+    return -1;
+}
+
+// What a node of the block saved, to fill it again.
+void Recorder::note_node(Node* node, int step) {
+    if (node == nullptr || node->has(Node::kAccumulate) || node->sequence < program_.began || node->has(Node::kKept))
+        return;
+    KeptNode kept{.node = node, .step = step, .born = node->sequence};
+    for (int i = 0; i < node->slot_count; ++i) {
+        SavedSlot& slot = node->slots()[i];
+        KeptSlot known;
+        if (slot.state == SlotState::Packed)
+            refuse(format("%s was saved through saved_tensors_hooks, which a program can't fill again yet",
+                          node->kind->node_name));
+        if (slot.state == SlotState::Held) {
+            Storage* const storage = const_cast<Storage*>(slot.held_storage());
+            TensorObject* const object = new_tensor_object();
+            const Tensor value = Tensor::steal(object);
+            retain(storage);
+            object->storage = StorageRef::steal(storage);
+            object->layout = LayoutRef(slot.layout);
+            object->offset = slot.offset;
+            object->dtype = slot.dtype;
+            const void* counter =
+                slot.has_rest && slot.rest->counter ? static_cast<const void*>(slot.rest->counter.get()) : storage;
+            value->set(TensorObject::kWrappedNumber, slot.wrapped_number);
+            known.reg = resolve(value);
+            known.through = input_with_counter(program_.of(known.reg).memory, counter);
+            known.stale = current_version(slot) != slot.version;
+            known.edge = slot.has_rest && slot.rest->edge;
+        }
+        kept.slots.push_back(known);
+    }
+    program_.nodes.push_back(std::move(kept));
+    keep_node(program_, static_cast<int>(program_.nodes.size()) - 1);
+}
+
+void Recorder::note_history(const Tensor& tensor, int step) {
+    if (!tensor) return;
+    const auto both = [&](Node* node) {
+        if (node && node->extras && node->extras->inner) note_node(node->extras->inner.get(), step);
+        note_node(node, step);
+    };
+    both(tensor->grad_fn.get());
+    if (tensor->base) both(tensor->base->grad_fn.get());
+}
+
+}  // namespace clew

@@ -1,0 +1,135 @@
+#include "core/program/witness.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "core/autograd/leaf.h"
+#include "core/autograd/saved.h"
+#include "core/kernels/memory/copy.h"
+#include "core/program/kept.h"
+
+namespace clew {
+
+bool same_geometry(const Tensor& tensor, const KeptRegister& reg) {
+    return tensor.dtype() == reg.dtype &&
+           (tensor->layout == reg.layout ||
+            (same_sizes(tensor.sizes(), reg.layout->shape()) && same_sizes(tensor.strides(), reg.layout->strides())));
+}
+
+bool same_bits(const Tensor& now, const Tensor& then) {
+    const auto bytes = static_cast<std::size_t>(then.numel()) * item_size(then.dtype());
+    if (now.contiguous() && then.contiguous()) return std::memcmp(now.data(), then.data(), bytes) == 0;
+    Tensor packed[2];
+    for (int i = 0; i < 2; ++i) {
+        packed[i] = empty(then.sizes(), then.dtype());
+        kernels::copy(packed[i].view(), (i ? then : now).view());
+    }
+    return std::memcmp(packed[0].data(), packed[1].data(), bytes) == 0;
+}
+
+namespace {
+
+class InputCheck {
+public:
+    InputCheck(const Program& program, Slice& slice) : program_(program), slice_(slice) {}
+
+    [[noreturn]] void differs(const Input& input, const char* what) const {
+        const int place = static_cast<int>(&input - program_.inputs.data());
+        const Step* used = nullptr;
+        for (const Step& step : program_.steps)
+            if (used == nullptr && std::ranges::find(step.inputs, input.reg) != step.inputs.end()) used = &step;
+        throw ReplayFailed(
+            format("expected input %d%s%s%s to be as in the recorded run, but %s; run the block again", place,
+                   used ? ", which '" : "", used ? used->op->name : "", used ? "' reads first," : "", what),
+            used);
+    }
+
+    void go() {
+        for (const int i : slice_.inputs) {
+            const Input& input = program_.inputs[static_cast<std::size_t>(i)];
+            const Tensor now = input.present();
+            if (!now) differs(input, "there is no .grad");
+            if (!same_geometry(now, program_.of(input.reg))) differs(input, "its shape, strides or dtype differ");
+            if (now.requires_grad() != input.requires_grad) differs(input, "requires_grad differs");
+            if (input.grad_of) continue;
+            if ((now->grad_fn ? now->grad_fn->sequence : 0) != input.history)
+                differs(input, "it has another history: what it was computed from has run again");
+            if (slice_.target < 0 && program_.has_backward && hooks_of(now) != input.hooks)
+                differs(input, "hooks came or went");
+        }
+        check_sharing();
+        if (slice_.target >= 0) return;
+        for (const GradWitness& grad : program_.grads) {
+            const Input& input = program_.inputs[static_cast<std::size_t>(grad.input)];
+            if (bool(input.tensor->extras && input.tensor->extras->grad) == grad.present) continue;
+            differs(input, grad.present ? "its .grad was there then, and is not now"
+                                        : "its .grad was None then, and is there now (zero_grad() comes first)");
+        }
+    }
+
+    // Inputs that looked at one memory still do, at the same places, and no others.
+    void check_sharing() {
+        bool as_before = slice_.sharing.size() == slice_.inputs.size();
+        for (std::size_t i = 0; i < slice_.inputs.size() && as_before; ++i) {
+            const Tensor now = program_.inputs[static_cast<std::size_t>(slice_.inputs[i])].present();
+            as_before = slice_.sharing[i] == std::pair<const Storage*, std::int64_t>(now->storage.get(), now->offset);
+        }
+        if (as_before) return;
+        slice_.sharing.clear();
+        std::unordered_map<const Storage*, int> memories;
+        std::vector<std::int64_t> shifts(program_.memories.size());
+        std::vector<const Storage*> storages(program_.memories.size());
+        for (const int i : slice_.inputs) {
+            const Input& input = program_.inputs[static_cast<std::size_t>(i)];
+            const Tensor now = input.present();
+            const KeptRegister& reg = program_.of(input.reg);
+            const auto memory = static_cast<std::size_t>(reg.memory);
+            const std::int64_t shift = now->offset * static_cast<std::int64_t>(item_size(now.dtype())) - reg.offset;
+            if (storages[memory] == nullptr) {
+                storages[memory] = now->storage.get();
+                shifts[memory] = shift;
+            } else if (storages[memory] != now->storage.get() || shifts[memory] != shift) {
+                differs(input, "it no longer shares memory with another input");
+            }
+            const auto [found, fresh] = memories.emplace(now->storage.get(), reg.memory);
+            if (!fresh && found->second != reg.memory) differs(input, "it shares memory with another input now");
+        }
+        for (const int i : slice_.inputs) {
+            const Tensor now = program_.inputs[static_cast<std::size_t>(i)].present();
+            slice_.sharing.emplace_back(now->storage.get(), now->offset);
+        }
+    }
+
+private:
+    const Program& program_;
+    Slice& slice_;
+};
+
+}  // namespace
+
+void check_inputs(const Program& program, Slice& slice) { InputCheck(program, slice).go(); }
+
+void check_unchanged(const Program& program, int index, bool its_value_too) {
+    const Living& living = program.living[static_cast<std::size_t>(index)];
+    if (living.tensor == nullptr) return;
+    const Tensor tensor(living.tensor);
+    const Node* const node = living.node < 0 ? nullptr : program.nodes[static_cast<std::size_t>(living.node)].node;
+    const bool same_history =
+        (tensor->grad_fn.get() == node && (node || living.node < 0)) || is_refreshed_view(program, living);
+    const char* what = !same_history                                                  ? "another history"
+                       : place_of(*tensor.get()) != living.place                      ? "other memory"
+                       : !same_geometry(tensor, program.of(living.reg))               ? "another shape or dtype"
+                       : its_value_too && version_of(*tensor.get()) != living.version ? "been written"
+                                                                                      : nullptr;
+    if (what == nullptr) return;
+    const int made_by = program.of(living.reg).made_by;
+    const Step* const step = made_by < 0 ? nullptr : &program.steps[static_cast<std::size_t>(made_by)];
+    throw ReplayFailed(
+        format("forward: a tensor of the block (%s of shape %s) has %s since; keep it as the block left it, or make it "
+               "again in a new block",
+               step ? step->op->name : "a constant", shape_text(tensor.sizes()).c_str(), what),
+        step);
+}
+
+}  // namespace clew

@@ -1,0 +1,16 @@
+// What has to be as it was in the recorded run.
+#pragma once
+#include "core/program/program.h"
+#include "core/program/slice.h"
+
+namespace clew {
+
+bool same_geometry(const Tensor& tensor, const KeptRegister& reg);
+// Bytes of both, whatever the numbers are: a NaN equals the same NaN.
+bool same_bits(const Tensor& now, const Tensor& then);
+
+void check_inputs(const Program& program, Slice& slice);
+// Fails unless the tensor is as the program left it.
+void check_unchanged(const Program& program, int living, bool its_value_too);
+
+}  // namespace clew

@@ -1,0 +1,1 @@
+"""Verbs for a graph that lives: `free`, `cut`."""

@@ -1,0 +1,67 @@
+"""The block whose operations are kept."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from .. import _core
+from ..autograd.errors import KeepError
+from ..optim import optimizer
+from .program import Program
+
+
+class keep_graph:
+    """Keep what runs in the block, so that it can be run again with other data.
+
+    Inside, everything runs as always, and is written down: forward, views, writes in place, random draws, Functions,
+    `backward()`, steps of optimizers. Afterwards `y.forward()` computes a tensor `y` of the block again, from the
+    present values of the tensors that the block did not make, and makes its graph ready for `y.backward()`; and
+    `program.run()` runs all of it.
+
+    Raises:
+        KeepError: at the end of the block, if it did something that a second run of its operations would not repeat.
+        NotImplementedError: blocks in one another, or on two threads at once.
+
+    >>> import clew
+    >>> a = clew.ones(2, requires_grad=True)
+    >>> with clew.keep_graph() as program:
+    ...     y = (a * a).sum()
+    >>> a.data = clew.tensor([3.0, 4.0])
+    >>> y.forward()
+    tensor(25., grad_fn=<SumBackward0>)
+    >>> y.backward()
+    >>> a.grad
+    tensor([6., 8.])
+    """
+
+    def __init__(self) -> None:
+        self._program: Program | None = None
+
+    def __enter__(self) -> Program:
+        if self._program is not None:
+            raise RuntimeError("keep_graph: expected a new one for each block, as in `with clew.keep_graph():`")
+        self._program = program = Program()
+        program._core.begin()
+        optimizer.watchers.append(_watch_state)
+        return program
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._program is not None
+        optimizer.watchers.remove(_watch_state)
+        reasons = self._program._core.end(kind is None)
+        if kind is not None or not reasons:
+            return
+        lines = [f"{text}{f' (at {site})' if site else ''}" for text, site in dict.fromkeys(reasons)]
+        failure = KeepError("keep_graph: this block can't be run again: " + "; ".join(lines))
+        failure.reasons = tuple(reasons)
+        raise failure
+
+
+def _watch_state(one: optimizer.Optimizer, before: int) -> None:
+    if one._count_state() != before:
+        _core.announce_once(
+            f"{type(one).__name__} makes its state in this step, which is done once: a second run would begin it "
+            "again. To do: keep a later step"
+        )

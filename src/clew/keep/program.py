@@ -1,0 +1,178 @@
+"""A kept program as users see it: its steps, its inputs, its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _core
+from .._core import Site, Tensor
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation that ran.
+
+    Values are numbered in single static assignment: each step gives new numbers to what it makes, and an in-place
+    write to what it writes.
+    """
+
+    op: str
+    """The operation: "mul", "add_", "read.item" (a value that Python got), "set_grad"."""
+    attributes: dict[str, Any]
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int | None, ...]
+    """New values: results, and new versions of what was written in place."""
+    aliases: tuple[tuple[int, int], ...]
+    """(output, value) pairs that share memory: views, and versions of one memory."""
+    site: Site | None
+    """The user's line."""
+    in_backward: bool
+    """Whether a backward ran it."""
+    draws: bool
+    """Whether it draws from a random generator."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor from before the block, or (`grad_of`) the `.grad` of one."""
+
+    value: int
+    tensor: Tensor
+    grad_of: bool
+
+
+class Program:
+    """What `keep_graph` kept. `print(program)` lists it.
+
+    >>> import clew
+    >>> x = clew.ones(3)
+    >>> with clew.keep_graph() as program:
+    ...     y = x.exp().sum()
+    >>> [step.op for step in program.steps]
+    ['exp', 'sum']
+    >>> program.name(x=x, y=y)
+    >>> x.fill_(0.0) is program["x"]
+    True
+    >>> program.run()
+    >>> program["y"]
+    tensor(3.)
+    """
+
+    def __init__(self) -> None:
+        self._core = _core.Program()
+        self._names: dict[str, Tensor] = {}
+        self._seen: _Values | None = None
+
+    def run(self) -> None:
+        """Run all steps again, with the present values of the inputs; the recorded run was the first.
+
+        Tensors of the block that still live get their new values in place (and `_version` + 1); what the block wrote
+        in place is written again, random numbers are drawn anew, `.grad`s are set, nodes of the graph are as the block
+        left them.
+
+        Raises:
+            ReplayError: an input differs in shape, strides, dtype, sharing of memory, requires_grad, history, hooks or
+                whether it has a `.grad`; Python read another value; or a step failed. Nothing has been changed.
+        """
+        self._core.run()
+
+    def name(self, **tensors: Tensor) -> None:
+        """Name tensors: inputs, or tensors of the block.
+
+        Raises:
+            TypeError: something is no tensor.
+            ValueError: the name is taken by another tensor.
+        """
+        for name, tensor in tensors.items():
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"name: expected a tensor for {name!r}, got {type(tensor).__name__}")
+            if self._names.get(name, tensor) is not tensor:
+                raise ValueError(f"name: {name!r} is another tensor already; take another name")
+        self._names |= tensors
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name not in self._names:
+            raise KeyError(f"{name!r}; named are {sorted(self._names)}: give a name by program.name({name}=tensor)")
+        return self._names[name]
+
+    @property
+    def steps(self) -> list[Step]:
+        """All steps in order."""
+        return list(self._values.steps)
+
+    @property
+    def inputs(self) -> list[Input]:
+        """What the block read and did not make."""
+        return [Input(reg, tensor, grad_of) for reg, tensor, grad_of in self._core.inputs()]
+
+    @property
+    def _values(self) -> _Values:
+        if self._seen is None:
+            self._seen = _Values(self._core)
+        return self._seen
+
+    def __str__(self) -> str:
+        from .text import listing
+
+        return listing(self, self._names)
+
+    def __repr__(self) -> str:
+        return f"<clew.keep.Program: {len(self._core.steps())} steps, {len(self._core.inputs())} inputs>"
+
+
+class _Values:
+    """The steps in single static assignment, worked out from registers and what is written."""
+
+    def __init__(self, core: _core.Program) -> None:
+        self.registers = core.registers()
+        self.current = list(range(len(self.registers)))  # the value of each register
+        self.register_of = list(self.current)  # of each value
+        self.seen: set[int] = {reg for reg, *_ in core.inputs()} | {reg for reg, _ in core.constants()}
+        self.steps = [self._step(*raw) for raw in core.steps()]
+
+    def _step(
+        self,
+        op: str,
+        kind: str,
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+        written: tuple[int, ...],
+        attributes: dict[str, Any],
+        site: Site | None,
+        in_backward: bool,
+        draws: bool,
+        leaf: int,
+    ) -> Step:
+        read = tuple(None if reg < 0 else self.current[reg] for reg in inputs)
+        if leaf >= 0:
+            read = (self.current[leaf], *read)
+        aliases: list[tuple[int, int]] = []
+        made: list[int | None] = []
+        for reg in written:
+            made.append(self._write(reg, aliases))
+        for reg in outputs:
+            if reg < 0:
+                made.append(None)
+                continue
+            value = self.current[reg]
+            made.append(value)
+            aliases += [(value, other) for other in read if other is not None and self._share(value, other)]
+            self.seen.add(reg)
+        return Step(op, attributes, read, tuple(made), tuple(aliases), site, in_backward, draws)
+
+    def _write(self, reg: int, aliases: list[tuple[int, int]]) -> int:
+        """A new version of all that the write may reach; the number of the one that it is written through."""
+        memory, _, _, begin, end, _ = self.registers[reg]
+        for other in sorted(self.seen):
+            other_memory, _, _, first, last, _ = self.registers[other]
+            if other_memory != memory or first >= end or begin >= last:
+                continue
+            self.register_of.append(other)
+            aliases.append((len(self.register_of) - 1, self.current[other]))
+            self.current[other] = len(self.register_of) - 1
+        return self.current[reg]
+
+    def _share(self, value: int, other: int) -> bool:
+        mine, theirs = (self.registers[self.register_of[one]] for one in (value, other))
+        return value != other and bool(mine[0] == theirs[0])

@@ -1,0 +1,51 @@
+"""What `print(program)` gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core import Tensor
+
+if TYPE_CHECKING:
+    from .program import Program, Step
+
+
+def listing(program: Program, names: dict[str, Tensor]) -> str:
+    """Inputs, then one line for each step: result, operation, operands, shape, bytes, the user's line."""
+    values = program._values
+    known = {id(tensor): name for name, tensor in names.items()}
+    inputs, steps = program.inputs, program.steps
+    numbers = {reg: repr(number) for reg, number in program._core.constants() if number is not None}
+    reads = sum(step.op.startswith("read.") for step in steps)
+    lines = [f"program: {_count(len(inputs), 'input')}, {_count(len(steps), 'step')}, {_count(reads, 'witness', 'es')}"]
+    for one in inputs:
+        what = f".grad of {known.get(id(one.tensor), 'an input')}" if one.grad_of else known.get(id(one.tensor), "")
+        lines.append(f"  %{one.value} = input {_typed(values.registers[one.value])} {what}".rstrip())
+    for step in steps:
+        lines.append("  " + _line(step, values.registers, values.register_of, numbers))
+    return "\n".join(lines)
+
+
+def _line(step: Step, registers: list[tuple[Any, ...]], register_of: list[int], numbers: dict[int, str]) -> str:
+    def operand(value: int | None) -> str:
+        return "None" if value is None else numbers.get(value, f"%{value}")
+
+    made = ", ".join(operand(value) for value in step.outputs if value is not None)
+    attributes = [f"{name}={value!r}" for name, value in step.attributes.items() if value is not None]
+    text = f"{step.op}({', '.join([*map(operand, step.inputs), *attributes])})"
+    if made:
+        text = f"{made} = {text}"
+    notes = [_typed(registers[register_of[value]]) for value in step.outputs if value is not None]
+    notes += ["draws"] * step.draws + ["backward"] * step.in_backward + ["witness"] * step.op.startswith("read.")
+    if step.site:
+        notes.append(str(step.site))
+    return f"{text}  # {', '.join(notes)}" if notes else text
+
+
+def _typed(register: tuple[Any, ...]) -> str:
+    _, shape, dtype, begin, end, _ = register
+    return f"{dtype}{list(shape)} {end - begin} B"
+
+
+def _count(number: int, what: str, ending: str = "s") -> str:
+    return f"{number} {what}{'' if number == 1 else ending}"
