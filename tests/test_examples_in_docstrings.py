@@ -98,6 +98,7 @@ IN_PYTORCH = [one for one in DESCRIBED if runs_in_pytorch(*one)]
 
 
 @pytest.mark.beyond
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # weak references of PyTorch's compiler
 @pytest.mark.parametrize(("path", "text"), IN_PYTORCH, ids=[path for path, _ in IN_PYTORCH])
 def test_pytorch_prints_the_same(path, text, oracle):
     with warnings.catch_warnings():
