@@ -4,8 +4,8 @@
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
-#include "core/ops/reduction/reduction.h"
 #include "core/ops/indexing/index_support.h"
+#include "core/ops/reduction/reduction.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
