@@ -15,7 +15,7 @@ def halves(name):
 
 
 def between(name):
-    """What lies at, and just below and above, the middle of any two neighbouring halves, with signs and what is beyond."""
+    """What lies at, and just below and above, the middle of any two neighbouring halves, with signs and beyond."""
     numbers = halves(name)
     numbers = numpy.sort(numbers[numpy.isfinite(numbers) & (numbers >= 0)]).astype(numpy.float64)
     largest = 2 * numbers[-1] - numbers[-2]
