@@ -329,7 +329,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 @method
 @domain("real")
 def is_conj(self: Tensor) -> bool:
-    """False: there are no complex tensors yet, and so no lazy conjugates."""
+    """False: conjugation is never lazy."""
     return False
 
 

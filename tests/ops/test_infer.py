@@ -229,3 +229,24 @@ def test_meta_gives_what_pytorchs_meta_gives(overload, oracle):
             assert (tuple(our.shape), str(our.dtype)) == (tuple(their.shape), str(their.dtype))
             if their.stride() == known.stride():
                 assert our.stride() == their.stride()
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "argmax", "argsort", "max", "median", "msort", "nanmedian", "sort"])
+def test_complex_numbers_are_not_ordered_in_inference_either(name):
+    values = clew.full((2,), 1j)
+    operation = vars(_core.ops)[name]
+    for call in (operation, lambda x: _core.infer(operation, x)):
+        with pytest.raises(NotImplementedError, match="no order"):
+            call(values)
+    with pytest.raises(NotImplementedError, match="no order"):
+        operation(values.to("meta"))
+
+
+def test_full_takes_complex_numbers(torch, oracle):
+    for module in (torch, oracle):
+        made = module.full((2,), 1j), module.full_like(module.zeros(2, dtype=module.complex128), 2 - 1j)
+        made += (module.zeros(1, dtype=module.complex64).new_full((1,), 3j),)
+        assert [str(one.dtype) for one in made] == ["torch.complex64", "torch.complex128", "torch.complex64"]
+        assert [one.tolist() for one in made] == [[1j, 1j], [2 - 1j, 2 - 1j], [3j]]
+        with pytest.raises(RuntimeError, match="overflow"):
+            module.full((2,), 1j, dtype=module.float32)

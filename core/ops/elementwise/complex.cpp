@@ -36,7 +36,10 @@ struct Angle {
         .node = "AngleBackward0",
         .flags = kBoth | kOutArgument,
         .domain = "nonzero",
-        .doc = "The angle of a complex number in the plane, between -pi and pi; 0 or pi for real ones."};
+        .doc = "The angle of a complex number in the plane, between -pi and pi; 0 or pi for real ones.",
+        .example =
+            ">>> torch.angle(torch.tensor([1j, -1.0, 1.0 + 1.0j]))\n"
+            "tensor([1.5708, 3.1416, 0.7854])"};
     static void forward(const Tensor& x, Tensor& out) {
         unary("angle", kernels::unary().angle, is_integral(x.dtype()) ? converted(x, default_dtype()) : x, out,
               Result::Real);
@@ -61,7 +64,10 @@ struct MakeComplex {
                                  .node = "ComplexBackward0",
                                  .flags = kFunction | kOutArgument | kOutAlike,
                                  .domain = "unit",
-                                 .doc = "real + i imag; both have the same floating dtype."};
+                                 .doc = "real + i imag; both have the same floating dtype.",
+                                 .example =
+                                     ">>> torch.complex(torch.tensor([1.0, 2.0]), torch.tensor([3.0, -4.0]))\n"
+                                     "tensor([1.+3.j, 2.-4.j])"};
     static void forward(const Tensor& x, const Tensor& y, Tensor& out) {
         if (x.dtype() != y.dtype())
             fail(ErrorKind::Runtime,
@@ -109,7 +115,11 @@ struct ViewAsReal {
         .node = "ViewAsRealBackward0",
         .flags = kFunction | kView,
         .domain = "complex",
-        .doc = "A real view of a complex tensor, with the parts along a new last axis of size 2."};
+        .doc = "A real view of a complex tensor, with the parts along a new last axis of size 2.",
+        .example =
+            ">>> torch.view_as_real(torch.tensor([1.0 + 2.0j, 3.0 - 4.0j]))\n"
+            "tensor([[ 1.,  2.],\n"
+            "        [ 3., -4.]])"};
     static void forward(const Tensor& x, Tensor& out) {
         need_complex("view_as_real", x, "make one with complex() or view_as_complex()");
         Dims sizes(x.sizes()), strides;
@@ -125,7 +135,10 @@ struct ViewAsComplex {
                                  .node = "ViewAsComplexBackward0",
                                  .flags = kFunction | kView,
                                  .domain = "self=real(a, b, 2)",
-                                 .doc = "A complex view of a real tensor whose last axis, of size 2, holds the parts."};
+                                 .doc = "A complex view of a real tensor whose last axis, of size 2, holds the parts.",
+                                 .example =
+                                     ">>> torch.view_as_complex(torch.tensor([[1.0, 2.0], [3.0, -4.0]]))\n"
+                                     "tensor([1.+2.j, 3.-4.j])"};
     static void forward(const Tensor& x, Tensor& out) {
         if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
             fail(ErrorKind::Runtime, "view_as_complex: expected a tensor of dtype float32 or float64, got %s",

@@ -14,6 +14,7 @@ namespace {
 void check_median(const Tensor& x, const char* op) {
     if (x.dtype() == DType::Bool)
         fail(ErrorKind::NotImplemented, "%s: not implemented for dtype bool; cast the input first", op);
+    check_ordered(op, x.dtype());
 }
 
 Tensor median_of_all(const Tensor& x, const char* op, bool ignore_nan) {
@@ -135,6 +136,7 @@ Tensor find_places(const char* op, const Tensor& given_boundaries, const Tensor&
                    bool as_int32) {
     const Tensor both[] = {given_boundaries, given_values};
     const DType dtype = result_dtype(both);
+    check_ordered(op, dtype);
     const Tensor boundaries = converted(given_boundaries, dtype), values = converted(given_values, dtype);
     const int ndim = boundaries.ndim();
     bool fits = ndim == 1 || (ndim > 1 && ndim == values.ndim());

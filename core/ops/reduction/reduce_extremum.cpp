@@ -87,6 +87,7 @@ struct ExtremumAxis {
                              "(tensor([1., 3.]), tensor([0, 1]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& values, Tensor& indices) {
         const char* op = extremum_name<kind>;
+        check_ordered(op, x.dtype());
         need_elements(op, x, Axes{attrs.dim});
         const int axis = wrap_axis(attrs.dim, x.ndim(), op);
         const std::uint32_t mask = x.ndim() ? 1u << axis : 0;
@@ -184,6 +185,7 @@ struct ArgExtremum {
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (x.dtype() == DType::Bool)
             fail(ErrorKind::Runtime, "%s(): does not support bool input; cast it to uint8", name);
+        check_ordered(name, x.dtype());
         need_elements(name, x, attrs.dim ? std::optional(Axes{*attrs.dim}) : std::nullopt, ErrorKind::Index);
         const std::uint32_t mask = attrs.dim && x.ndim() ? 1u << wrap_axis(*attrs.dim, x.ndim(), name) : all_axes(x);
         out = empty(reduced_sizes(x.sizes(), mask, false), DType::Int64);

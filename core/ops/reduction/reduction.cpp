@@ -64,12 +64,20 @@ Tensor complex_product(const Tensor& x, std::uint32_t mask, bool keepdim) {
 
 }  // namespace
 
+void check_ordered(const char* op, DType dtype) {
+    if (is_complex(dtype))
+        fail(ErrorKind::NotImplemented, "%s: complex numbers have no order, got %s; compare their abs() or parts", op,
+             dtype_name(dtype));
+}
+
 Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim) {
     if (is_complex(x.dtype())) {
         if (kind == kernels::ReduceKind::Any || kind == kernels::ReduceKind::All)
             return reduce_axes(kind, converted(x, DType::Bool), mask, keepdim);
         if (kind == kernels::ReduceKind::Product) return complex_product(x, mask, keepdim);
     }
+    if (kind == kernels::ReduceKind::Max || kind == kernels::ReduceKind::Min)
+        check_ordered(kind == kernels::ReduceKind::Max ? "max" : "min", x.dtype());
     Tensor out = empty(Layout::make(reduced_sizes(x.sizes(), mask, false)), kernels::reduced_dtype(kind, x.dtype()));
     kernels::reduce(kind, out.view(), x.view(), mask);
     if (keepdim) out->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));

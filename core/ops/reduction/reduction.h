@@ -12,6 +12,8 @@ inline std::uint32_t all_axes(const Tensor& x) { return (1u << x.ndim()) - 1; }
 void check_history_fits(const Tensor& x, const std::optional<DType>& dtype, const char* op);
 // None and [] mean all axes. Fails on an axis out of range or given twice.
 std::uint32_t axes_mask(const std::optional<Axes>& axes, int ndim, const char* op);
+// Fails on complex numbers, which have no order. Kernels would refuse them, too, but inference runs none.
+void check_ordered(const char* op, DType dtype);
 Dims axes_of(std::uint32_t mask);
 std::int64_t reduced_count(Sizes sizes, std::uint32_t mask);
 Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim);

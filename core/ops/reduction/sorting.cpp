@@ -5,6 +5,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
+#include "core/ops/reduction/reduction.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
@@ -21,7 +22,8 @@ Tensor send_back_one(const Tensor& g, const Tensor& indices, std::int64_t dim, b
 }
 
 // Room for values and indices with `length` along the axis.
-void make_pair(const Tensor& x, int axis, std::int64_t length, Tensor& values, Tensor& indices) {
+void make_pair(const char* op, const Tensor& x, int axis, std::int64_t length, Tensor& values, Tensor& indices) {
+    check_ordered(op, x.dtype());
     Dims sizes(x.sizes());
     if (x.ndim()) sizes[axis] = length;
     values = empty(sizes, x.dtype());
@@ -29,6 +31,7 @@ void make_pair(const Tensor& x, int axis, std::int64_t length, Tensor& values, T
 }
 
 void sort_into(const Tensor& x, std::int64_t dim, bool descending, Tensor& values, Tensor& indices) {
+    check_ordered("sort", x.dtype());
     const int axis = wrap_axis(dim, x.ndim(), "sort");
     values = empty(like_layout(x), x.dtype());
     indices = empty(values.layout_ref(), DType::Int64);
@@ -161,7 +164,7 @@ struct Topk {
                  static_cast<long long>(size), static_cast<long long>(attrs.k));
         if (x.dtype() == DType::Bool)
             fail(ErrorKind::Runtime, "topk does not support bool dtypes on CPU; cast the input first");
-        make_pair(x, axis, attrs.k, values, indices);
+        make_pair("topk", x, axis, attrs.k, values, indices);
         if (values.numel())
             kernels::topk(*AtLeast1(values), *AtLeast1(indices), *AtLeast1(x), axis, attrs.largest, attrs.sorted);
     }
@@ -177,7 +180,7 @@ void pick_one(const char* op, const Tensor& x, std::int64_t dim, bool keepdim, T
     const int axis = wrap_axis(dim, x.ndim(), op);
     if (x.ndim() && x.size(axis) == 0)
         fail(ErrorKind::Index, "%s(): Expected reduction dim %d to have non-zero size.", op, axis);
-    make_pair(x, axis, 1, values, indices);
+    make_pair(op, x, axis, 1, values, indices);
     if (values.numel()) kernel(*AtLeast1(values), *AtLeast1(indices), *AtLeast1(x), axis);
     if (keepdim || x.ndim() == 0) return;
     Dims sizes(values.sizes());

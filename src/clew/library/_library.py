@@ -41,12 +41,13 @@ def custom_op(
     Raises:
         ValueError: a name without a namespace, or annotations that say no schema.
 
-    >>> import clew, numpy
-    >>> @clew.library.custom_op("docs::sinc", mutates_args=())
-    ... def sinc(x: clew.Tensor) -> clew.Tensor:
-    ...     return clew.from_numpy(numpy.sinc(x.numpy()))
-    >>> sinc(clew.tensor([0.0, 0.5]))
-    tensor([1.0000, 0.6366])
+    Example:
+        >>> import numpy
+        >>> @clew.library.custom_op("docs::sinc", mutates_args=())
+        ... def sinc(x: clew.Tensor) -> clew.Tensor:
+        ...     return clew.from_numpy(numpy.sinc(x.numpy()))
+        >>> sinc(clew.tensor([0.0, 0.5]))
+        tensor([1.0000, 0.6366])
     """
     del tags  # they tell compilers of PyTorch's what to expect
 
@@ -102,20 +103,20 @@ def register_autograd(
 ) -> None:
     """Give an operation a derivative: see `CustomOpDef.register_autograd`.
 
-    >>> import clew
-    >>> @clew.library.custom_op("docs::square", mutates_args=())
-    ... def square(x: clew.Tensor) -> clew.Tensor:
-    ...     return x * x
-    >>> def keep(ctx, inputs, output):
-    ...     ctx.save_for_backward(*inputs)
-    >>> def backward(ctx, grad):
-    ...     (x,) = ctx.saved_tensors
-    ...     return grad * 2 * x
-    >>> clew.library.register_autograd("docs::square", backward, setup_context=keep)
-    >>> x = clew.tensor(3.0, requires_grad=True)
-    >>> square(x).backward()
-    >>> x.grad
-    tensor(6.)
+    Example:
+        >>> @clew.library.custom_op("docs::square", mutates_args=())
+        ... def square(x: clew.Tensor) -> clew.Tensor:
+        ...     return x * x
+        >>> def keep(ctx, inputs, output):
+        ...     ctx.save_for_backward(*inputs)
+        >>> def backward(ctx, grad):
+        ...     (x,) = ctx.saved_tensors
+        ...     return grad * 2 * x
+        >>> clew.library.register_autograd("docs::square", backward, setup_context=keep)
+        >>> x = clew.tensor(3.0, requires_grad=True)
+        >>> square(x).backward()
+        >>> x.grad
+        tensor(6.)
     """
     _find(op, "register_autograd").register_autograd(backward, setup_context=setup_context)
 
@@ -131,13 +132,13 @@ class Library:
         kind: "DEF" for the one library that defines it, "FRAGMENT" for further definitions, "IMPL" for kernels only.
         dispatch_key: what `impl` registers for, if that says nothing: "CPU", "Meta" or "" (all).
 
-    >>> import clew
-    >>> lib = clew.library.Library("docs_lib", "DEF")
-    >>> lib.define("scale(Tensor x, float by=2.0) -> Tensor")
-    'scale'
-    >>> lib.impl("scale", lambda x, by=2.0: x * by)
-    >>> clew.ops.docs_lib.scale(clew.ones(2))
-    tensor([2., 2.])
+    Example:
+        >>> lib = clew.library.Library("docs_lib", "DEF")
+        >>> lib.define("scale(Tensor x, float by=2.0) -> Tensor")
+        'scale'
+        >>> lib.impl("scale", lambda x, by=2.0: x * by)
+        >>> clew.ops.docs_lib.scale(clew.ones(2))
+        tensor([2., 2.])
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:

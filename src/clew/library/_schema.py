@@ -148,10 +148,10 @@ def infer_schema(
     Raises:
         ValueError: an annotation is missing, or says a type that operations can't have.
 
-    >>> import clew
-    >>> def scale(x: clew.Tensor, by: float = 2.0) -> clew.Tensor: ...
-    >>> clew.library.infer_schema(scale, mutates_args=())
-    '(Tensor x, float by=2.0) -> Tensor'
+    Example:
+        >>> def scale(x: clew.Tensor, by: float = 2.0) -> clew.Tensor: ...
+        >>> clew.library.infer_schema(scale, mutates_args=())
+        '(Tensor x, float by=2.0) -> Tensor'
     """
     signature = inspect.signature(prototype_function, eval_str=True)
 

@@ -26,6 +26,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
         Shape (count, dimensions), int64, in row-major order; with `as_tuple` a vector of indices for each dimension,
         which can index the tensor: `x[nonzero(x, as_tuple=True)]`.
 
+    Raises:
+        RuntimeError: `as_tuple` and `out` together.
+
     Example:
         >>> torch.nonzero(torch.tensor([0, 5, 7]))
         tensor([[1],

@@ -48,12 +48,9 @@ def isneginf(input: Tensor) -> Tensor:
 def isreal(input: Tensor) -> Tensor:
     """Whether each element is real: has no imaginary part.
 
-    Raises:
-        NotImplementedError: a complex dtype.
-
     Example:
-        >>> torch.isreal(torch.tensor([1.0, 2.0]))
-        tensor([True, True])
+        >>> torch.isreal(torch.tensor([1.0 + 0.0j, 2.0 + 1.0j]))
+        tensor([ True, False])
     """
     check_tensor("isreal", "input", input)
     if input.is_complex():
