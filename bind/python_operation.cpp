@@ -142,8 +142,6 @@ PyObject* define_operation(PyObject*, PyObject* args) {
         opdef_detail::finish(*op);
         if (op->outputs.empty()) op->output_names.clear();
         op->output_count = static_cast<std::uint32_t>(op->output_names.size());
-        if (op->variadic && op->differentiable)
-            fail(ErrorKind::NotImplemented, "%s: lists of tensors are not supported where there are rules", op->name);
         if (*in_place_node) {
             auto* form = new PythonOp(*op);
             opdef_detail::name_nodes(*form, (form->node = in_place_node).c_str());

@@ -1,6 +1,7 @@
 #include "bind/watching.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "bind/backward.h"
@@ -86,6 +87,11 @@ nb::object rule_of(nb::handle object, nb::handle gradients, bool compute) {
     for (Py_ssize_t i = 0; i < count; ++i) incoming.emplace_back(as_tensor(PyList_GET_ITEM(gradients.ptr(), i)));
     checked(PyList_SetSlice(gradients.ptr(), 0, count, nullptr));
     const SkipKernels skip(!compute);
+    struct Backed {
+        explicit Backed(bool on) : before(std::exchange(storages_backed, on)) {}
+        ~Backed() { storages_backed = before; }
+        const bool before;
+    } backed(!compute);
     return gradients_of_inputs(*node, run_rule(*node, incoming));
 }
 

@@ -75,7 +75,7 @@ def test_numpy_both_ways(name, oracle):
     ours, theirs = pair(name, oracle)
     if name == "bfloat16":
         for function in (ours.numpy, ours.__array__, theirs.numpy):
-            with pytest.raises(TypeError, match="^Got unsupported ScalarType BFloat16"):
+            with pytest.raises(TypeError, match=r"^Got unsupported ScalarType BFloat16"):
                 function()
         return
     array = ours.numpy()
@@ -106,7 +106,7 @@ def test_views_of_the_bytes_as_another_dtype(name, oracle):
             try:
                 expected = change(theirs).view(getattr(oracle, other))
             except RuntimeError:
-                with pytest.raises(RuntimeError, match="^view: expected"):
+                with pytest.raises(RuntimeError, match=r"^view: expected"):
                     change(ours).view(getattr(clew, other))
                 continue
             view = change(ours).view(getattr(clew, other))

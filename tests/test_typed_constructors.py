@@ -3,7 +3,16 @@
 import numpy
 import pytest
 
-NAMES = ["FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor", "CharTensor"]
+NAMES = [
+    "FloatTensor",
+    "DoubleTensor",
+    "HalfTensor",
+    "BFloat16Tensor",
+    "LongTensor",
+    "IntTensor",
+    "ShortTensor",
+    "CharTensor",
+]
 NAMES += ["ByteTensor", "BoolTensor"]
 
 CALLS = {

@@ -204,6 +204,7 @@ void add_gradient(Tensor& into, Tensor gradient) {
 }
 
 void check_device(const Tensor& gradient, const Tensor& of, const char* who) {
+    if (!of->storage) return;  // a stand-in for an edge
     if (gradient && is_meta(gradient) != is_meta(of))
         fail(ErrorKind::NotImplemented, "%s: Cannot copy out of meta tensor; no data! %s", who,
              is_meta(of) ? "The gradient has memory, what it belongs to is on the device 'meta'"

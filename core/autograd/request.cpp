@@ -69,7 +69,7 @@ void fit_to_roots(std::span<const Tensor> roots, std::vector<Tensor>& gradients)
         fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
     check_roots(roots, gradients);
     for (std::size_t i = 0; i < roots.size(); ++i) {
-        if (!gradients[i] || is_meta(gradients[i]) == is_meta(roots[i])) continue;
+        if (!gradients[i] || !roots[i]->storage || is_meta(gradients[i]) == is_meta(roots[i])) continue;
         if (is_meta(gradients[i]) || gradients[i].ndim() != 0)
             fail(ErrorKind::Runtime, "invalid gradient at index %zu - expected device %s but got %s", i,
                  is_meta(roots[i]) ? "meta" : "cpu", is_meta(gradients[i]) ? "meta" : "cpu");

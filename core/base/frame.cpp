@@ -5,6 +5,7 @@
 namespace clew {
 
 thread_local constinit bool kernels_skipped = false;
+thread_local constinit bool storages_backed = false;
 thread_local constinit std::int64_t flat_elements = kFlatElements;
 thread_local constinit const char* meta_operation = nullptr;
 int storage_detour = 0;

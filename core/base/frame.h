@@ -31,6 +31,9 @@ struct [[maybe_unused]] DispatchFrame {};
 // (core/ops/infer.h, core/ops/meta.h).
 extern thread_local constinit bool kernels_skipped __attribute__((tls_model("initial-exec")));
 
+// And this: storages have their memory all the same, for somebody who counts it (clew.graph.predict_peak).
+extern thread_local constinit bool storages_backed;
+
 // Up to so many elements a loop is called by itself, without a kernel around it that would see that it is skipped.
 inline constexpr std::int64_t kFlatElements = 32768;
 extern thread_local constinit std::int64_t flat_elements __attribute__((tls_model("initial-exec")));  // or -1

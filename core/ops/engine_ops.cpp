@@ -1,4 +1,4 @@
-// Lends the engine the operations that it needs (see autograd/leaf.h).
+// Registers the operations that the engine needs (see autograd/leaf.h).
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/base/frame.h"
@@ -86,7 +86,7 @@ struct RegisterEngineOps {
         };
     }
 };
-const RegisterEngineOps lend;
+const RegisterEngineOps registered;
 
 }  // namespace
 }  // namespace clew

@@ -75,7 +75,7 @@ enum OpFlag : std::uint32_t {
     kOptimizerStep = 4194304,    // what errors advise about a write depends on it
     kCopies = 8388608,           // from tensors with memory to those without, too
     kChooses = 2097152,          // takes some elements and not others: gradients of the others are zero
-    kAnyDType = 8388608,         // forward takes storage types as they are: Note [Forwards in compute dtypes]
+    kAnyDType = 16777216,        // forward takes storage types as they are: Note [Forwards in compute dtypes]
     kBoth = kMethod | kFunction,
 };
 

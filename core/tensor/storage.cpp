@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kInPlaceLimit = static_cast<std::int64_t>(kPoolLimit - sizeof(Storage));
 std::int64_t unbacked_storages = 0;
 
-Storage* take(std::int64_t bytes) {
+[[gnu::always_inline]] inline Storage* take(std::int64_t bytes) {
     Storage* storage;
     if (bytes <= kInPlaceLimit) {
         storage = new (pool_take(sizeof(Storage) + static_cast<std::size_t>(bytes))) Storage;
@@ -32,7 +32,7 @@ Storage* take(std::int64_t bytes) {
 }
 
 [[gnu::noinline, gnu::cold]] StorageRef take_on_detour(std::int64_t bytes, bool backed) {
-    if (kernels_skipped && !backed) {
+    if (kernels_skipped && !backed && !storages_backed) {
         StorageRef storage = Storage::wrap(reinterpret_cast<void*>(kNowhere), bytes, nullptr, nullptr);
         storage->unbacked = true;
         if (unbacked_storages++ == 0) process_mode |= kMetaLives;

@@ -59,12 +59,7 @@ void free_tensor_object(TensorObject* self) {
 }
 
 namespace {
-Tensor made(const LayoutRef& layout, DType dtype, bool backed) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; what the allocator rounds up to still fits 64 bits
-    if (layout->numel > kMost / static_cast<std::int64_t>(sizeof(double))) [[unlikely]]
-        fail(ErrorKind::Runtime, "empty: Storage size calculation overflowed with sizes=%s; make the tensor smaller",
-             shape_text(layout->shape()).c_str());
-    StorageRef storage = Storage::make(layout->numel * static_cast<std::int64_t>(item_size(dtype)), backed);
+[[gnu::always_inline]] inline Tensor first_on(StorageRef storage, const LayoutRef& layout, DType dtype) {
     TensorObject* self = new_tensor_object();
     storage->owner = self;
     self->storage = std::move(storage);
@@ -72,9 +67,19 @@ Tensor made(const LayoutRef& layout, DType dtype, bool backed) {
     self->dtype = dtype;
     return Tensor::steal(self);
 }
+// It holds a number, whether kernels are skipped or not.
+[[gnu::always_inline]] inline Tensor backed_scalar(DType dtype) {
+    return first_on(Storage::make(static_cast<std::int64_t>(item_size(dtype)), true), Layout::scalar(), dtype);
+}
 }  // namespace
 
-Tensor empty(const LayoutRef& layout, DType dtype) { return made(layout, dtype, false); }
+Tensor empty(const LayoutRef& layout, DType dtype) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; what the allocator rounds up to still fits 64 bits
+    if (layout->numel > kMost / static_cast<std::int64_t>(sizeof(double))) [[unlikely]]
+        fail(ErrorKind::Runtime, "empty: Storage size calculation overflowed with sizes=%s; make the tensor smaller",
+             shape_text(layout->shape()).c_str());
+    return first_on(Storage::make(layout->numel * static_cast<std::int64_t>(item_size(dtype))), layout, dtype);
+}
 
 Tensor empty(Sizes sizes, DType dtype) {
     for (auto size : sizes)
@@ -116,13 +121,13 @@ Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset) {
 }
 
 Tensor scalar(double value, DType dtype) {
-    Tensor result = made(Layout::scalar(), dtype, true);
+    Tensor result = backed_scalar(dtype);
     with_any_type(dtype, [&]<class T>() { *result.data_as<T>() = static_cast<T>(value); });
     return result;
 }
 
 Tensor scalar(Complex<double> value, DType dtype) {
-    Tensor result = made(Layout::scalar(), dtype, true);
+    Tensor result = backed_scalar(dtype);
     with_any_type(dtype, [&]<class T>() {
         if constexpr (is_complex(dtype_of<T>::value))
             *result.data_as<T>() = T(value);
@@ -133,7 +138,7 @@ Tensor scalar(Complex<double> value, DType dtype) {
 }
 
 Tensor scalar_int(std::int64_t value, DType dtype) {
-    Tensor result = made(Layout::scalar(), dtype, true);
+    Tensor result = backed_scalar(dtype);
     with_any_type(dtype, [&]<class T>() { *result.data_as<T>() = static_cast<T>(value); });
     return result;
 }

@@ -145,7 +145,6 @@ _FUNCTIONS = {
     "pixel_shuffle": "nn.functional",
     "pixel_unshuffle": "nn.functional",
     "rms_norm": "nn.functional",
-    "selu": "nn.functional",
     "selu_": "nn.functional",
 }
 

@@ -128,6 +128,8 @@ class _Rules:
     def __init__(self, name: str, schema: str, rules: Sequence[Rule | None], outputs: list[str]) -> None:
         arguments = [one.strip() for one in schema[schema.index("(") + 1 : schema.rindex(")")].split(",")]
         names = [(one.partition(" ")[0], one.rpartition(" ")[2].partition("=")[0]) for one in arguments]
+        if rules and any(kind == "Tensor[]" for kind, _ in names):
+            raise NotImplementedError(f"{name}: lists of tensors are not supported where there are rules")
         self.inputs = [argument for kind, argument in names if kind in ("Tensor", "Tensor?", "Operand")]
         self.rules = dict(zip(self.inputs, rules, strict=False))
         self.parameters = {one: list(inspect.signature(rule).parameters) for one, rule in self.rules.items() if rule}

@@ -14,7 +14,6 @@ from ._device import placed
 from ._domains import domain
 from ._methods import method
 
-
 _BFLOAT16 = _core.dtypes["bfloat16"]
 
 
@@ -138,7 +137,9 @@ class TypedStorage:
 
     def __init__(self, data: Any = 0) -> None:
         kind = getattr(type(self), "dtype", None) or _core.get_default_dtype()
-        self._take(_core.ops._empty((data,), kind) if isinstance(data, int) else _core.tensor(data, dtype=kind).view(-1))
+        self._take(
+            _core.ops._empty((data,), kind) if isinstance(data, int) else _core.tensor(data, dtype=kind).view(-1)
+        )
 
     def _take(self, elements: Tensor) -> None:
         self._tensor = elements

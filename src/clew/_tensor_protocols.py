@@ -11,7 +11,6 @@ from ._domains import domain
 from ._methods import method
 from ._storage import UntypedStorage, storage_of
 
-
 _BFLOAT16, _INT16 = _core.dtypes["bfloat16"], _core.dtypes["int16"]
 _DLPACK_INT, _DLPACK_BFLOAT = 0, 4  # codes of DLPack's
 

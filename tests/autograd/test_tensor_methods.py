@@ -54,6 +54,7 @@ def test_conversions_are_differentiable(torch):
     assert (x.grad.dtype, x.grad.tolist()) == (torch.float32, [3.0, 3.0])
 
 
+@pytest.mark.beyond
 def test_where_and_how_it_lies(torch):
     x = torch.ones(2, 3)
     assert x.device == torch.device("cpu")

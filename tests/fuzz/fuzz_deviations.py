@@ -43,6 +43,13 @@ def is_composition(operation: str) -> bool:
 
 
 @functools.cache
+def is_also_functional(operation: str) -> bool:
+    """Whether it is a second name of a function of nn.functional: cosine_similarity."""
+    function = getattr(clew, operation, None) if hasattr(clew.nn.functional, operation) else None
+    return isinstance(function, types.FunctionType) and function is getattr(clew.nn.functional, operation)
+
+
+@functools.cache
 def known_nodes() -> set[str]:
     """The nodes that operations of the registry make."""
     every = [one for one in vars(clew._core.ops).values() if isinstance(one, clew._core.Operation)]
@@ -65,6 +72,7 @@ def allowed(difference: Any) -> str | None:
     operations = {plain(difference.operation)}
     if aspect in LATER:
         operations |= {plain(operation_of(statement)) for statement in difference.program}
+    operations |= {f"nn.functional.{one}" for one in operations if is_also_functional(one)}
     for name, concerned, aspects, pattern in rules():
         if aspect not in aspects or not pattern.search(said):
             continue

@@ -15,14 +15,16 @@ def halves(name):
 
 
 def between(name):
-    """What lies at, and just below and above, the middle of any two neighbouring halves, with signs and what is beyond."""
+    """The middles of neighbouring halves, and numbers just below and above them, with signs, and what is beyond."""
     numbers = halves(name)
     numbers = numpy.sort(numbers[numpy.isfinite(numbers) & (numbers >= 0)]).astype(numpy.float64)
     largest = 2 * numbers[-1] - numbers[-2]
     middles = (numpy.append(numbers[1:], largest) + numbers) / 2
     around = [middles, numbers, numpy.geomspace(1e-45, 3e38, 20000)]
     near = numpy.concatenate(around).astype(numpy.float32)
-    near = numpy.concatenate([near, numpy.nextafter(near, numpy.float32(0)), numpy.nextafter(near, numpy.float32(numpy.inf))])
+    near = numpy.concatenate(
+        [near, numpy.nextafter(near, numpy.float32(0)), numpy.nextafter(near, numpy.float32(numpy.inf))]
+    )
     return numpy.concatenate([near, -near, numpy.float32([numpy.inf, -numpy.inf, numpy.nan])])
 
 

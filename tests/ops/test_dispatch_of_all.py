@@ -24,12 +24,16 @@ def forms(sample):
             yield Prepared(sample, operation=getattr(_core.ops, overload.operation + "_"), writes=True)
     if takes_out(overload):
         with clew.no_grad():
-            results = Prepared(sample)()
+            plain = Prepared(sample)
+            plain.by_parts = False
+            results = plain()
         if has_too_many_results(overload, results):
             return
         for kind in (clew.empty_like, lambda one: one.new_empty(0)):
             out = tuple(kind(one) for one in results)
-            yield functools.partial(without_gradients, with_more(sample, out=out[0] if len(out) == 1 else out))
+            given = with_more(sample, out=out[0] if len(out) == 1 else out)
+            given.by_parts = False
+            yield functools.partial(without_gradients, given)
 
 
 def without_gradients(prepared):

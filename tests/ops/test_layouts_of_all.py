@@ -48,7 +48,8 @@ def strides(tensor):
 
 def is_known(overload):
     name = overload.path if isinstance(overload, sampling.Composition) else overload.operation
-    return different_on_purpose("strides") & {name, overload.operation, name.removesuffix("_ex")}
+    names = {name, overload.operation, name.removesuffix("_ex"), f"nn.functional.{overload.operation}"}
+    return different_on_purpose("strides") & names
 
 
 COMPARED = [one for one in SAMPLED if one.is_public and not one.draws and not is_known(one)]

@@ -1,5 +1,7 @@
 """Compositions and NumPy's loops where the generated tests do not look: dtypes, special values, empty ones, errors."""
 
+import itertools
+
 import numpy
 import pytest
 
@@ -60,12 +62,11 @@ def test_one_operand_of_each_dtype(name, operand, torch, oracle):
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized:UserWarning")
-@pytest.mark.parametrize("other", OPERANDS)
-@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.parametrize(
+    ("operand", "other"), [both for both in itertools.product(OPERANDS, OPERANDS) if both != ("number", "number")]
+)
 @pytest.mark.parametrize("name", BINARY)
 def test_two_operands_of_each_dtype(name, operand, other, torch, oracle):
-    if operand == "number" and other == "number":
-        pytest.skip("no tensor")
     assert_agree(lambda m: getattr(m, name)(OPERANDS[operand](m), OPERANDS[other](m)), torch, oracle)
 
 

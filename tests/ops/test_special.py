@@ -61,7 +61,7 @@ def test_pytorch_has_the_name_and_the_same_dtypes(oracle, name):
             x = module.tensor([2, 3]).to(getattr(module, kind))
             if name == "polygamma":
                 arguments = (1, x)
-            elif name in ("gammainc", "gammaincc", "xlogy", "xlog1py"):
+            elif name in ("gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"):
                 arguments = (x, x)
             else:
                 arguments = (x, *more, *also)

@@ -10,6 +10,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
@@ -70,7 +71,7 @@ struct MakeComplex {
             fail(ErrorKind::Runtime, "complex: Expected both inputs to be Half, Float or Double tensors but got %s",
                  dtype_name(x.dtype()));
         const Dims sizes = broadcast_sizes(x.sizes(), y.sizes(), "complex");
-        out = empty(sizes, complex_dtype(x.dtype()));
+        out = empty(result_layout(sizes, std::array{x, y}), complex_dtype(x.dtype()));
         kernels::copy(part_of(out, 0).view(),
                       {x.data(), x.dtype(), out.ndim(), sizes.begin(), broadcast_strides(x, sizes).begin()});
         kernels::copy(part_of(out, 1).view(),

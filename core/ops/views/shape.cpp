@@ -47,11 +47,10 @@ struct ViewDType {
         DType dtype;
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
-    static constexpr OpText text{
-        .schema = "view.dtype(Tensor self, dtype dtype)",
-        .flags = kMethod | kView | kNonDifferentiable,
-        .domain = "real, dtype=int64; real, dtype=int32; self=index(3, a), dtype=int32",
-        .doc = "The same bytes as elements of another dtype; the last axis grows or shrinks."};
+    static constexpr OpText text{.schema = "view.dtype(Tensor self, dtype dtype)",
+                                 .flags = kMethod | kView | kNonDifferentiable,
+                                 .domain = "real, dtype=int64; real, dtype=int32; self=index(3, a), dtype=int32",
+                                 .doc = "The same bytes as elements of another dtype; the last axis grows or shrinks."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         const auto from = static_cast<std::int64_t>(item_size(x.dtype()));
         const auto to = static_cast<std::int64_t>(item_size(attrs.dtype));

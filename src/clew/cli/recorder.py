@@ -23,7 +23,7 @@ from ..graph.model.walk import walk
 from ..graph.pictures.draw import draw
 from ..graph.pictures.picture import Picture
 from ..graph.program.frames import scopes_of, user_frames
-from ..graph.program.modules import ModuleDiary, record_modules
+from ..graph.program.modules import ModuleLog, record_modules
 from ..graph.program.names import find_tensors
 
 _MOST_NAME_SEARCHES = 5
@@ -80,8 +80,8 @@ class Recorder:
         self._drawn: Picture | None = None  # of the backward that runs
         self._pictures: dict[int, Picture] = {}
         self._timelines: dict[int, Timeline | None] = {}
-        self._modules: AbstractContextManager[ModuleDiary] | None = None
-        self._diary: ModuleDiary | None = None
+        self._modules: AbstractContextManager[ModuleLog] | None = None
+        self._module_log: ModuleLog | None = None
         self._step: Timeline | None = None
 
     def start(self) -> None:
@@ -89,8 +89,8 @@ class Recorder:
         if self._draws:
             events.listen_before(self._before_backward)
             self._modules = record_modules()
-            self._diary = self._modules.__enter__()
-            self._step = Timeline(self._diary).__enter__()
+            self._module_log = self._modules.__enter__()
+            self._step = Timeline(self._module_log).__enter__()
         self._log.start()
 
     def stop(self) -> None:
@@ -152,7 +152,7 @@ class Recorder:
         ended = self._end_step()
         if count > 1 or self._timelines.get(number) is None:
             self._timelines[number] = ended
-        self._step = Timeline(self._diary).__enter__()
+        self._step = Timeline(self._module_log).__enter__()
         if self._drawn is not None:
             kept = ", which kept the graph" if release is None else ""
             self._drawn.snapshot(f"after backward {count:,} at {place.short}{kept}")

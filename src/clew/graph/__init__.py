@@ -22,7 +22,7 @@ from .model.walk import nearest, walk
 from .pictures.draw import draw
 from .pictures.film import Film, film
 from .pictures.picture import Picture
-from .program.modules import ModuleDiary, module_of, record_modules
+from .program.modules import ModuleLog, module_of, record_modules
 
 __all__ = [
     "Change",
@@ -39,7 +39,7 @@ __all__ = [
     "Ledger",
     "LedgerRecord",
     "LedgerTotals",
-    "ModuleDiary",
+    "ModuleLog",
     "NodeRecord",
     "Note",
     "Picture",

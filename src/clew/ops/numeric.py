@@ -255,7 +255,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------- real numbers
-@domain("real; complex")
+@domain("real")  # of complex ones PyTorch gives a lazy view
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element: a copy of complex tensors (never lazy), real ones themselves.
 
@@ -371,8 +371,9 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if abs.dtype.itemsize == 2:  # whose sines would be rounded
         abs, angle = abs.float(), angle.float()
-    result: Tensor = _ops.complex(abs * angle.cos(), abs * angle.sin())
-    return result if out is None else out.copy_(result)
+    parts, where = (abs * angle.cos(), abs * angle.sin()), {} if out is None else {"out": out}
+    result: Tensor = _ops.complex(*parts, **where)
+    return result
 
 
 @domain("real")

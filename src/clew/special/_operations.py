@@ -11,6 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._operation import ELEMENTWISE, NAMESPACE, OUT, operation
+from .._size import broadcast_shapes
 from ..ops.elementwise import FLOAT, common_dtype
 from . import _bessel
 
@@ -169,12 +170,13 @@ def zeta(self: Tensor, other: Tensor) -> Any:
     Raises:
         ImportError: SciPy, which computes it, is not installed.
 
-    >>> import clew
-    >>> clew.special.zeta(clew.tensor([2.0, 4.0]), 1)
-    tensor([1.6449, 1.0823])
+    Example:
+        >>> torch.special.zeta(torch.tensor([2.0, 4.0]), 1)
+        tensor([1.6449, 1.0823])
     """
     hurwitz = import_module("scipy.special").zeta  # no dependency of clew
 
+    broadcast_shapes(self.shape, other.shape)
     dtype = common_dtype("special.zeta", [self, other], FLOAT)
     x, q = (one.detach().numpy().astype(float) for one in (self, other))
     return hurwitz(x, q).astype(dtype)

@@ -76,7 +76,7 @@ def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledg
     living: dict[int, list[Any]] = defaultdict(list)
     for tensor in _core.live_tensors():
         living[tensor._storage_id].append(tensor)
-    book = _Book(living)
+    book = _Accounting(living)
     leaves = 0
     for number, node in enumerate(nodes, 1):
         leaves += isinstance(node, _core.AccumulateGrad)
@@ -84,7 +84,7 @@ def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledg
     return book.close(len(nodes) - leaves, frames)
 
 
-class _Book:
+class _Accounting:
     """Collects the records; names are looked up once, in the end, for those tensors that matter."""
 
     def __init__(self, living: Mapping[int, list[Any]]) -> None:

@@ -88,10 +88,10 @@ def predict_peak(tensors: Any, *, retain_graph: bool = False) -> int:
     for root in roots:
         if root.grad_fn is None:
             raise RuntimeError("predict_peak: expected a tensor with a graph, got one without grad_fn; see explain(x)")
-    return _Play(roots, retain_graph).run()
+    return _Simulation(roots, retain_graph).run()
 
 
-class _Play:
+class _Simulation:
     """A backward played through with sizes only."""
 
     def __init__(self, roots: Sequence[Any], retain_graph: bool) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ..model.places import Place
 from ..page import Page
-from ..program.modules import ModuleDiary, record_modules
+from ..program.modules import ModuleLog, record_modules
 from .timeline_records import Numbers, Series, Share
 from .timeline_views import as_section, as_text, as_trace
 
@@ -32,18 +32,18 @@ class Timeline:
         (1, 0)
     """
 
-    def __init__(self, diary: ModuleDiary | None = None) -> None:
+    def __init__(self, module_log: ModuleLog | None = None) -> None:
         self._native: Any = None
-        self._diary = diary  # None: keep one
-        self._recording: AbstractContextManager[ModuleDiary] | None = None
+        self._module_log = module_log  # None: keep one
+        self._recording: AbstractContextManager[ModuleLog] | None = None
         self._columns: dict[str, Any] = {}
 
     def __enter__(self) -> Timeline:
         if self._native is not None or self._columns:
             raise RuntimeError("timeline: expected a fresh one, got one that was used before; call timeline() again")
-        if self._diary is None:
+        if self._module_log is None:
             self._recording = record_modules()
-            self._diary = self._recording.__enter__()
+            self._module_log = self._recording.__enter__()
         self._native = _core.MemoryTimeline()
         return self
 
@@ -126,8 +126,8 @@ class Timeline:
     @cached_property
     def _groups(self) -> tuple[Numbers, list[tuple[Place | None, str | None, str]]]:
         """For each allocation the number of its (line, module, phase), and what the numbers mean."""
-        diary = self._diary
-        if diary is None:
+        module_log = self._module_log
+        if module_log is None:
             raise RuntimeError("timeline: expected one whose block has ended, got one that recorded nothing")
         paths: dict[int, str | None] = {}
         numbers: dict[tuple[Place | None, str | None, str], int] = {}
@@ -135,7 +135,7 @@ class Timeline:
         columns = (self._column(name).tolist() for name in ("site", "sequence", "in_backward"))
         for index, (site, sequence, in_backward) in enumerate(zip(*columns, strict=True)):
             if sequence not in paths:
-                paths[sequence] = diary.path_at(sequence)
+                paths[sequence] = module_log.path_at(sequence)
             key = self._places[site], paths[sequence], "backward" if in_backward else "forward"
             groups[index] = numbers.setdefault(key, len(numbers))
         return groups, list(numbers)

@@ -1,4 +1,4 @@
-"""Which module made a node: a diary of the modules that ran, kept while somebody asks for it."""
+"""Which module made a node: a log of the modules that ran, kept while somebody asks for it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 from ... import _core
 
-_MOST_ENTRIES = 400_000  # of the diary; then the older half goes
+_MOST_ENTRIES = 400_000  # of the log; then the older half goes
 
 
-class ModuleDiary:
+class ModuleLog:
     """A log of when each module was entered and left, by the clock that numbers nodes.
 
     A node whose number lies between was created in that module. Where modules call each other, the innermost counts.
@@ -32,7 +32,7 @@ class ModuleDiary:
         self._paths: list[str | None] = []  # the path that is current from that time on
         self.undo: Undo | None = None
         self._stacks = threading.local()
-        # The names below a root are found once; "weak", so that the diary keeps no model alive.
+        # The names below a root are found once; "weak", so that the log keeps no model alive.
         self._names: weakref.WeakKeyDictionary[Any, dict[int, str]] = weakref.WeakKeyDictionary()
 
     def enter(self, module: Any) -> None:
@@ -52,7 +52,7 @@ class ModuleDiary:
         self._note(stack[-1][1] if stack else None)
 
     def path_at(self, time: int) -> str | None:
-        """The module that ran at that time; None: none did, or the diary does not reach that far back."""
+        """The module that ran at that time; None: none did, or the log does not reach that far back."""
         position = bisect_right(self._times, time) - 1
         return self._paths[position] if position >= 0 else None
 
@@ -78,8 +78,8 @@ class ModuleDiary:
             del self._times[: _MOST_ENTRIES // 2], self._paths[: _MOST_ENTRIES // 2]
 
 
-_diaries: list[ModuleDiary] = []
-_last: ModuleDiary | None = None
+_module_logs: list[ModuleLog] = []
+_last: ModuleLog | None = None
 
 Undo = Callable[[], None]
 HookIntoModules = Callable[[Callable[[Any], None], Callable[[Any], None]], Undo]
@@ -93,12 +93,12 @@ def modules_are_here(hook: HookIntoModules) -> None:
     """
     global _hook
     _hook = hook
-    for diary in _diaries:
-        diary.undo = hook(diary.enter, diary.leave)
+    for module_log in _module_logs:
+        module_log.undo = hook(module_log.enter, module_log.leave)
 
 
 @contextmanager
-def record_modules() -> Iterator[ModuleDiary]:
+def record_modules() -> Iterator[ModuleLog]:
     """While it is open, record which module creates which node; :func:`module_of` can tell then and afterwards.
 
     Example:
@@ -109,17 +109,17 @@ def record_modules() -> Iterator[ModuleDiary]:
         'Sequential.1'
     """
     global _last
-    diary = ModuleDiary()
+    module_log = ModuleLog()
     if _hook is not None:
-        diary.undo = _hook(diary.enter, diary.leave)
-    _diaries.append(diary)
+        module_log.undo = _hook(module_log.enter, module_log.leave)
+    _module_logs.append(module_log)
     try:
-        yield diary
+        yield module_log
     finally:
-        _diaries.remove(diary)
-        _last = diary
-        if diary.undo is not None:
-            diary.undo()
+        _module_logs.remove(module_log)
+        _last = module_log
+        if module_log.undo is not None:
+            module_log.undo()
 
 
 def module_of(node: Any) -> str | None:
@@ -134,8 +134,8 @@ def module_of(node: Any) -> str | None:
         >>> clew.graph.module_of(y.grad_fn)
         'Sequential.1'
     """
-    for diary in [*reversed(_diaries), *([_last] if _last else [])]:
-        path = diary.path_at(node._sequence_nr())
+    for module_log in [*reversed(_module_logs), *([_last] if _last else [])]:
+        path = module_log.path_at(node._sequence_nr())
         if path is not None:
             return path
     return None

@@ -7,7 +7,6 @@ from . import (
     channelshuffle,
     container,
     conv,
-    diary,  # noqa: F401  tells the graph which module runs, when it asks
     distance,
     dropout,
     embedding,
@@ -16,6 +15,7 @@ from . import (
     linear,
     loss,
     margin_loss,
+    module_log,  # noqa: F401  tells the graph which module runs, when it asks
     normalization,
     padding,
     parameter_container,

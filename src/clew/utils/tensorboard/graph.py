@@ -18,7 +18,7 @@ from tensorboard.compat.proto.versions_pb2 import VersionDef
 
 from ..._core import Tensor
 from ...autograd import enable_grad
-from ...graph import ModuleDiary, record_modules, walk
+from ...graph import ModuleLog, record_modules, walk
 
 _PRODUCER = 22  # the version of the format
 Path = tuple[Any, ...]
@@ -30,10 +30,10 @@ def graph(model: Any, inputs: Any) -> tuple[GraphDef, RunMetadata]:
     The model is called once, in evaluation mode. What depends on no floating input or parameter is not recorded.
     """
     arguments = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
-    with _evaluating(model), _all_require_grad(model), enable_grad(), record_modules() as diary:
+    with _evaluating(model), _all_require_grad(model), enable_grad(), record_modules() as module_log:
         given = [_watched(one) for one in arguments]
         outputs = model(*given)
-        nodes = _Writer(model, given, diary).written(outputs)
+        nodes = _Writer(model, given, module_log).written(outputs)
     stats = RunMetadata(step_stats=StepStats(dev_stats=[DeviceStepStats(device="/device:CPU:0")]))
     return GraphDef(node=nodes, versions=VersionDef(producer=_PRODUCER)), stats
 
@@ -92,8 +92,8 @@ def _tensors(value: Any) -> list[Tensor]:
 class _Writer:
     """Names the nodes of one graph, and writes them: what is used before what uses it."""
 
-    def __init__(self, model: Any, inputs: list[Any], diary: ModuleDiary) -> None:
-        self._model, self._diary = model, diary
+    def __init__(self, model: Any, inputs: list[Any], module_log: ModuleLog) -> None:
+        self._model, self._module_log = model, module_log
         self._root = type(model).__name__ if hasattr(model, "named_modules") else getattr(model, "__name__", "graph")
         self._leaves = dict(self._named_parameters())
         self._leaves |= {id(x): f"input/{name}" for name, x in self._named_inputs(inputs)}
@@ -143,7 +143,7 @@ class _Writer:
         return name if self._counts[name] == 1 else f"{name}_{self._counts[name] - 1}"
 
     def _operation(self, node: Any) -> NodeDef:
-        path = self._diary.path_at(node._sequence_nr()) or ""  # "Net.layers.0"
+        path = self._module_log.path_at(node._sequence_nr()) or ""  # "Net.layers.0"
         scope = self._scope(path.partition(".")[2])
         self._names[node] = self._unique(f"{scope}/{node.op}")
         below = [(one, output) for one, output in node.next_functions if one is not None]

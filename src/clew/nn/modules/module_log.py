@@ -1,4 +1,4 @@
-"""Tells the graph's module diary when a module is entered and left (`clew.graph.record_modules`)."""
+"""Tells the graph's module log when a module is entered and left (`clew.graph.record_modules`)."""
 
 from __future__ import annotations
 
