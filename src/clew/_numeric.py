@@ -120,7 +120,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     for kind in (type1, type2):
         if not isinstance(kind, dtype):
             raise TypeError(f"promote_types: expected dtypes, got {type(kind).__name__}")
-    return _core.promote_types(type1, type2)
+    promoted: dtype = _core.promote_types(type1, type2)
+    return promoted
 
 
 @domain("tensor1=index(3, a), tensor2=1.5; tensor1=index(3), tensor2=mask(b); tensor1=real(), tensor2=index(3, a)")

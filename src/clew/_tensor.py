@@ -305,7 +305,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 @method
 @domain("real")
 def is_conj(self: Tensor) -> bool:
-    """False: there are no complex tensors yet, and so no lazy conjugates."""
+    """False: conjugates are computed when they are asked for."""
     return False
 
 

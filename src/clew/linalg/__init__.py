@@ -1,6 +1,7 @@
 """Linear algebra: factorizations, systems, norms, over batches of matrices, with derivatives of any order.
 
-Values come from the LAPACK that NumPy has. There is no complex dtype yet: what would give complex results says so.
+Values come from the LAPACK that NumPy has. They are real: what would give complex results, or is given complex
+matrices, says so.
 """
 
 from __future__ import annotations

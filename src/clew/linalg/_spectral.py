@@ -113,26 +113,26 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
 
 @domain("unsampled, 'it is refused'")
 def eig(A: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """Not supported: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigh`.
+    """Not supported: eigenvalues of general matrices are complex, which linalg does not give yet. See `eigh`.
 
     Raises:
         NotImplementedError: always.
     """
     raise NotImplementedError(
-        "linalg.eig: the eigenvalues of a general matrix are complex, and there is no complex dtype yet; for symmetric "
+        "linalg.eig: the eigenvalues of a general matrix are complex, which linalg does not give yet; for symmetric "
         "matrices use linalg.eigh"
     )
 
 
 @domain("unsampled, 'it is refused'")
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Not supported: eigenvalues of general matrices are complex, and there is no complex dtype yet. See `eigvalsh`.
+    """Not supported: eigenvalues of general matrices are complex, which linalg does not give yet. See `eigvalsh`.
 
     Raises:
         NotImplementedError: always.
     """
     raise NotImplementedError(
-        "linalg.eigvals: the eigenvalues of a general matrix are complex, and there is no complex dtype yet; for "
+        "linalg.eigvals: the eigenvalues of a general matrix are complex, which linalg does not give yet; for "
         "symmetric matrices use linalg.eigvalsh"
     )
 

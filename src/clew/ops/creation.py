@@ -255,9 +255,7 @@ def empty_strided(
 
 def as_number(name: str, value: Any) -> Any:
     """The number that a value is, or that a one-element tensor or array holds."""
-    if isinstance(value, complex):
-        raise NotImplementedError(f"{name}: complex numbers are not supported yet")
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float | complex):
         return value
     if hasattr(value, "item"):
         return value.item()
@@ -265,7 +263,9 @@ def as_number(name: str, value: Any) -> Any:
 
 
 def dtype_of_number(value: Any) -> dtype | None:
-    """bool or int64; None, which means the default dtype, for floats."""
+    """bool, int64 or complex; None, which means the default dtype, for floats."""
+    if isinstance(value, complex):
+        return _default_dtype().to_complex()
     return _BOOL if isinstance(value, bool) else _INT64 if isinstance(value, int) else None
 
 

@@ -17,6 +17,15 @@ _ops: Any = _core.ops
 _INT64, _FLOAT64 = _core.dtypes["int64"], _core.dtypes["float64"]
 
 
+def _real(name: str, value: Any) -> Any:
+    number = as_number(name, value)
+    if isinstance(number, complex):
+        raise NotImplementedError(
+            f"{name}: expected real numbers, got {number}; make the parts and join them by complex()"
+        )
+    return number
+
+
 @domain("given=(5,); given=(1.0, 3.0, 0.5)")
 def arange(
     *given: Any,
@@ -57,8 +66,8 @@ def arange(
         raise TypeError(
             f"arange() received an invalid combination of arguments - got {len(given)} numbers; expected an end"
         )
-    bounds = [as_number("arange", 0 if start is None else start), as_number("arange", end)]
-    bounds.append(as_number("arange", 1 if step is None else step))
+    bounds = [_real("arange", 0 if start is None else start), _real("arange", end)]
+    bounds.append(_real("arange", 1 if step is None else step))
     default = _INT64 if all(isinstance(bound, int) for bound in bounds) else None
     return made("arange", lambda kind: _ops._arange(*bounds, kind), out, dtype, requires_grad, default, device)
 
@@ -74,7 +83,7 @@ def _fill_in(name: str, given: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
 def _checked_steps(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any, int]:
     if not hasattr(steps, "__index__"):
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
-    return as_number(name, start), as_number(name, end), steps
+    return _real(name, start), _real(name, end), steps
 
 
 @domain("start=0.0, end=1.0, steps=5")
