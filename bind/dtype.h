@@ -10,7 +10,7 @@ namespace clew::bind {
 
 void init_dtypes(PyObject* module);
 PyObject* dtype_object(DType dtype);  // a new reference
-// Empty if the object is no dtype; throws NotImplementedError for one without native kernels.
+// Empty if the object is no dtype.
 std::optional<DType> dtype_from(PyObject* object);
 void set_default_dtype(DType dtype);
 

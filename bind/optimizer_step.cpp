@@ -40,8 +40,8 @@ public:
     void check() const {
         for (Py_ssize_t i = 0; i < length_; ++i) {
             const TensorObject* first = tensor(0, i);
-            if (!is_floating(first->dtype))
-                fail(ErrorKind::Runtime, "%s: expected floating parameters, got %s", op_.name,
+            if (!is_inexact(first->dtype))
+                fail(ErrorKind::Runtime, "%s: expected floating or complex parameters, got %s", op_.name,
                      dtype_name(first->dtype));
             for (std::size_t list = 1; list < tensors_.size(); ++list) {
                 const TensorObject* other = tensors_[list] ? tensor(list, i) : first;

@@ -24,22 +24,23 @@ struct BFloat16 {
 struct Float16 {
     uint16_t bits;
     Float16() = default;
-    // To the nearest, ties to even: what lies below the normal numbers is rounded by adding a number whose last bit is
-    // the last of a subnormal half; others by adding half of what is cut off.
+    // As processors convert (F16C). To the nearest, ties to even: what lies below the normal numbers is rounded by
+    // adding a number whose last bit is the last of a subnormal half; others by adding half of what is cut off.
     explicit CLEW_ELEMENT Float16(float x) : bits(0) {
         const uint32_t b = __builtin_bit_cast(uint32_t, x);
         const uint32_t sign = b >> 16 & 0x8000u, magnitude = b & 0x7fffffffu;
         const float small = __builtin_bit_cast(float, magnitude) + 0.5f;
         const uint32_t subnormal = __builtin_bit_cast(uint32_t, small) - 0x3f000000u;
         const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
-        const uint32_t beyond = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+        const uint32_t beyond = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x1ffu) : 0x7c00u;
         bits = uint16_t(sign | (magnitude >= 0x47800000u ? beyond : magnitude < 0x38800000u ? subnormal : normal));
     }
     CLEW_ELEMENT operator float() const {
         const uint32_t sign = uint32_t(bits & 0x8000u) << 16, rest = bits & 0x7fffu;
         // A product moves the exponent, and makes subnormal halves normal.
         const float finite = __builtin_bit_cast(float, rest << 13) * 0x1p112f;
-        const uint32_t magnitude = rest >= 0x7c00u ? rest << 13 | 0x7f800000u : __builtin_bit_cast(uint32_t, finite);
+        const uint32_t quiet = rest > 0x7c00u ? 0x7fc00000u : 0x7f800000u;
+        const uint32_t magnitude = rest >= 0x7c00u ? rest << 13 | quiet : __builtin_bit_cast(uint32_t, finite);
         return __builtin_bit_cast(float, sign | magnitude);
     }
 };

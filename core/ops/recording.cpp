@@ -127,8 +127,13 @@ const OpDef& recorded_in_place(const OpDef& op, Tensors inputs) {
 void finish_views(const OpDef& op, const Tensor& source, std::span<Tensor> outputs) {
     const bool many = outputs.size() > 1 || op.is(kManyViews);
     const ViewKind kind = !grad_enabled() ? ViewKind::NoGrad : many ? ViewKind::MultiOutput : ViewKind::Default;
-    for (const Tensor& output : outputs)
-        if (output && !output->base && output->storage == source->storage) mark_view(output, source, kind);
+    for (const Tensor& output : outputs) {
+        if (!output || output->base || output->storage != source->storage) continue;
+        if (op.is(kNonDifferentiable))
+            share_version(output, source);  // the same bytes, of which no gradient knows
+        else
+            mark_view(output, source, kind);
+    }
 }
 
 void keep_history(const OpCall& call, std::uint64_t needs) {

@@ -55,6 +55,21 @@ def test_rounding_to_halves(name, step, oracle):
     assert clew.isnan(clew.from_numpy(values.copy()).to(getattr(clew, name)))[-1]
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_vectors_and_single_elements_give_the_same_bits(name):
+    """NaN too."""
+    stored = clew.arange(1 << 16, dtype=clew.int32).to(clew.int16).view(getattr(clew, name))
+    apart = clew.zeros(1 << 16, 2, dtype=stored.dtype)
+    apart[:, 0] = stored
+    assert clew.equal(stored.float().view(clew.int32), apart[:, 0].float().view(clew.int32))
+    numbers = clew.from_numpy(numpy.arange(0, 1 << 32, 65521, dtype=numpy.uint32).view(numpy.float32))
+    apart = clew.zeros(len(numbers), 2)
+    apart[:, 0] = numbers
+    assert clew.equal(
+        numbers.to(stored.dtype).view(clew.int16), apart[:, 0].to(stored.dtype).contiguous().view(clew.int16)
+    )
+
+
 @pytest.mark.parametrize("name", ["int8", "int16"])
 def test_integers_wrap_and_floats_are_cut(name, oracle):
     whole = numpy.arange(-70000, 70000, 7)

@@ -118,6 +118,35 @@ void progression(void* out, int64_t first, int64_t count, double start, double s
     }
 }
 
+#ifdef __F16C__
+using Floats = VectorOf<float, 32>::unaligned;
+using Halves = VectorOf<int16_t, 16>::unaligned;
+
+void half_to_float(char* const* data, const int64_t* strides, int64_t count) {
+    int64_t i = 0;
+    if (strides[0] == 4 && strides[1] == 2)
+        for (; i + 8 <= count; i += 8) {
+            const auto in = *reinterpret_cast<const Halves*>(data[1] + 2 * i);
+            *reinterpret_cast<Floats*>(data[0] + 4 * i) = __builtin_ia32_vcvtph2ps256(in);
+        }
+    char* const rest[] = {data[0] + i * strides[0], data[1] + i * strides[1]};
+    unary_loop<Cast<float>, float, Float16>(rest, strides, count - i);
+}
+void float_to_half(char* const* data, const int64_t* strides, int64_t count) {
+    int64_t i = 0;
+    if (strides[0] == 2 && strides[1] == 4)
+        for (; i + 8 <= count; i += 8) {
+            const auto in = *reinterpret_cast<const Floats*>(data[1] + 4 * i);
+            *reinterpret_cast<Halves*>(data[0] + 2 * i) = __builtin_ia32_vcvtps2ph256(in, 0);  // to the nearest
+        }
+    char* const rest[] = {data[0] + i * strides[0], data[1] + i * strides[1]};
+    unary_loop<Cast<Float16>, Float16, float>(rest, strides, count - i);
+}
+#else
+constexpr Loop half_to_float = unary_loop<Cast<float>, float, Float16>;
+constexpr Loop float_to_half = unary_loop<Cast<Float16>, Float16, float>;
+#endif
+
 struct RealPart {
     template <class T>
     static CLEW_INLINE T apply(Complex<T> x) {
@@ -169,7 +198,7 @@ consteval CopyTable table() {
     join<Complex<float>, Complex<double>>(made);
     join<int8_t, int32_t>(made);
     join<int16_t, int32_t>(made);
-    join<Float16, float>(made);
+    join<Float16, float>(made, half_to_float, float_to_half);
     join<BFloat16, float>(made);
     made.rows = rows;
     made.progression[0] = progression<float>;

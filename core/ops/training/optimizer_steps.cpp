@@ -31,6 +31,9 @@ private:
     Tensor tensor_, dense_;
 };
 
+// Complex numbers are stepped as pairs of real ones, as in PyTorch.
+std::int64_t real_numbers(const Tensor& x) { return x.numel() * (is_complex(x.dtype()) ? 2 : 1); }
+
 struct SgdStep {
     struct Attrs : kernels::SgdOptions {
         bool first;
@@ -49,7 +52,8 @@ struct SgdStep {
         out = self;
         const LayoutRef order = like_layout(self);
         const Dense data(self, order), slope(grad, order), buffer(momentum_buffer, order);
-        kernels::sgd_step(self.dtype(), data.data(), slope.data(), buffer.data(), self.numel(), attrs, attrs.first);
+        kernels::sgd_step(real_dtype(self.dtype()), data.data(), slope.data(), buffer.data(), real_numbers(self), attrs,
+                          attrs.first);
         buffer.write_back();
         data.write_back();
     }
@@ -71,8 +75,8 @@ struct AdamStep {
         const LayoutRef order = like_layout(self);
         const Dense data(self, order), slope(grad, order), average(exp_avg, order), square(exp_avg_sq, order),
             largest(max_exp_avg_sq, order);
-        kernels::adam_step(self.dtype(), data.data(), slope.data(), average.data(), square.data(), largest.data(),
-                           self.numel(), attrs, whole(read_number(step) + 0.5));
+        kernels::adam_step(real_dtype(self.dtype()), data.data(), slope.data(), average.data(), square.data(),
+                           largest.data(), real_numbers(self), attrs, whole(read_number(step) + 0.5));
         for (const Dense* dense : {&average, &square, &largest, &data}) dense->write_back();
     }
 };

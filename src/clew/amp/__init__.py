@@ -1,4 +1,4 @@
-"""Mixed precision as scripts ask for it. There are no half precisions yet: float32 stays float32.
+"""Mixed precision as scripts ask for it. float32 stays float32, as its products are the faster ones here.
 
 `autocast` keeps track of what was asked and changes no dtype. `GradScaler` scales, looks for infinities and skips steps
 as it would for half precision.

@@ -114,7 +114,7 @@ def clear_autocast_cache() -> None:
 
 
 class autocast:
-    """Accepted as a context manager and as a decorator; operations keep their dtypes, for there is no half precision.
+    """Accepted as a context manager and as a decorator; operations keep their dtypes: products of halves are no faster.
 
     Args:
         device_type: "cpu"; others switch it off with a warning.

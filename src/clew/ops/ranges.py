@@ -17,6 +17,15 @@ _ops: Any = _core.ops
 _INT64, _FLOAT64 = _core.dtypes["int64"], _core.dtypes["float64"]
 
 
+def _real(name: str, value: Any) -> Any:
+    number = as_number(name, value)
+    if isinstance(number, complex):
+        raise NotImplementedError(
+            f"{name}: expected real numbers, got {number}; make the parts and join them by complex()"
+        )
+    return number
+
+
 @domain("given=(5,); given=(1.0, 3.0, 0.5)")
 def arange(
     *given: Any,

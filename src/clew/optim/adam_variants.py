@@ -8,7 +8,7 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from .composed import ComposedOptimizer, negated_and_decayed, rate_of, zeros_for
+from .composed import ComposedOptimizer, as_real, negated_and_decayed, rate_of, zeros_for
 from .optimizer import Params
 from .options import check_betas, check_not_negative, options_of
 
@@ -150,6 +150,8 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
 
     `state` is that of `Adam`; its "step" has been counted.
     """
+    if parameter.is_complex():
+        parameter, grad, state = as_real(parameter, grad, state)
     beta1, beta2 = group["betas"]
     rate, step = group["lr"], state["step"].item()
     grad = negated_and_decayed(parameter, grad, group, rate)

@@ -38,7 +38,14 @@ class ComposedOptimizer(Optimizer):
         raise NotImplementedError
 
     def _first_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {"step": clew.tensor(0.0)} | self._begin(parameter, group)
+        if not parameter.is_complex():
+            return {"step": clew.tensor(0.0)} | self._begin(parameter, group)
+        begun = self._begin(clew.view_as_real(parameter.detach()), group)
+        shape = (*parameter.shape, 2)
+        complex_ones = {
+            name: clew.view_as_complex(value) if tuple(value.shape) == shape else value for name, value in begun.items()
+        }
+        return {"step": clew.tensor(0.0)} | complex_ones
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters; see `Optimizer.step`."""
@@ -55,6 +62,8 @@ class ComposedOptimizer(Optimizer):
             state.update(self._first_state(parameter, group))
         state["step"].add_(1)
         step = state["step"].item() if self._reads_step(group) else 0.0
+        if parameter.is_complex():
+            parameter, grad, state = as_real(parameter, grad, state)
         self._update(parameter, self._prepare(parameter, grad, group), state, group, step)
 
     def _reads_step(self, group: dict[str, Any]) -> bool:
@@ -64,6 +73,12 @@ class ComposedOptimizer(Optimizer):
     def _prepare(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
         """What comes before `_update`: `maximize` and `weight_decay`; the gradient to go on with."""
         return negated_and_decayed(parameter, grad, group, rate_of(group))
+
+
+def as_real(parameter: Tensor, grad: Tensor, state: dict[str, Tensor]) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    """Views of complex numbers as pairs of real ones, which are stepped as such, as in PyTorch."""
+    views = {name: clew.view_as_real(one) if one.is_complex() else one for name, one in state.items()}
+    return clew.view_as_real(parameter), clew.view_as_real(grad), views
 
 
 def negated_and_decayed(parameter: Tensor, grad: Tensor, group: dict[str, Any], rate: Any) -> Tensor:

@@ -182,18 +182,20 @@ class LBFGS(Optimizer):
 
     def _flat_grad(self) -> Tensor:
         """All gradients as one vector, with zeros where there is none."""
-        parts = [
-            (clew.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(-1)
-            for parameter in self._params
-        ]
-        flat: Tensor = clew.cat(parts)
+        grads = [clew.zeros_like(one) if one.grad is None else one.grad for one in self._params]
+        flat: Tensor = clew.cat([_real(grad).reshape(-1) for grad in grads])
         return flat
 
     def _add(self, direction: Tensor, t: float) -> None:
         """Add `t` times the direction to the parameters."""
-        sizes = [parameter.numel() for parameter in self._params]
-        for parameter, part in zip(self._params, direction.split(sizes), strict=True):
+        views = [_real(parameter) for parameter in self._params]
+        for parameter, part in zip(views, direction.split([one.numel() for one in views]), strict=True):
             parameter.add_(part.view(parameter.shape), alpha=t)
+
+
+def _real(tensor: Tensor) -> Tensor:
+    """A view of complex numbers as pairs of real ones."""
+    return clew.view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 def _largest(tensor: Tensor) -> float:

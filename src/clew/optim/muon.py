@@ -92,6 +92,8 @@ class Muon(ComposedOptimizer):
                 )
 
     def _step_one(self, parameter: Tensor, grad: Tensor, group: Group) -> None:
+        if parameter.is_complex():
+            raise RuntimeError("Muon does not support complex parameters; use Adam")
         state = self.state[parameter]
         if not state:
             state.update(zeros_for(parameter, "momentum_buffer"))

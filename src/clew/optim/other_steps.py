@@ -179,6 +179,11 @@ class Adafactor(ComposedOptimizer):
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
         super().__init__(params, **options_of(locals()))
 
+    def _step_one(self, parameter: Tensor, grad: Tensor, group: Group) -> None:
+        if parameter.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters; use Adam")
+        super()._step_one(parameter, grad, group)
+
     def _begin(self, parameter: Tensor, group: Group) -> State:
         if parameter.dim() < 2:
             return zeros_for(parameter, "variance")

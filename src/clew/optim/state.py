@@ -69,6 +69,10 @@ def _fit(value: Any, parameter: Tensor | None, key: Any) -> Any:
         return value.clone() if isinstance(value, Tensor) else clew.tensor(float(value))
     if not isinstance(value, Tensor):
         return copy.deepcopy(value)
-    if parameter is not None and parameter.is_floating_point() and value.dtype != parameter.dtype:
+    if (
+        parameter is not None
+        and (parameter.is_floating_point() or parameter.is_complex())
+        and value.dtype != parameter.dtype
+    ):
         return value.to(parameter.dtype)
     return value.clone()
