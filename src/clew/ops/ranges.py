@@ -72,13 +72,6 @@ def arange(
     return made("arange", lambda kind: _ops._arange(*bounds, kind), out, dtype, requires_grad, default, device)
 
 
-def _real(name: str, value: Any) -> Any:
-    number = as_number(name, value)
-    if isinstance(number, complex):
-        raise NotImplementedError(f"{name}: complex numbers are not supported, got {number}; expected real ones")
-    return number
-
-
 def _fill_in(name: str, given: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
     """Positional arguments, then what was named."""
     for value in named[: len(given)]:
