@@ -19,6 +19,7 @@ KNOWN = {
     "src/clew/nn/init.py: _NO_GAIN": "words of calculate_gain",
     "src/clew/ops/scattering.py: _REDUCTIONS": "words of scatter_reduce",
     "src/clew/ops/scattering.py: ": "words of index_reduce",
+    "core/ops/meta.cpp: compared": "ways of reading a value, words of its errors",
     "bench/plots.py: SHOWN": "as many as a figure has room for",
     "tests/fuzz/fuzz_catalogue.py: LEFT_OUT": "what can't be compared, for reasons beside it",
     "tests/fuzz/fuzz_session.py: READS_STRIDES": "nothing else says that values depend on strides",

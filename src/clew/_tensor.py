@@ -39,13 +39,13 @@ def forward(self: Tensor) -> Tensor:
         ReplayError: the block can't run again as it was recorded; nothing has been changed.
         RuntimeError: no block that was kept made this tensor.
 
-    >>> import clew
-    >>> a = clew.ones(2)
-    >>> with clew.keep_graph():
-    ...     y = a.sum()
-    >>> a.data = clew.tensor([3.0, 4.0])
-    >>> y.forward()
-    tensor(7.)
+    Example:
+        >>> a = clew.ones(2)
+        >>> with clew.keep_graph():
+        ...     y = a.sum()
+        >>> a.data = clew.tensor([3.0, 4.0])
+        >>> y.forward()
+        tensor(7.)
     """
     _core.kept_forward(self)
     return self

@@ -72,6 +72,7 @@ struct AdamStep {
     static void forward(const Tensor& self, const Tensor& grad, const Tensor& exp_avg, const Tensor& exp_avg_sq,
                         const Tensor& max_exp_avg_sq, const Tensor& step, const Attrs& attrs, Tensor& out) {
         out = self;
+        CLEW_KERNEL();
         const LayoutRef order = like_layout(self);
         const Dense data(self, order), slope(grad, order), average(exp_avg, order), square(exp_avg_sq, order),
             largest(max_exp_avg_sq, order);

@@ -131,6 +131,17 @@ class KeepError(RuntimeError):
     """A block of `clew.keep_graph()` did something that running its operations again would not repeat.
 
     `reasons` are pairs of a text and a line.
+
+    Example:
+        >>> w = clew.ones(2, requires_grad=True)
+        >>> loss = (w * w).sum()
+        >>> try:
+        ...     with clew.keep_graph():
+        ...         loss.backward()
+        ... except clew.KeepError as error:
+        ...     text, site = error.reasons[0]
+        >>> text
+        'backward goes through SumBackward0, which was made before the block; make the whole graph inside'
     """
 
     reasons: tuple[tuple[str, Site | None], ...] = ()
@@ -140,6 +151,19 @@ class ReplayError(RuntimeError):
     """A kept program can't run again as it was recorded: an input or a value that Python read differs, or a step fails.
 
     Nothing has been changed.
+
+    Example:
+        >>> x = clew.ones(2)
+        >>> with clew.keep_graph() as program:
+        ...     y = x.sum()
+        >>> x.data = clew.ones(3)  # another shape
+        >>> try:
+        ...     program.run()
+        ... except clew.ReplayError as error:
+        ...     print(type(error).__name__)
+        ReplayError
+        >>> y
+        tensor(2.)
     """
 
     site: Site | None = None

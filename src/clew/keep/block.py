@@ -22,16 +22,16 @@ class keep_graph:
         KeepError: at the end of the block, if it did something that a second run of its operations would not repeat.
         NotImplementedError: blocks in one another, or on two threads at once.
 
-    >>> import clew
-    >>> a = clew.ones(2, requires_grad=True)
-    >>> with clew.keep_graph() as program:
-    ...     y = (a * a).sum()
-    >>> a.data = clew.tensor([3.0, 4.0])
-    >>> y.forward()
-    tensor(25., grad_fn=<SumBackward0>)
-    >>> y.backward()
-    >>> a.grad
-    tensor([6., 8.])
+    Example:
+        >>> a = clew.ones(2, requires_grad=True)
+        >>> with clew.keep_graph() as program:
+        ...     y = (a * a).sum()
+        >>> a.data = clew.tensor([3.0, 4.0])
+        >>> y.forward()
+        tensor(25., grad_fn=<SumBackward0>)
+        >>> y.backward()
+        >>> a.grad
+        tensor([6., 8.])
     """
 
     def __init__(self) -> None:

@@ -45,18 +45,18 @@ class Input:
 class Program:
     """What `keep_graph` kept. `print(program)` lists it.
 
-    >>> import clew
-    >>> x = clew.ones(3)
-    >>> with clew.keep_graph() as program:
-    ...     y = x.exp().sum()
-    >>> [step.op for step in program.steps]
-    ['exp', 'sum']
-    >>> program.name(x=x, y=y)
-    >>> x.fill_(0.0) is program["x"]
-    True
-    >>> program.run()
-    >>> program["y"]
-    tensor(3.)
+    Example:
+        >>> x = clew.ones(3)
+        >>> with clew.keep_graph() as program:
+        ...     y = x.exp().sum()
+        >>> [step.op for step in program.steps]
+        ['exp', 'sum']
+        >>> program.name(x=x, y=y)
+        >>> x.fill_(0.0) is program["x"]
+        True
+        >>> program.run()
+        >>> program["y"]
+        tensor(3.)
     """
 
     def __init__(self) -> None:

@@ -20,16 +20,16 @@ def pure(function: Callable[_P, _R]) -> Callable[_P, _R]:
     takes tensors (and constants) as arguments and gives a tensor, a tuple or a list of tensors, without history.
     Outside of `clew.keep_graph()` the mark does nothing.
 
-    >>> import numpy
-    >>> import clew
-    >>> @clew.pure
-    ... def sinc(x):
-    ...     return clew.from_numpy(numpy.sinc(x.numpy()))
-    >>> x = clew.zeros(2)
-    >>> with clew.keep_graph():
-    ...     y = sinc(x) * 2
-    >>> y.forward()
-    tensor([2., 2.])
+    Example:
+        >>> import numpy
+        >>> @clew.pure
+        ... def sinc(x):
+        ...     return clew.from_numpy(numpy.sinc(x.numpy()))
+        >>> x = clew.zeros(2)
+        >>> with clew.keep_graph():
+        ...     y = sinc(x) * 2
+        >>> y.forward()
+        tensor([2., 2.])
     """
 
     @wraps(function)

@@ -21,11 +21,11 @@ _ops: Any = _core.ops
 _NUMPY = {kind: str(kind).removeprefix("torch.") for kind in _core.dtypes.values()}
 _FLAGS = METHOD | FUNCTION | IN_PLACE | OUT | ELEMENTWISE
 _OUT_ALIKE = ("frac", "heaviside")
-_COMPLEX = ("acosh", "asinh", "atanh", "deg2rad", "rad2deg")  # take complex numbers, too
 _OWN_NODE_IN_PLACE = ("acosh", "asinh", "atanh")
 
 # What dtype an operation is computed in: that of its operands, with integers as floats, or refused for those.
 SAME, FLOAT, FLOATS_ONLY, INTEGERS_ONLY, ONE_DTYPE = "same", "float", "floats", "integers", "one dtype"
+COMPLEX = "float or complex"  # the others refuse complex numbers
 
 
 def common_dtype(name: str, tensors: list[Tensor], kind: str) -> Any:
@@ -34,9 +34,9 @@ def common_dtype(name: str, tensors: list[Tensor], kind: str) -> Any:
     if kind == ONE_DTYPE and any(one.dtype != dtype for one in tensors):
         kinds = " and ".join(str(one.dtype) for one in tensors)
         raise RuntimeError(f"{name}: expected two tensors of one dtype, got {kinds}; cast one")
-    if dtype.is_complex and name not in _COMPLEX:
+    if dtype.is_complex and kind != COMPLEX:
         raise NotImplementedError(f"{name}: not implemented for dtype {dtype}; take the real parts first")
-    if kind == FLOAT and not (dtype.is_floating_point or dtype.is_complex):
+    if kind in (FLOAT, COMPLEX) and not (dtype.is_floating_point or dtype.is_complex):
         dtype = _core.get_default_dtype()
     if (kind == FLOATS_ONLY and not dtype.is_floating_point) or (
         kind == INTEGERS_ONLY and (dtype.is_floating_point or dtype == _core.dtypes["bool"])
@@ -124,7 +124,7 @@ _zero, _one = _core.tensor(0.0), _core.tensor(1.0)
 
 _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, str]] = [
     (
-        "acosh(Tensor self)", numpy.arccosh, FLOAT,
+        "acosh(Tensor self)", numpy.arccosh, COMPLEX,
         (lambda g, self: g * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj(),),
         "self=1 + positive(a, b)",
         """The inverse of cosh, at least 0; NaN below 1.
@@ -135,7 +135,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "asinh(Tensor self)", numpy.arcsinh, FLOAT, (lambda g, self: g * (self * self + 1).rsqrt().conj(),), "real",
+        "asinh(Tensor self)", numpy.arcsinh, COMPLEX, (lambda g, self: g * (self * self + 1).rsqrt().conj(),), "real",
         """The inverse of sinh.
 
         Example:
@@ -144,7 +144,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "atanh(Tensor self)", numpy.arctanh, FLOAT, (lambda g, self: g / (1 - self * self).conj(),), "unit",
+        "atanh(Tensor self)", numpy.arctanh, COMPLEX, (lambda g, self: g / (1 - self * self).conj(),), "unit",
         """The inverse of tanh; NaN beyond -1 and 1.
 
         Example:
@@ -153,7 +153,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "deg2rad(Tensor self)", lambda x: x * x.dtype.type(math.pi / 180), FLOAT, (lambda g: g * (math.pi / 180),),
+        "deg2rad(Tensor self)", lambda x: x * x.dtype.type(math.pi / 180), COMPLEX, (lambda g: g * (math.pi / 180),),
         "real",
         """self * pi / 180: degrees in radians.
 
@@ -163,7 +163,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "rad2deg(Tensor self)", lambda x: x * x.dtype.type(180 / math.pi), FLOAT, (lambda g: g * (180 / math.pi),),
+        "rad2deg(Tensor self)", lambda x: x * x.dtype.type(180 / math.pi), COMPLEX, (lambda g: g * (180 / math.pi),),
         "real",
         """self * 180 / pi: radians in degrees.
 
