@@ -6,7 +6,6 @@ goes through an `autograd.Function` whose forward is that definition.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,11 +23,11 @@ _generation: dict[str, int] = {}  # how often a name was defined: definitions in
 class CustomOpDef:
     """What `custom_op` makes of a function: callable like it, `clew.ops.<namespace>.<name>` as well."""
 
-    def __init__(self, qualname: str, schema: Schema, kernel: Callable[..., Any] | None, *, composite: bool) -> None:
+    def __init__(self, qualname: str, schema: Schema, *, composite: bool) -> None:
         self._qualname = qualname
         self._namespace, _, self._name = qualname.partition("::")
         self._schema = schema
-        self._kernels: dict[str, Callable[..., Any]] = {} if kernel is None else {"cpu": kernel}
+        self._kernels: dict[str, Callable[..., Any]] = {}
         self._composite = composite  # without a derivative of its own it has that of what the kernel calls
         self._fake: Callable[..., Any] | None = None
         self._function: type[Function] | None = None
@@ -38,12 +37,11 @@ class CustomOpDef:
         said: tuple[Any, ...] = (schema.registered(registered), "", "", outputs if schema.returns else "")
         flags = HIDDEN | _NON_DIFFERENTIABLE
         domain = "unsampled, 'it is a user\\'s'"
-        doc = inspect.getdoc(kernel) or ""
         self._operation = _core.define_operation(
-            *said, flags, domain, "", doc, self._run, self._infer, None, [], -1 & (2**64 - 1), 0
+            *said, flags, domain, "", "", self._run, self._infer, None, [], -1 & (2**64 - 1), 0
         )
         self.__name__ = self._name
-        self.__doc__ = doc
+        self.__doc__ = ""
         definitions[qualname] = self
 
     def __repr__(self) -> str:
@@ -70,12 +68,12 @@ class CustomOpDef:
         for place, argument in enumerate(self._schema.arguments):
             if argument.keyword_only:
                 if argument.name not in named and argument.default is not None:
-                    named[argument.name] = _value(argument.default)
+                    named[argument.name] = argument.value
             elif place == len(places):
                 if argument.name in named:
                     places.append(named.pop(argument.name))
                 elif argument.default is not None:
-                    places.append(_value(argument.default))
+                    places.append(argument.value)
         return tuple(places), named
 
     def _kernel(self) -> Callable[..., Any]:
@@ -184,12 +182,6 @@ def _detached(value: Any) -> Any:
 
 def _strings(given: str | Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
-
-
-def _value(default: str) -> Any:
-    import ast
-
-    return ast.literal_eval(default)
 
 
 # ------------------------------------------------------------------------------------------------------------ autograd

@@ -12,11 +12,10 @@ from ._schema import infer_schema, parse
 _Op = str | OpOverload | OpOverloadPacket | CustomOpDef
 
 
-def _checked_name(qualname: str, who: str) -> str:
+def _check_name(qualname: str, who: str) -> None:
     namespace, colons, name = qualname.partition("::")
     if not (colons and namespace.isidentifier() and name.isidentifier()):
         raise ValueError(f"{who}: expected a name such as 'mylib::scale', got {qualname!r}; give it a namespace")
-    return qualname
 
 
 def custom_op(
@@ -52,14 +51,21 @@ def custom_op(
     del tags  # they tell compilers of PyTorch's what to expect
 
     def define(function: Callable[..., Any]) -> CustomOpDef:
-        _checked_name(name, "custom_op")
+        _check_name(name, "custom_op")
         text = schema or infer_schema(function, mutates_args=mutates_args)
-        made = CustomOpDef(name, parse(text, f"custom_op {name}"), None, composite=False)
+        made = CustomOpDef(name, parse(text, f"custom_op {name}"), composite=False)
         made.__doc__ = function.__doc__
         made.register_kernel(device_types, function)
         return made
 
     return define if fn is None else define(fn)
+
+
+def _define(qualname: str, schema: str, who: str) -> None:
+    _check_name(qualname, who)
+    if qualname in definitions:
+        raise RuntimeError(f"{who}: {qualname} is defined already")
+    CustomOpDef(qualname, parse(schema, qualname), composite=True)
 
 
 def _find(op: _Op, who: str) -> CustomOpDef:
@@ -161,10 +167,8 @@ class Library:
         if self.kind == "IMPL":
             raise RuntimeError("Library.define: a library of kind IMPL has kernels only; use FRAGMENT")
         name = schema.partition("(")[0].strip()
-        qualname = _checked_name(f"{self.ns}::{name}", "Library.define")
-        if qualname in definitions:
-            raise RuntimeError(f"Library.define: {qualname} is defined already")
-        CustomOpDef(qualname, parse(schema[schema.index("(") :], qualname), None, composite=True)
+        qualname = f"{self.ns}::{name}"
+        _define(qualname, schema[len(schema.partition("(")[0]) :], "Library.define")
         self._names.append(qualname)
         return name
 
@@ -201,10 +205,7 @@ def _register(definition: CustomOpDef, key: str, fn: Callable[..., Any]) -> None
 
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
     """Define `namespace::name` by its schema, `(Tensor x) -> Tensor`. `impl` gives it kernels."""
-    _checked_name(qualname, "define")
-    if qualname in definitions:
-        raise RuntimeError(f"define: {qualname} is defined already")
-    CustomOpDef(qualname, parse(schema, qualname), None, composite=True)
+    _define(qualname, schema, "define")
 
 
 def impl(*args: Any, func: Callable[..., Any] | None = None, lib: Library | None = None) -> Any:

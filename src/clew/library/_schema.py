@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from .._core import Tensor, dtype
@@ -48,6 +50,12 @@ class Argument:
     keyword_only: bool
     default: str | None
 
+    @cached_property
+    def value(self) -> Any:
+        """The default, which must be there, as Python has it."""
+        assert self.default is not None
+        return ast.literal_eval(self.default)
+
     def __str__(self) -> str:
         """As in the registry's schemas."""
         text = _OURS[self.type] + ("!" if self.mutated else "") + ("?" if self.optional else "") + f" {self.name}"
@@ -66,7 +74,7 @@ class Schema:
     def __str__(self) -> str:
         return self.text
 
-    @property
+    @cached_property
     def mutated(self) -> tuple[int, ...]:
         """Places of the arguments that are written."""
         return tuple(place for place, argument in enumerate(self.arguments) if argument.mutated)
