@@ -57,7 +57,7 @@ private:
         const KeptRegister& wrote = program_.of(written.reg);
         const Tensor input = through.present();
         const auto size = static_cast<std::int64_t>(item_size(wrote.dtype));
-        const std::int64_t shift = input->offset * static_cast<std::int64_t>(item_size(input.dtype())) - first.offset;
+        const std::int64_t shift = byte_offset(input) - first.offset;
         const Tensor at = alias(input, wrote.layout, (wrote.offset + shift) / size);
         at->dtype = wrote.dtype;
         if (written.through >= 0)

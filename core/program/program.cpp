@@ -1,5 +1,6 @@
 #include "core/program/program.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/autograd/hooks.h"
@@ -46,6 +47,18 @@ Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype) {
     const Extent reach = extent(layout);
     const auto size = static_cast<std::int64_t>(item_size(dtype));
     return {offset + reach.low * size, offset + (reach.high + 1) * size};
+}
+
+std::int64_t byte_offset(const Tensor& tensor) {
+    return tensor->offset * static_cast<std::int64_t>(item_size(tensor.dtype()));
+}
+
+std::uint64_t history_of(const Tensor& tensor) { return tensor->grad_fn ? tensor->grad_fn->sequence : 0; }
+
+bool Program::writes(int step, int reg) const {
+    return std::ranges::any_of(steps[static_cast<std::size_t>(step)].writes, [&](const KeptWrite& written) {
+        return of(written.reg).memory == of(reg).memory && of(written.reg).bytes.meets(of(reg).bytes);
+    });
 }
 
 // A number that changes when hooks come or go: those of the node where the tensor's gradient goes.

@@ -150,6 +150,7 @@ struct Program {
 
     const KeptRegister& of(int reg) const { return registers[static_cast<std::size_t>(reg)]; }
     const Memory& memory_of(int reg) const { return memories[static_cast<std::size_t>(of(reg).memory)]; }
+    bool writes(int step, int reg) const;  // whether the step may reach bytes of the register
 
     std::vector<std::unique_ptr<Slice>> slices;  // made when asked for
 };
@@ -157,6 +158,8 @@ struct Program {
 Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype);  // offset in bytes
 Tensor leaf_of(const Program& program, const Leaf& leaf);                // null: it is gone
 std::uint64_t hooks_of(const Tensor& tensor);
+std::uint64_t history_of(const Tensor& tensor);  // number of its node, 0: none
+std::int64_t byte_offset(const Tensor& tensor);
 
 struct ReplayFailed : Error {
     ReplayFailed(std::string text, const Step* step);

@@ -46,9 +46,7 @@ private:
         if (memory.made_by >= 0) need_step(memory.made_by);
         for (const int writer : memory.writers) {
             if (writer >= before) break;
-            for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(writer)].writes)
-                if (program_.of(written.reg).memory == of.memory && program_.of(written.reg).bytes.meets(of.bytes))
-                    need_step(writer);
+            if (program_.writes(writer, reg)) need_step(writer);
         }
     }
     void need_step(int step) {
@@ -225,13 +223,9 @@ bool Slice::remakes(const Program& program, int reg, int before) const {
     const Memory& memory = program.memory_of(reg);
     if (of.made_by < 0 || !runs[static_cast<std::size_t>(of.made_by)]) return false;
     if (memory.made_by >= 0 && !runs[static_cast<std::size_t>(memory.made_by)]) return false;
-    for (const int writer : memory.writers) {
-        if (writer >= before || runs[static_cast<std::size_t>(writer)]) continue;
-        for (const KeptWrite& written : program.steps[static_cast<std::size_t>(writer)].writes)
-            if (program.of(written.reg).memory == of.memory && program.of(written.reg).bytes.meets(of.bytes))
-                return false;
-    }
-    return true;
+    return std::ranges::none_of(memory.writers, [&](int writer) {
+        return writer < before && !runs[static_cast<std::size_t>(writer)] && program.writes(writer, reg);
+    });
 }
 
 Slice& slice_of(Program& program, int target) {

@@ -7,17 +7,9 @@
 #include "core/autograd/saved.h"
 #include "core/program/kept.h"
 #include "core/program/recorder.h"
+#include "core/program/witness.h"
 
 namespace clew {
-namespace {
-
-std::int64_t byte_offset(const Tensor& tensor) {
-    return tensor->offset * static_cast<std::int64_t>(item_size(tensor.dtype()));
-}
-
-std::uint64_t history_of(const Tensor& tensor) { return tensor->grad_fn ? tensor->grad_fn->sequence : 0; }
-
-}  // namespace
 
 int Recorder::memory_of(const Tensor& tensor, bool make) {
     Storage& storage = *tensor->storage;
@@ -45,10 +37,7 @@ int Recorder::find(int memory, const Tensor& tensor) const {
     for (std::size_t i = registers.size(); i-- > 0;) {
         const int reg = registers[i];
         const KeptRegister& known = program_.of(reg);
-        if (known.offset == offset && known.dtype == tensor.dtype() && !known.number &&
-            (known.layout == tensor->layout || (same_sizes(known.layout->shape(), tensor.sizes()) &&
-                                                same_sizes(known.layout->strides(), tensor.strides()))))
-            return reg;
+        if (known.offset == offset && !known.number && same_geometry(tensor, known)) return reg;
     }
     return -1;
 }

@@ -53,7 +53,7 @@ public:
             if (!same_geometry(now, program_.of(input.reg))) differs(input, "its shape, strides or dtype differ");
             if (now.requires_grad() != input.requires_grad) differs(input, "requires_grad differs");
             if (input.grad_of) continue;
-            if ((now->grad_fn ? now->grad_fn->sequence : 0) != input.history)
+            if (history_of(now) != input.history)
                 differs(input, "it has another history: what it was computed from has run again");
             if (slice_.target < 0 && program_.has_backward && hooks_of(now) != input.hooks)
                 differs(input, "hooks came or went");
@@ -85,7 +85,7 @@ public:
             const Tensor now = input.present();
             const KeptRegister& reg = program_.of(input.reg);
             const auto memory = static_cast<std::size_t>(reg.memory);
-            const std::int64_t shift = now->offset * static_cast<std::int64_t>(item_size(now.dtype())) - reg.offset;
+            const std::int64_t shift = byte_offset(now) - reg.offset;
             if (storages[memory] == nullptr) {
                 storages[memory] = now->storage.get();
                 shifts[memory] = shift;

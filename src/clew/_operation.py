@@ -31,10 +31,10 @@ from ._size import broadcast_shapes
 
 Rule = Callable[..., Any]
 
-# Flags of core/ops/opdef.h.
-METHOD, FUNCTION, IN_PLACE, OUT, VIEW, HIDDEN, MANY_VIEWS, NAMESPACE, OUT_ALIKE = 1, 2, 4, 8, 16, 64, 512, 4096, 8192
-ELEMENTWISE = 131072
-_NON_DIFFERENTIABLE = 32
+# Flags of core/ops/registry.h.
+METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, HIDDEN, PROPERTY = (1 << bit for bit in range(8))
+WRITES, MANY_VIEWS, COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH = (1 << bit for bit in range(8, 15))
+OUT_SETS_DTYPE, AXES_IN_PLACE, ELEMENTWISE, OUT_ANY, SIZED_BY_VALUES = (1 << bit for bit in range(15, 20))
 
 
 def operation(
@@ -92,7 +92,7 @@ def operation(
             inferring = infer and (lambda *arguments: _tuple(infer(*arguments)))
         given: tuple[Any, ...] = (derivative, inspect.getdoc(forward) or "", run, inferring)
         given += (plan.gradients, plan.saves)
-        kind = flags if plan.saves else flags | _NON_DIFFERENTIABLE
+        kind = flags if plan.saves else flags | NON_DIFFERENTIABLE
         masks = plan.constants, plan.differentiable_outputs
         return _core.define_operation(schema, text, in_place_node, outputs, kind, domain, *given, *masks)
 

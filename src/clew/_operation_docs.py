@@ -16,24 +16,32 @@ from typing import Any
 
 from . import _core
 from ._core import Operation
+from ._operation import (
+    AXES_IN_PLACE,
+    COMPOSITE,
+    ELEMENTWISE,
+    FUNCTION,
+    IN_PLACE,
+    MANY_VIEWS,
+    METHOD,
+    NAMESPACE,
+    NON_DIFFERENTIABLE,
+    OUT,
+    OUT_ALIKE,
+    OUT_ANY,
+    OUT_SETS_DTYPE,
+    OUT_TRUTH,
+    PROPERTY,
+    SIZED_BY_VALUES,
+    STRIPS,
+    VIEW,
+    WRITES,
+)
 from ._operation_dtypes import dtypes_of
 
 __all__ = ["doc_of", "parts_of"]
 
 Overload = dict[str, Any]
-
-# Flags of core/ops/opdef.h.
-METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, PROPERTY, WRITES = 1, 2, 4, 8, 16, 32, 128, 256
-MANY_VIEWS, COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH, OUT_SETS_DTYPE = (
-    512,
-    1024,
-    2048,
-    4096,
-    8192,
-    16384,
-    32768,
-)
-AXES_IN_PLACE, ELEMENT_BY_ELEMENT, OUT_ANY, SIZED_BY_VALUES = 65536, 131072, 262144, 524288
 
 
 def doc_of(operation: Operation) -> str:
@@ -90,7 +98,7 @@ def _tensors(overload: Overload) -> list[str]:
 def _is_elementwise(overload: Overload) -> bool:
     """Its class says it; of what has none because it has no derivative (comparisons, bits), its operands."""
     flags = overload["flags"]
-    if flags & (STRIPS | ELEMENT_BY_ELEMENT) or overload["derivative"] == "elementwise":
+    if flags & (STRIPS | ELEMENTWISE) or overload["derivative"] == "elementwise":
         return not flags & SIZED_BY_VALUES
     kinds = [one["type"] for one in overload["arguments"]]
     logical = kinds == ["Tensor", "Tensor"] and flags & NON_DIFFERENTIABLE and flags & IN_PLACE

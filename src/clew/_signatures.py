@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from ._core import Operation
+from ._operation import OUT
 
 __all__ = ["signature_of"]
 
@@ -25,12 +26,9 @@ def signature_of(operation: Operation) -> inspect.Signature:
         )
     arguments = overloads[0]["arguments"]
     parameters = [_parameter(argument) for argument in arguments]
-    if overloads[0]["flags"] & _OUT_ARGUMENT and not operation.__name__.endswith("_"):
+    if overloads[0]["flags"] & OUT and not operation.__name__.endswith("_"):
         parameters.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
     return inspect.Signature(parameters)
-
-
-_OUT_ARGUMENT = 8  # kOutArgument of core/ops/opdef.h
 
 
 def _name(overload: dict[str, Any], position: int) -> str:

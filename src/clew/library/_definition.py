@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._operation import _NON_DIFFERENTIABLE, HIDDEN
+from .._operation import HIDDEN, NON_DIFFERENTIABLE
 from ..autograd.function import Function
 from ..autograd.graph import increment_version
 from ._schema import Schema
@@ -35,7 +35,7 @@ class CustomOpDef:
         registered = qualname if generation == 1 else f"{qualname}@{generation}"
         outputs = " ".join(f"result{place}" for place in range(schema.returns)) if schema.returns > 1 else "result"
         said: tuple[Any, ...] = (schema.registered(registered), "", "", outputs if schema.returns else "")
-        flags = HIDDEN | _NON_DIFFERENTIABLE
+        flags = HIDDEN | NON_DIFFERENTIABLE
         domain = "unsampled, 'it is a user\\'s'"
         self._operation = _core.define_operation(
             *said, flags, domain, "", "", self._run, self._infer, None, [], -1 & (2**64 - 1), 0
