@@ -153,29 +153,6 @@ def test_run_makes_a_whole_training_step():
                 assert_same(value, its_optimizer.state[theirs][name])
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Rprop"])
-def test_optimizers(name):
-    def make():
-        w = clew.nn.Parameter(clew.randn(3, 2))
-        return w, getattr(clew.optim, name)([w], lr=0.05, **({"momentum": 0.9} if name == "SGD" else {}))
-
-    (w, optimizer), (v, its_optimizer) = twins(make)
-
-    def step(w, optimizer):
-        optimizer.zero_grad()
-        (w * w).sum().backward()
-        optimizer.step()
-
-    step(w, optimizer), step(v, its_optimizer)
-    with clew.keep_graph() as program:
-        step(w, optimizer)
-    step(v, its_optimizer)
-    for _ in range(3):
-        program.run()
-        step(v, its_optimizer)
-        assert_same(w, v)
-
-
 def test_a_first_step_is_another_program():
     w = clew.nn.Parameter(clew.ones(2))
     optimizer = clew.optim.SGD([w], lr=0.1, momentum=0.9)

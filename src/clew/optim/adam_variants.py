@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import clew
 from clew import Tensor
 
-from .composed import ComposedOptimizer, as_real, negated_and_decayed, rate_of, zeros_for
+from .composed import ComposedOptimizer, as_number, as_real, negated_and_decayed, rate_of, zeros_for
 from .optimizer import Params
 from .options import check_betas, check_not_negative, options_of
 
@@ -67,11 +66,12 @@ class NAdam(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"mu_product": clew.ones(()), **zeros_for(parameter, "exp_avg", "exp_avg_sq")}
 
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
         rate, decay, (beta1, beta2) = rate_of(group), group["momentum_decay"], group["betas"]
+        step = as_number(state["step"])
         mu, mu_next = (beta1 * (1 - 0.5 * 0.96 ** (count * decay)) for count in (step, step + 1))
-        state["mu_product"].mul_(mu)
-        product = state["mu_product"].item()
+        state["mu_product"].mul_(mu.to(state["mu_product"].dtype))
+        product = as_number(state["mu_product"])
         _take_means(state, grad, beta1, beta2)
         root = (state["exp_avg_sq"] / (1 - beta2**step)).sqrt().add(group["eps"])
         parameter.addcdiv_(grad * (-rate * (1 - mu) / (1 - product)), root)
@@ -126,17 +126,19 @@ class RAdam(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return zeros_for(parameter, "exp_avg", "exp_avg_sq")
 
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
         _take_means(state, grad, beta1, beta2)
+        step = as_number(state["step"])
         mean = state["exp_avg"] / (1 - beta1**step) * rate_of(group)
         correction = 1 - beta2**step
         longest = 2 / (1 - beta2) - 1  # the length that the average of squares tends to; `length` is that so far
         length = longest - 2 * step * beta2**step / correction
-        if length > 5:
-            bound = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-            mean = mean * (math.sqrt(correction * bound) / state["exp_avg_sq"].sqrt().add(group["eps"]))
-        parameter.sub_(mean)
+        is_bounded = length > 5
+        bound = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+        # Where the variance isn't bounded yet, no derivative goes through this root.
+        root = clew.where(is_bounded, state["exp_avg_sq"], 1.0).sqrt().add(group["eps"])
+        parameter.sub_(mean * clew.where(is_bounded, (correction * bound).clamp(min=0).sqrt() / root, 1.0))
 
 
 def _take_means(state: State, grad: Tensor, beta1: float, beta2: float) -> None:
@@ -153,7 +155,7 @@ def recorded_adam(parameter: Tensor, grad: Tensor, state: State, group: Group) -
     if parameter.is_complex():
         parameter, grad, state = as_real(parameter, grad, state)
     beta1, beta2 = group["betas"]
-    rate, step = group["lr"], state["step"].item()
+    rate, step = group["lr"], as_number(state["step"])
     grad = negated_and_decayed(parameter, grad, group, rate)
     _take_means(state, grad, beta1, beta2)
     squares = state["exp_avg_sq"].clone()

@@ -7,7 +7,7 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from .composed import ComposedOptimizer, copy_if_recorded, rate_of, zeros_for
+from .composed import ComposedOptimizer, as_number, copy_if_recorded, rate_of, zeros_for
 from .optimizer import Params
 from .options import check_betas, check_not_negative, check_share, options_of
 
@@ -68,13 +68,10 @@ class Adagrad(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"sum": clew.full_like(parameter, group["initial_accumulator_value"])}
 
-    def _reads_step(self, group: Group) -> bool:
-        return bool(group["lr_decay"] != 0)
-
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
-        rate = rate_of(group) / (1 + (step - 1) * group["lr_decay"])
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        rate = rate_of(group) / (1 + (as_number(state["step"]) - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad)
-        parameter.addcdiv_(grad, state["sum"].sqrt().add(group["eps"]), value=-rate)
+        parameter.addcdiv_(grad * -rate, state["sum"].sqrt().add(group["eps"]))
 
 
 class RMSprop(ComposedOptimizer):
@@ -132,10 +129,7 @@ class RMSprop(ComposedOptimizer):
             names.append("grad_avg")
         return zeros_for(parameter, *names)
 
-    def _reads_step(self, group: Group) -> bool:
-        return False
-
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
         alpha, mean = group["alpha"], state["square_avg"]
         mean.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
@@ -196,10 +190,7 @@ class Adadelta(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return zeros_for(parameter, "square_avg", "acc_delta")
 
-    def _reads_step(self, group: Group) -> bool:
-        return False
-
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
         rho, eps = group["rho"], group["eps"]
         state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
         change = state["acc_delta"].add(eps).sqrt() / state["square_avg"].add(eps).sqrt() * grad
@@ -253,9 +244,9 @@ class Adamax(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return zeros_for(parameter, "exp_avg", "exp_inf")
 
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
         state["exp_avg"].lerp_(grad, 1 - beta1)
         state["exp_inf"].copy_(clew.maximum(state["exp_inf"] * beta2, grad.abs().add(group["eps"])))
         mean, largest = copy_if_recorded(state["exp_avg"], group), copy_if_recorded(state["exp_inf"], group)
-        parameter.addcdiv_(mean, largest, value=-rate_of(group) / (1 - beta1**step))
+        parameter.addcdiv_(mean * (-rate_of(group) / (1 - beta1 ** as_number(state["step"]))), largest)

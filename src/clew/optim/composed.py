@@ -31,10 +31,8 @@ class ComposedOptimizer(Optimizer):
         """The state of a parameter before its first step, but for "step"."""
         raise NotImplementedError
 
-    def _update(
-        self, parameter: Tensor, grad: Tensor, state: dict[str, Tensor], group: dict[str, Any], step: float
-    ) -> None:
-        """Write the parameter and its state; `step` counts from 1."""
+    def _update(self, parameter: Tensor, grad: Tensor, state: dict[str, Tensor], group: dict[str, Any]) -> None:
+        """Write the parameter and its state. Numbers in the state are used as tensors (`as_number`), never read."""
         raise NotImplementedError
 
     def _first_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
@@ -61,14 +59,9 @@ class ComposedOptimizer(Optimizer):
         if not state:
             state.update(self._first_state(parameter, group))
         state["step"].add_(1)
-        step = state["step"].item() if self._reads_step(group) else 0.0
         if parameter.is_complex():
             parameter, grad, state = as_real(parameter, grad, state)
-        self._update(parameter, self._prepare(parameter, grad, group), state, group, step)
-
-    def _reads_step(self, group: dict[str, Any]) -> bool:
-        """Whether `_update` needs the number of steps: a kept program can't follow a number."""
-        return True
+        self._update(parameter, self._prepare(parameter, grad, group), state, group)
 
     def _prepare(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
         """What comes before `_update`: `maximize` and `weight_decay`; the gradient to go on with."""
@@ -97,6 +90,11 @@ def negated_and_decayed(parameter: Tensor, grad: Tensor, group: dict[str, Any], 
 def rate_of(group: dict[str, Any]) -> Any:
     """The group's learning rate as a number; the tensor itself if derivatives are to go to it."""
     return group["lr"] if group.get("differentiable") else float(group["lr"])
+
+
+def as_number(value: Tensor) -> Tensor:
+    """A number of the state for arithmetic with the precision of Python's, which a kept program computes again."""
+    return value.to(clew.float64, copy=True)
 
 
 def copy_if_recorded(value: Tensor, group: dict[str, Any]) -> Tensor:

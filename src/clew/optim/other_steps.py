@@ -8,7 +8,7 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from .composed import ComposedOptimizer, rate_of, zeros_for
+from .composed import ComposedOptimizer, as_number, rate_of, zeros_for
 from .optimizer import Optimizer, Params
 from .options import check_betas, check_not_negative, options_of
 
@@ -61,10 +61,7 @@ class Rprop(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"prev": clew.zeros_like(parameter), "step_size": clew.full_like(parameter, rate_of(group))}
 
-    def _reads_step(self, group: Group) -> bool:
-        return False
-
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
         (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
         same = grad.mul(state["prev"])
         factor = clew.where(same > 0, grow, clew.where(same < 0, shrink, 1.0)).to(grad.dtype)
@@ -121,16 +118,14 @@ class ASGD(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"eta": clew.tensor(rate_of(group)), "mu": clew.ones(()), "ax": clew.zeros_like(parameter)}
 
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
-        eta, mu = state["eta"].item(), state["mu"].item()
-        parameter.mul_(1 - group["lambd"] * eta).add_(grad, alpha=-eta)
-        if mu == 1:
-            state["ax"].copy_(parameter)
-        else:
-            state["ax"].add_(parameter.sub(state["ax"]).mul(mu))
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        step, eta, mu = (as_number(state[name]) for name in ("step", "eta", "mu"))
+        parameter.mul_(1 - group["lambd"] * eta).sub_(grad * eta)
+        averaged = state["ax"] + parameter.sub(state["ax"]).mul(mu)
+        state["ax"].copy_(clew.where(mu == 1, parameter, averaged))
         rate = rate_of(group)
-        state["eta"].fill_(rate / (1 + group["lambd"] * rate * step) ** group["alpha"])
-        state["mu"].fill_(1 / max(1, step - group["t0"]))
+        state["eta"].copy_(rate / (1 + group["lambd"] * rate * step) ** group["alpha"])
+        state["mu"].copy_(1 / (step - group["t0"]).clamp(min=1))
 
 
 class Adafactor(ComposedOptimizer):
@@ -193,11 +188,12 @@ class Adafactor(ComposedOptimizer):
     def _prepare(self, parameter: Tensor, grad: Tensor, group: Group) -> Tensor:
         return -grad if group["maximize"] else grad  # the step decays, once it has measured the parameter
 
-    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group, step: float) -> None:
+    def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
         least = clew.finfo(parameter.dtype).eps if group["eps"][0] is None else group["eps"][0]
-        fresh = step ** group["beta2_decay"]
-        size = parameter.norm(2).item() / math.sqrt(parameter.numel())
-        scale = max(group["eps"][1], size) * min(rate_of(group), 1 / math.sqrt(step))
+        step = as_number(state["step"])
+        fresh = (step ** group["beta2_decay"]).to(parameter.dtype)
+        size = as_number(parameter.norm(2)) / math.sqrt(parameter.numel())
+        scale = size.clamp(min=group["eps"][1]) * (1 / step.sqrt()).clamp(max=rate_of(group))
         parameter.mul_(1 - rate_of(group) * group["weight_decay"])
         squares = grad.square()
         if grad.dim() < 2:
@@ -209,8 +205,8 @@ class Adafactor(ComposedOptimizer):
             total = state["row_var"].mean(-2, keepdim=True).clamp(min=least)
             variance = state["row_var"] @ state["col_var"] / total
         update = variance.clamp(min=least * least).rsqrt() * grad
-        excess = max(1.0, update.norm(2).item() / (math.sqrt(update.numel()) * group["d"]))
-        parameter.add_(update, alpha=-scale / excess)
+        excess = as_number(update.norm(2)) / (math.sqrt(update.numel()) * group["d"])
+        parameter.sub_(update * (scale / excess.clamp(min=1.0)))
 
 
 class SparseAdam(Optimizer):

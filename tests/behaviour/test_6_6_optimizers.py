@@ -1,0 +1,92 @@
+"""6.6, last sentence: optimizers compute from `step` and their options by recorded operations and read no number.
+
+So every optimizer's step can be run again by a kept program, with the bits of a step by Python.
+"""
+
+import inspect
+
+import pytest
+
+import clew
+
+pytestmark = pytest.mark.beyond
+
+# LBFGS decides by values how often it calls its closure; SparseAdam takes no dense gradient.
+BY_VALUES = {"LBFGS", "SparseAdam"}
+OPTIMIZERS = sorted(
+    name
+    for name, kind in vars(clew.optim).items()
+    if inspect.isclass(kind) and issubclass(kind, clew.optim.Optimizer) and name not in ("Optimizer", *BY_VALUES)
+)
+# Whatever of these an optimizer has, all at once. Its path changes after some steps (t0, and RAdam's bound).
+MANY = {
+    "momentum": 0.9,
+    "weight_decay": 0.1,
+    "maximize": True,
+    "amsgrad": True,
+    "centered": True,
+    "lr_decay": 0.1,
+    "t0": 4.0,
+    "decoupled_weight_decay": True,
+    "betas": (0.5, 0.6),
+}
+
+
+def options_of(name, chosen):
+    taken = inspect.signature(getattr(clew.optim, name)).parameters
+    return {key: value for key, value in chosen.items() if key in taken}
+
+
+def trainer(name, options):
+    """A step of training, and all tensors that it changes."""
+    clew.manual_seed(3)
+    weight, parts = clew.nn.Parameter(clew.randn(3, 2)), [clew.nn.Parameter(clew.randn(2))]
+    parameters = [weight] if name == "Muon" else [weight, *parts]
+    optimizer = getattr(clew.optim, name)(parameters, **options)
+    x = clew.randn(5, 3)
+
+    def step():
+        optimizer.zero_grad()
+        y = (x @ weight + parts[0]).tanh().square().sum()
+        y.backward()
+        optimizer.step()
+
+    def state():
+        tensors = [value for one in parameters for value in optimizer.state[one].values()]
+        return [one.detach().numpy().tobytes() for one in (*parameters, *tensors)]
+
+    return step, state
+
+
+def test_the_list_of_optimizers_is_not_empty():
+    assert {"SGD", "Adam", "NAdam", "RAdam", "Adamax", "ASGD", "Adafactor"} < set(OPTIMIZERS)
+
+
+@pytest.mark.parametrize("chosen", [{}, MANY], ids=["defaults", "options"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_kept_step_goes_on_as_eager_does(name, chosen):
+    options = options_of(name, chosen)
+    (step, state), (eager_step, eager_state) = trainer(name, options), trainer(name, options)
+    step(), eager_step()
+    with clew.keep_graph() as program:
+        step()
+    eager_step()
+    for _ in range(10):
+        before = state()
+        program.run()
+        eager_step()
+        assert state() == eager_state()
+        assert state() != before
+    assert not [one.op for one in program.steps if one.op.startswith("read.")]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_a_differentiable_step_reads_no_number(name):
+    weight = clew.ones(3).requires_grad_()
+    optimizer = getattr(clew.optim, name)([weight], lr=0.1, differentiable=True)
+    with clew.keep_graph() as program:
+        optimizer.param_groups[0]["params"] = [moved := weight.clone()]
+        moved.grad = clew.tensor([1.0, 2.0, 3.0])
+        optimizer.step()
+        moved.sum().backward()
+    assert not [one.op for one in program.steps if one.op.startswith("read.")]
