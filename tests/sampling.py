@@ -30,7 +30,7 @@ import numpy
 METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, HIDDEN, PROPERTY = (1 << i for i in range(8))
 WRITES_INPUT, MANY_VIEWS, COMPOSITE, ELEMENTWISE, NAMESPACE = (1 << i for i in range(8, 13))
 # Modules that are loaded when they are first asked for, with operations and functions of their own.
-NAMESPACES = ("linalg", "special")
+NAMESPACES = ("fft", "linalg", "special")
 
 FIELDS = ("name", "schema", "node", "differentiable", "flags", "domain", "derivative", "draws", "outputs")
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 1}

@@ -14,6 +14,7 @@ from clew.distributions.constraints import Constraint
 COMPLETE = {
     "autograd",
     "distributions",
+    "fft",
     "func",
     "graph",
     "linalg",

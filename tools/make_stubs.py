@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import clew
-import clew.linalg  # defines operations of its own
+import clew.fft  # defines operations of its own
+import clew.linalg
 import clew.special
 from clew import _core
 from clew._storage import TYPED_STORAGES

@@ -96,6 +96,7 @@ _MODULES = {
     "compiler",
     "cuda",
     "distributed",
+    "fft",
     "futures",
     "func",
     "fx",

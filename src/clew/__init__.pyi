@@ -58,6 +58,7 @@ from . import compiler as compiler
 from . import cuda as cuda
 from . import distributed as distributed
 from . import distributions as distributions
+from . import fft as fft
 from . import func as func
 from . import futures as futures
 from . import fx as fx

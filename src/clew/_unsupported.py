@@ -18,7 +18,7 @@ _SUBSTITUTES = [
     (r"(Tensor\.)?(pin_memory|record_stream|get_device|is_pinned)", "the CPU is the only device"),
     (r"(nn\.)?(quant|quantization|ao|intrinsic|qat|quantizable)\b.*|.*quant(?!ile).*", "float32 and float64"),
     (r"q(int8|uint8|int32|uint4x2|uint2x4)|.*(Q(U?Int\d+)|Quantized).*", "float32 and float64"),
-    (r"(Tensor\.)?(fft|stft|istft)\b.*", "numpy.fft inside an autograd.Function"),
+    (r"(Tensor\.)?(stft|istft)", "fft.rfft (fft.irfft) of frames that unfold makes"),
     (r".*complex.*|.*chalf", "complex64 and complex128"),
     (r".*sparse.*|.*(coalesce|_values|_indices|crow_|col_ind|ccol_|row_ind|sspmm|smm).*", "dense tensors"),
     (r"(float|uint|int|bits)\d.*", "the dtypes of 8 to 64 bits: float16, bfloat16, float32, int8, uint8, int16, int32"),
@@ -40,7 +40,7 @@ class UnsupportedError(NotImplementedError, AttributeError):
     It is an `AttributeError` too, so that `hasattr` answers False.
 
     Example:
-        >>> hasattr(clew, "fft")
+        >>> hasattr(clew, "stft")
         False
     """
 

@@ -143,13 +143,14 @@ def test_what_is_not_there() -> None:
     program = """
 import importlib.util, torch
 x = torch.ones(1)
-for statement in ("import torch._inductor.config", "from torch import vmap", "torch.fft", "torch.nn.no_such", "x.stft"):
+statements = "import torch._inductor.config", "from torch import vmap", "torch.stft", "torch.nn.no_such", "x.stft"
+for statement in statements:
     try:
         exec(statement)
     except Exception as error:
         print([kind.__name__ for kind in (ImportError, AttributeError, NotImplementedError) if isinstance(error, kind)])
         print(error)
-print(hasattr(torch, "fft"), hasattr(x, "stft"), importlib.util.find_spec("torch.no_such_module"))
+print(hasattr(torch, "stft"), hasattr(x, "stft"), importlib.util.find_spec("torch.no_such_module"))
 """
     told = run(program)
     assert told[0::2] == [
@@ -162,7 +163,7 @@ print(hasattr(torch, "fft"), hasattr(x, "stft"), importlib.util.find_spec("torch
     ]
     missing = "clew does not have it (yet)"
     assert told[3].startswith(f"No module named 'torch.vmap': vmap: {missing}; use autograd.functional")
-    assert told[5] == f"fft: {missing}; use numpy.fft inside an autograd.Function; see docs/coverage.md"
+    assert told[5] == f"stft: {missing}; use fft.rfft (fft.irfft) of frames that unfold makes; see docs/coverage.md"
 
 
 def test_who_looks_for_pytorch_finds_clew() -> None:

@@ -10,8 +10,9 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
+from .._out import filled
 from . import _arrays
-from ._checks import check_floating, check_info, check_matrices, check_square, filled, identity_like, info_like
+from ._checks import check_floating, check_info, check_matrices, check_square, identity_like, info_like
 from ._triangular import _solve_triangular
 
 __all__ = ["lu", "lu_factor", "lu_factor_ex", "lu_solve"]

@@ -11,7 +11,8 @@ from .._core import Tensor
 from .._device import contiguous_format
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
-from ._checks import check_square, filled
+from .._out import filled
+from ._checks import check_square
 from ._systems import inv
 
 __all__ = ["matrix_exp", "matrix_power"]

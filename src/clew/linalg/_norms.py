@@ -9,8 +9,9 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
+from .._out import filled
 from ..ops._options import axis_of
-from ._checks import check_floating, check_matrices, check_square, filled
+from ._checks import check_floating, check_matrices, check_square
 from ._spectral import _singular_values
 from ._systems import _inv_ex
 

@@ -10,7 +10,8 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from ._checks import check_floating, check_tensor, filled
+from .._out import filled
+from ._checks import check_floating, check_tensor
 from ._systems import inv, solve
 
 __all__ = ["cross", "diagonal", "matmul", "multi_dot", "tensorinv", "tensorsolve", "vander", "vecdot"]

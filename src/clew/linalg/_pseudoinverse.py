@@ -10,9 +10,10 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import operation
+from .._out import filled
 from ..ops._options import need_values
 from . import _arrays
-from ._checks import check_floating, check_matrices, check_square, filled
+from ._checks import check_floating, check_matrices, check_square
 from ._spectral import converged
 
 __all__ = ["lstsq", "matrix_rank", "pinv"]

@@ -10,7 +10,8 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
-from ._checks import check_floating, check_matrices, filled, identity_like
+from .._out import filled
+from ._checks import check_floating, check_matrices, identity_like
 from ._triangular import _solve_triangular
 
 __all__ = ["householder_product", "qr"]

@@ -10,8 +10,9 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import operation
+from .._out import filled
 from . import _arrays
-from ._checks import LinAlgError, check_matrices, check_square, filled, identity_like
+from ._checks import LinAlgError, check_matrices, check_square, identity_like
 
 __all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
 

@@ -10,8 +10,9 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
+from .._out import filled
 from . import _arrays
-from ._checks import check_floating, check_info, check_matrices, check_square, filled, info_like, solution_like
+from ._checks import check_floating, check_info, check_matrices, check_square, info_like, solution_like
 
 __all__ = ["det", "inv", "inv_ex", "slogdet", "solve", "solve_ex"]
 

@@ -9,6 +9,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._numeric import array_of
+from .._out import filled
 from .creation import eye
 from .tensordot import tensordot
 
@@ -153,7 +154,7 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
                 [1., 2.]])
     """
     if not input.numel():
-        result: Tensor = _linalg("._checks").filled("cholesky", input.clone(), out)
+        result: Tensor = filled("cholesky", input.clone(), out)
     else:
         result = _linalg().cholesky(input, upper=upper, out=out)
     return result
@@ -196,7 +197,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
         checks.check_info("cholesky_inverse", zeros, _linalg("._systems")._SINGULAR)
     lower = input.mT if upper else input
     root = _linalg().solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype, device=input.device), upper=False)
-    result: Tensor = checks.filled("cholesky_inverse", root.mT @ root, out)
+    result: Tensor = filled("cholesky_inverse", root.mT @ root, out)
     return result
 
 
@@ -379,7 +380,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.vdot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
         tensor(11.)
     """
-    result: Tensor = _linalg("._checks").filled("vdot", _ops.dot(input.conj(), other), out)
+    result: Tensor = filled("vdot", _ops.dot(input.conj(), other), out)
     return result
 
 
@@ -399,14 +400,14 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     result: Tensor
     if not input.dim() or not other.dim():
-        result = _linalg("._checks").filled("inner", input * other, out)
+        result = filled("inner", input * other, out)
         return result
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner: the last dimension must match on both input tensors but got shapes "
             f"{list(input.shape)} and {list(other.shape)}"
         )
-    result = _linalg("._checks").filled("inner", tensordot(input, other, ([-1], [-1])), out)
+    result = filled("inner", tensordot(input, other, ([-1], [-1])), out)
     return result
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy
@@ -12,6 +11,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import IN_PLACE, OUT, from_forward, operation
+from .._out import filled
 from ._options import need_values
 
 __all__ = [
@@ -249,9 +249,8 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     inner = [size for a in left for size in (a, 1)]
     outer = [size for b in right for size in (1, b)]
     product = (_ops._unsafe_view(input, inner) * _ops._unsafe_view(other, outer)).contiguous()
-    result = _ops._unsafe_view(product, [a * b for a, b in zip(left, right, strict=True)])
-    filled: Tensor = import_module("clew.linalg._checks").filled("kron", result, out)
-    return filled
+    result: Tensor = _ops._unsafe_view(product, [a * b for a, b in zip(left, right, strict=True)])
+    return filled("kron", result, out)
 
 
 # --------------------------------------------------------------------------------------------------------- real numbers

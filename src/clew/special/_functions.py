@@ -12,6 +12,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._numeric import array_of
+from .._out import filled
 from . import _bessel, _operations
 
 __all__ = [
@@ -74,10 +75,6 @@ modified_bessel_i0, modified_bessel_i1 = i0, i1
 
 
 def _given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
-    if out is None:
-        return result
-    from ..linalg._checks import filled
-
     return filled(f"special.{name}", result, out)
 
 
