@@ -89,7 +89,7 @@ void set_python_error() noexcept {
         }
         if (type) PyErr_NormalizeException(&type, &cause, &trace);
         const std::string at = error.code ? " At " + site_text(error.code.get(), error.instruction) + "." : "";
-        raise_with_fields("ReplayError", (error.what() + at).c_str(),
+        raise_with_fields(error.of_file ? "ProgramError" : "ReplayError", (error.what() + at).c_str(),
                           {{"site", site_object({error.code.get(), error.instruction})}, {"__cause__", cause}});
         Py_XDECREF(type);
         Py_XDECREF(trace);

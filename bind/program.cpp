@@ -10,6 +10,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/parse.h"
+#include "bind/program_file.h"
 #include "bind/site.h"
 #include "core/program/kept.h"
 #include "core/program/recorder.h"
@@ -231,6 +232,8 @@ nb::object python_step(const std::string& name, nb::tuple tensors, nb::object fu
 
 }  // namespace
 
+Program& program_of(nb::handle core_program) { return nb::cast<KeptProgram&>(core_program).program; }
+
 void init_program(nb::module_& module) {
     generator_owner = [](Generator* generator) {
         const nb::object owner = nb::find(generator);
@@ -250,6 +253,7 @@ void init_program(nb::module_& module) {
     nb::class_<PythonStep>(module, "_PythonStep", nb::type_slots(step_slots));
     module.def("python_step", &python_step, nb::arg("name"), nb::arg("tensors"), nb::arg("function"));
     module.def("kept_forward", &forward, nb::arg("tensor"));
+    init_program_file(module);
     // For what a second run of the same operations would not do again.
     module.def("announce_once", [](nb::str why) {
         static PyObject* const kept = PySet_New(nullptr);  // never taken down: programs point to these texts

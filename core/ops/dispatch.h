@@ -48,6 +48,9 @@ inline void escape(const Tensor& tensor, const char* how) {
         escape_to_interpreters(tensor, how);
 }
 
+// Of Form::Accumulate, the only one.
+extern const OpDef accumulate_op;
+
 template <class Op, class... T>
 Tensor run(const Attributes<Op>& attributes, const T&... inputs) {
     const std::array<Tensor, sizeof...(T)> list{static_cast<const Tensor&>(inputs)...};
@@ -76,16 +79,12 @@ std::array<Tensor, N> run_many(const Attributes<Op>& attributes, const T&... inp
 // Most rules are made of operations. A few run a kernel of their own: their struct has
 // `static void fused_backward(BackwardCall&)`, which `backward` calls by run_fused(). While interpreters look on, that
 // is one call of an operation "<name>_backward", from the gradients and what is saved to the results, without the node.
-OpDef fused_rule(const OpDef& op, void (*forward)(OpCall&));
-void show_fused(const OpDef& op, const OpDef& rule, BackwardCall& call);      // to interpreters
-void run_from_operands(OpCall& call, void (*fused_backward)(BackwardCall&));  // what they call on to
+void show_fused(const OpDef& op, BackwardCall& call);  // to interpreters
 
 template <class Op>
 void run_fused(BackwardCall& call) {
-    static const OpDef rule =
-        fused_rule(definition<Op>(), [](OpCall& by) { run_from_operands(by, &Op::fused_backward); });
     if (mode(kInterpreted) || any_stored(call.incoming)) [[unlikely]]
-        return show_fused(definition<Op>(), rule, call);
+        return show_fused(definition<Op>(), call);
     [[maybe_unused]] const DispatchFrame frame;
     Op::fused_backward(call);
 }

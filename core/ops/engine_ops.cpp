@@ -40,9 +40,8 @@ void add_in_place(const Tensor& into, const Tensor& value) {
         [[maybe_unused]] const DispatchFrame frame;
         return add_now(into, value);
     }
-    static const OpDef op = unregistered("accumulate", [](OpCall& call) { add_now(call.inputs[0], call.inputs[1]); });
     const Tensor inputs[] = {into, value};
-    OpCall call{op, inputs, nullptr, {}, Form::Accumulate};
+    OpCall call{accumulate_op, inputs, nullptr, {}, Form::Accumulate};
     dispatch(call);
 }
 
@@ -96,4 +95,7 @@ struct RegisterEngineOps {
 const RegisterEngineOps registered;
 
 }  // namespace
+
+const OpDef accumulate_op = unregistered("accumulate", [](OpCall& call) { add_now(call.inputs[0], call.inputs[1]); });
+
 }  // namespace clew

@@ -129,8 +129,17 @@ std::vector<Field> make_fields(std::index_sequence<I...>) {
 void lay_out_attributes(OpDef& def);
 void name_nodes(OpDef& def, const char* name);
 void finish(OpDef& def);  // parses texts, checks that schema and struct agree, adds to the registry
+const OpDef* fused_rule(const OpDef& op, void (*forward)(OpCall&));
+void run_from_operands(OpCall& call, void (*fused_backward)(BackwardCall&));  // what a fused rule's forward calls
 
 }  // namespace opdef_detail
+
+// What stands before the operation's own attributes in those of its fused rule. The inputs are the gradients of all
+// outputs, what is saved of all inputs, and what is saved of all outputs.
+struct FusedHeader {
+    std::uint64_t needed;
+    std::uint64_t outputs;
+};
 
 template <class Op>
 using Attributes = typename opdef_detail::AttrsOf<Op>::type;
@@ -195,6 +204,8 @@ OpDef& definition() {
                 return Op::outputs(inputs, attributes ? *static_cast<const Attrs*>(attributes) : Attrs{});
             };
         finish(*made);
+        if constexpr (requires { &Op::fused_backward; })
+            made->fused = fused_rule(*made, [](OpCall& call) { run_from_operands(call, &Op::fused_backward); });
         return made;
     }();
     return def;

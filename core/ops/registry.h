@@ -133,6 +133,7 @@ struct OpDef : NodeKind {
     std::string in_place_name;             // "mul_": what errors and the write log say
     const OpDef* in_place_form = nullptr;  // the same with another name for its nodes
     const OpDef* number_form = nullptr;
+    const OpDef* fused = nullptr;  // its backward as one call: Note [Rules that run kernels]
     bool is(OpFlag flag) const { return (text.flags & flag) != 0; }
     // Whether some call could give this one of `count` inputs a gradient: not an index, a mask, a weight of a loss.
     bool has_derivative(int input, int count) const;

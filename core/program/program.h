@@ -139,6 +139,7 @@ struct Program {
     std::vector<Handle> held;   // Python things that steps need
     bool has_backward = false;
     bool finished = false;
+    bool loaded = false;       // from a file
     std::uint64_t began = 0;   // by the clock that numbers nodes
     std::uint64_t deaths = 0;  // of nodes and tensors, for who remembers which live
     void* self = nullptr;      // weak: the object that Python has
@@ -165,6 +166,7 @@ struct ReplayFailed : Error {
     ReplayFailed(std::string text, const Step* step);
     Handle code;
     std::int32_t instruction = -1;
+    bool of_file = false;  // the program is from a file
 };
 
 }  // namespace clew

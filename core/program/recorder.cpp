@@ -53,9 +53,12 @@ const OpDef alias_op = program_op("alias", [](OpCall& call) {
     std::memcpy(&attributes, call.attributes, sizeof attributes);
     const auto of = [](DType dtype) { return static_cast<std::int64_t>(item_size(dtype)); };
     const std::int64_t at = from->offset * of(from.dtype()) + attributes.shift;
+    check_inside_storage("alias", *attributes.layout, at / of(attributes.dtype), attributes.dtype, *from->storage);
     call.outputs[0] = alias(from, LayoutRef(attributes.layout), at / of(attributes.dtype));
     call.outputs[0]->dtype = attributes.dtype;
 });
+
+const OpDef mark_dirty_op = unregistered("mark_dirty", nullptr);
 
 Recorder* Recorder::at_work() { return under_way; }
 
@@ -262,9 +265,8 @@ void Recorder::load_constant(OpCall& call) {
 
 // mark_dirty: the version moves once more.
 void Recorder::count(const Tensor& tensor) {
-    static const OpDef op = unregistered("mark_dirty", nullptr);
     const Tensor inputs[] = {tensor};
-    const OpCall call{op, inputs, nullptr, {}, Form::InPlace};
+    const OpCall call{mark_dirty_op, inputs, nullptr, {}, Form::InPlace};
     Step step = new_step(call);
     step.kind = StepKind::Nothing;
     const int memory = program_.of(step.inputs[0]).memory;

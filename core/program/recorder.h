@@ -78,6 +78,7 @@ bool shares_memory(const char* read);  // with Python: numpy, buffer, data_ptr
 // Operations that only programs have.
 extern const OpDef load_op;   // a constant, as a new tensor
 extern const OpDef alias_op;  // another geometry on the same memory
+extern const OpDef mark_dirty_op;
 struct AliasAttrs {
     Layout* layout;      // held by the register
     std::int64_t shift;  // in bytes, from where the input lies

@@ -183,9 +183,7 @@ private:
     Tensor in_place_;
 };
 
-}  // namespace
-
-void replay(Program& program, int target) {
+void replay_now(Program& program, int target) {
     if (!program.finished)
         fail(ErrorKind::Runtime, "replay: expected a block that has ended; it is under way or failed");
     if (mode(kInterpreted))
@@ -203,6 +201,26 @@ void replay(Program& program, int target) {
     }
     for (const int i : slice.living) check_unchanged(program, i, i == target);
     Replay(program, slice).go();
+}
+
+// All that a program from a file may fail with is one kind of error.
+void replay_loaded(Program& program, int target) {
+    try {
+        replay_now(program, target);
+    } catch (ReplayFailed& failed) {
+        failed.of_file = true;
+        throw;
+    } catch (const Error& error) {
+        ReplayFailed failed(error.what(), nullptr);
+        failed.of_file = true;
+        throw failed;
+    }
+}
+
+}  // namespace
+
+void replay(Program& program, int target) {
+    program.loaded ? replay_loaded(program, target) : replay_now(program, target);
 }
 
 }  // namespace clew

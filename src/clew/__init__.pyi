@@ -80,6 +80,7 @@ from . import utils as utils
 from . import version as version
 from clew.amp.grad_scaler import GradScaler as GradScaler
 from clew.autograd.errors import KeepError as KeepError
+from clew.autograd.errors import ProgramError as ProgramError
 from clew.autograd.errors import ReplayError as ReplayError
 from clew._as_torch import as_torch as as_torch
 from clew.amp.autocast_mode import autocast as autocast
@@ -98,6 +99,7 @@ from clew.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_en
 from clew.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from clew.keep.block import keep_graph as keep_graph
 from clew.serialization._loading import load as load
+from clew.keep.files import load_program as load_program
 from clew.nn.functional.pixels import native_channel_shuffle as native_channel_shuffle
 from clew.nn.functional.distance import pairwise_distance as pairwise_distance
 from clew.nn.functional.pixels import pixel_shuffle as pixel_shuffle

@@ -33,7 +33,7 @@ bool takes_elements(const Tensor& x, Tensors given) {
 
 struct Index {
     static constexpr OpText text{
-        .schema = "_index(Tensor self, Tensor[] indices)",
+        .schema = "_index(Tensor self, Tensor[]? indices)",
         .node = "IndexBackward0",
         .flags = kHidden | kSizedByValues | kAnyDType,
         .derivative = "self",

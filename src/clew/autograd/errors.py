@@ -168,3 +168,22 @@ class ReplayError(RuntimeError):
 
     site: Site | None = None
     """The line of the recorded run."""
+
+
+class ProgramError(ReplayError):
+    """A file is no program or graph of clew, it is damaged, or what it holds can't be run.
+
+    A program that was loaded raises it from `run()` and `forward()`, too, where one that was recorded raises a
+    `ReplayError`.
+
+    Example:
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "program.clew")
+        >>> with open(path, "wb") as file:
+        ...     _ = file.write(b"something else")
+        >>> try:
+        ...     clew.load_program(path)
+        ... except clew.ProgramError as error:
+        ...     print(type(error).__name__)
+        ProgramError
+    """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +96,28 @@ class Program:
         if name not in self._names:
             raise KeyError(f"{name!r}; named are {sorted(self._names)}: give a name by program.name({name}=tensor)")
         return self._names[name]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program to a file, with the present values of what it reads; `clew.load_program` reads it.
+
+        The file is a safetensors file, whose metadata are the program as text; it is no pickle. What has a name can
+        be reached after loading; what has none travels as its present value.
+
+        Raises:
+            NotImplementedError: a step is Python (`clew.pure`), or a named result's graph is (a Function's backward,
+                hooks); it names the operation and its line, and nothing is written.
+
+        Example:
+            >>> import os, tempfile
+            >>> x = clew.ones(3)
+            >>> with clew.keep_graph() as program:
+            ...     y = x.exp().sum()
+            >>> program.name(x=x, y=y)
+            >>> program.save(os.path.join(tempfile.mkdtemp(), "program.clew"))
+        """
+        from .files import save
+
+        save(self, path)
 
     @property
     def steps(self) -> list[Step]:
