@@ -113,11 +113,30 @@ struct KeptProgram {
             result.append(nb::make_tuple(input.reg, nb::steal(wrap(input.tensor)), input.grad_of));
         return result;
     }
+    // (register, tensor) of each number and each tensor of Python's data
     nb::list constants() const {
         nb::list result;
-        for (const auto& [reg, value] : program.constants)
-            result.append(nb::make_tuple(reg, value.numel() == 1 ? nb::steal(checked(item(value))) : nb::none()));
+        for (const auto& [reg, value] : program.constants) result.append(nb::make_tuple(reg, nb::steal(wrap(value))));
         return result;
+    }
+    // (strides, offset), in elements, of each register in its memory
+    nb::list layouts() const {
+        nb::list result;
+        for (const KeptRegister& reg : program.registers)
+            result.append(nb::make_tuple(nb::steal(checked(size_tuple(reg.layout->strides()))),
+                                         reg.offset / static_cast<std::int64_t>(item_size(reg.dtype))));
+        return result;
+    }
+    // Which register the tensor is, at the end of the block; -1: none of this program's.
+    int register_of(nb::handle object) const {
+        const TensorObject* const tensor = as_tensor(object.ptr());
+        if (tensor == nullptr)
+            fail(ErrorKind::Type, "register_of: expected a Tensor, got %s", Py_TYPE(object.ptr())->tp_name);
+        for (const Input& input : program.inputs)
+            if (input.present().get() == tensor) return input.reg;
+        const KeptBy kept = kept_by(*tensor);
+        if (kept.program != &program) return -1;
+        return program.living[static_cast<std::size_t>(kept.index)].reg;
     }
     void run() { replay(program, -1); }
 };
@@ -249,7 +268,9 @@ void init_program(nb::module_& module) {
         .def("registers", &KeptProgram::registers)
         .def("memories", &KeptProgram::memories)
         .def("inputs", &KeptProgram::inputs)
-        .def("constants", &KeptProgram::constants);
+        .def("constants", &KeptProgram::constants)
+        .def("layouts", &KeptProgram::layouts)
+        .def("register_of", &KeptProgram::register_of, nb::arg("tensor"));
     nb::class_<PythonStep>(module, "_PythonStep", nb::type_slots(step_slots));
     module.def("python_step", &python_step, nb::arg("name"), nb::arg("tensors"), nb::arg("function"));
     module.def("kept_forward", &forward, nb::arg("tensor"));

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Site, Tensor
+
+if TYPE_CHECKING:
+    from .targets.to_c import Sizes
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,36 @@ class Program:
         from .files import save
 
         save(self, path)
+
+    def to_c(self, folder: str | os.PathLike[str]) -> Sizes:
+        """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
+
+        It needs nothing but libm, takes no memory after its start, and computes what the block computed, to rounding.
+        Named tensors are arrays, `float program_x[n]`, and hold their present values at the start; what has no name is
+        constant, or state from run to run. `program_forward()`, `program_backward()` and `program_step()` are the steps
+        before, in and after the block's backward passes; `program_run()` is all of them. Python numbers, witnesses and
+        `.grad`s are as in the recorded run: where the block found no `.grad`, each run sets it anew.
+
+        Returns:
+            What it takes, in bytes.
+
+        Raises:
+            NotImplementedError: operations that C can't express, with their lines. Nothing is written.
+            ValueError: a name is no name in C, or of a tensor that the program neither reads nor makes.
+
+        Example:
+            >>> import tempfile
+            >>> x = clew.ones(3)
+            >>> with clew.keep_graph() as program:
+            ...     y = x.exp().sum()
+            >>> program.name(x=x, y=y)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     print(program.to_c(folder))
+            28 bytes of RAM (16 named, 0 state, 12 arena), 0 bytes of constants
+        """
+        from .targets.to_c import to_c
+
+        return to_c(self, folder)
 
     @property
     def steps(self) -> list[Step]:

@@ -15,7 +15,7 @@ def listing(program: Program, names: dict[str, Tensor]) -> str:
     values = program._values
     known = {id(tensor): name for name, tensor in names.items()}
     inputs, steps = program.inputs, program.steps
-    numbers = {reg: repr(number) for reg, number in program._core.constants() if number is not None}
+    numbers = {reg: repr(value.item()) for reg, value in program._core.constants() if value.numel() == 1}
     reads = sum(step.op.startswith("read.") for step in steps)
     lines = [f"program: {_count(len(inputs), 'input')}, {_count(len(steps), 'step')}, {_count(reads, 'witness', 'es')}"]
     for one in inputs:

@@ -1,0 +1,299 @@
+"""From a kept program to kernels over memories: what all targets begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..._core import Tensor
+from . import indexing, layers, matrix, reductions, training, windows  # noqa: F401  (they fill the table)
+from .elementwise import ARITHMETIC, COMPARING, LOGICAL, MASKS
+from .errors import Unsupported
+from .kernels import Builder, Kernel, Origin
+from .layout import Memory, Operand, whole
+from .scalar import FLOATS, INTEGERS, KNOWN, Expr, constant
+from .table import LOWERINGS, Call
+
+if TYPE_CHECKING:
+    from ..program import Program
+
+PARTS = ("forward", "backward", "step")
+
+
+@dataclass
+class Named:
+    """A tensor that has a name: all of `memory`, row by row."""
+
+    name: str
+    memory: Memory
+    shape: tuple[int, ...]
+    is_input: bool
+    is_result: bool
+    """Whether the program makes or writes it."""
+
+
+@dataclass
+class Lowered:
+    """A program as kernels. A memory with `values` is there at the start; others are made by the kernels."""
+
+    kernels: list[Kernel]
+    named: list[Named]
+    kept: list[Memory]
+    """Memories from before the block that the program writes: state, for its next run."""
+
+    def memories(self) -> list[Memory]:
+        """All that anything uses, in the order of use."""
+        found = dict.fromkeys(one.memory for one in self.named)
+        for kernel in self.kernels:
+            found |= dict.fromkeys([*kernel.read(), kernel.out.memory])
+        return [memory for memory in found if memory.number is None]
+
+
+def lower(program: Program, method: str) -> Lowered:
+    """
+    Raises:
+        NotImplementedError: names each operation that can't be lowered, with its line.
+        ValueError: a name is of a tensor that the program neither reads nor makes.
+    """
+    return _Lowering(program, method).run()
+
+
+class _Lowering:
+    def __init__(self, program: Program, method: str) -> None:
+        self.method = method
+        self.core = program._core
+        self.names = program._names
+        self.registers = self.core.registers()
+        self.layouts = self.core.layouts()
+        self.raw = self.core.steps()
+        self.failures: dict[str, None] = {}
+        self.builder = Builder()
+        self.written: set[Memory] = set()
+        self.memories = self._memories()
+
+    def run(self) -> Lowered:
+        last = max((i for i, step in enumerate(self.raw) if step[7]), default=-1)
+        first = next((i for i, step in enumerate(self.raw) if step[7]), len(self.raw))
+        named = self._named()
+        for i, step in enumerate(self.raw):
+            part = "forward" if i < first else "backward" if i <= last else "step"
+            self.builder.origin = Origin(step[0], "" if step[6] is None else str(step[6]), part)
+            try:
+                self._step(step)
+            except Unsupported as why:
+                self.failures[f"{self.builder.origin.op} {why}" + _at(step[6])] = None
+        self._gradients_that_stay()
+        if self.failures:
+            raise NotImplementedError(
+                f"{self.method}: can't express " + "; ".join(self.failures) + ". To do: leave it out of the block"
+            )
+        return self._finished(named)
+
+    # ---------------------------------------------------------------------------------------------- memories
+    def _memories(self) -> list[Memory | None]:
+        """What registers reach of each memory; `starts` says from which element on."""
+        count = len(self.core.memories())
+        self.starts, ends = [-1] * count, [0] * count
+        dtypes: list[set[str]] = [set() for _ in range(count)]
+        for (memory, shape, dtype, *_), (strides, offset) in zip(self.registers, self.layouts, strict=True):
+            end = offset + 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+            start, end = (offset, max(end, offset)) if 0 not in shape else (offset, offset)
+            self.starts[memory] = start if self.starts[memory] < 0 else min(start, self.starts[memory])
+            ends[memory] = max(ends[memory], end)
+            dtypes[memory].add(dtype)
+        made: list[Memory | None] = [
+            Memory(next(iter(kinds)), end - max(start, 0)) if len(kinds) == 1 and kinds <= set(KNOWN) else None
+            for start, end, kinds in zip(self.starts, ends, dtypes, strict=True)
+        ]
+        self._fill(made)
+        return made
+
+    def _fill(self, memories: list[Memory | None]) -> None:
+        """The present values of what was there before the block."""
+        constants = [(reg, tensor, False) for reg, tensor in self.core.constants()]
+        for reg, tensor, grad_of in [*self.core.inputs(), *constants]:
+            memory = memories[self.registers[reg][0]]
+            present = tensor.grad if grad_of else tensor
+            if memory is None or memory.values is not None or present is None:
+                continue
+            if tuple(present.shape) != tuple(self.registers[reg][1]) or present.stride() != self.layouts[reg][0]:
+                raise ValueError(
+                    f"{self.method}: expected an input of the shape and strides of the recorded run, "
+                    f"{tuple(self.registers[reg][1])}, got {tuple(present.shape)}"
+                )
+            start = present.storage_offset() + self.starts[self.registers[reg][0]] - self.layouts[reg][1]
+            flat = present.detach().as_strided((memory.size,), (1,), start)
+            memory.values = flat.numpy().copy()
+        for reg, value, _ in constants:
+            memory = memories[self.registers[reg][0]]
+            if memory is not None and value.dim() == 0:
+                memory.number = value.item()
+
+    def _operand(self, reg: int) -> Operand | None:
+        if reg < 0:
+            return None
+        memory, shape, dtype, *_ = self.registers[reg]
+        strides, offset = self.layouts[reg]
+        known = self.memories[memory]
+        if known is None:
+            raise Unsupported(f"of {dtype}" if dtype not in KNOWN else "of memory that is read as two dtypes")
+        return Operand(known, tuple(shape), tuple(strides), offset - self.starts[memory])
+
+    # ------------------------------------------------------------------------------------------------- steps
+    def _step(self, raw: tuple[Any, ...]) -> None:
+        op, kind, inputs, outputs, written, attributes, _, _, draws, _ = raw
+        if kind == "read":
+            raise Unsupported("(a value that Python reads, on which what follows may depend)")
+        if kind != "run" or (not written and outputs and self._is_view(inputs, outputs)):
+            return
+        if draws:
+            raise Unsupported("(a random draw)")
+        if op.endswith("_backward") and not attributes:
+            attributes = self._attributes_of_forward(op, inputs)
+        targets = tuple(map(self._operand, outputs or written))
+        call = Call(op.rstrip("_"), tuple(map(self._operand, inputs)), targets, attributes)
+        if not targets:
+            raise Unsupported("")
+        self.written |= {operand.memory for operand in map(self._operand, written) if operand is not None}
+        self._lower(call)
+
+    def _is_view(self, inputs: Iterable[int], outputs: Iterable[int]) -> bool:
+        read = {self.registers[reg][0] for reg in inputs if reg >= 0}
+        return all(self.registers[reg][0] in read for reg in outputs if reg >= 0)
+
+    def _attributes_of_forward(self, op: str, inputs: tuple[int, ...]) -> dict[str, Any]:
+        """A backward reads what its forward made: the step that made the last of its operands."""
+        for reg in reversed(inputs):
+            made_by = self.registers[reg][5] if reg >= 0 else -1
+            if made_by >= 0 and self.raw[made_by][0] == op.removesuffix("_backward"):
+                found: dict[str, Any] = self.raw[made_by][5]
+                return found
+        for step in self.raw:
+            if step[0] == op.removesuffix("_backward") and set(step[2]) & set(inputs):
+                return dict(step[5])
+        return {}
+
+    def _lower(self, call: Call) -> None:
+        if lowering := LOWERINGS.get(call.op):
+            return lowering(self.builder, call)
+        tensors = [operand for operand in call.inputs if operand is not None]
+        options = dict(call.attributes)
+        options.pop("dtype", None)
+        number = options.pop("other", None)
+        if call.op in ("max", "min"):
+            call = Call(call.op + "imum", call.inputs, call.outputs, call.attributes)
+        if formula := ARITHMETIC.get(call.op):
+            kind, raw = None, MASKS.get(call.op, ())
+        elif formula := COMPARING.get(call.op):
+            kind, raw = self._promoted(tensors), ()
+        elif formula := LOGICAL.get(call.op):
+            kind, raw = "bool", ()
+        else:
+            raise Unsupported("")
+        if call.op == "clamp" and None in call.inputs:
+            formula = ARITHMETIC["clamp_min" if call.inputs[2] is None else "clamp_max"]
+
+        def value(*elements: Expr) -> Any:
+            other = () if number is None else (constant(number, elements[0].dtype),)
+            return formula(*elements, *other, **options)
+
+        self.builder.assign(call.out, value, *tensors, dtype=kind, raw=raw)
+        return None
+
+    def _promoted(self, operands: list[Operand]) -> str:
+        """The dtype in which an operation on these is computed; Python numbers count by their kind only."""
+        tensors = [one.dtype for one in operands if one.memory.number is None] or [one.dtype for one in operands]
+        dtype = max(tensors, key=KNOWN.index)
+        numbers = [one.memory.number for one in operands if one.memory.number is not None]
+        if any(isinstance(number, float) for number in numbers) and dtype not in FLOATS:
+            return "float32"
+        if any(type(number) is int for number in numbers) and dtype not in (*FLOATS, *INTEGERS):
+            return "int64"
+        return dtype
+
+    def _gradients_that_stay(self) -> None:
+        """A `.grad` that the program reads at its start is, at its end, what the last step has set."""
+        for reg, leaf, grad_of in self.core.inputs():
+            if not grad_of:
+                continue
+            own = [input_ for input_, tensor, is_grad in self.core.inputs() if tensor is leaf and not is_grad]
+            sets = [step for step in self.raw if step[1] == "rebind" and step[9] in own]
+            if not sets or (last := sets[-1][2][0]) == reg:
+                continue
+            if last < 0:
+                self.failures["a .grad that is there at the start and not at the end" + _at(sets[-1][6])] = None
+                continue
+            source, target = self._operand(last), self._operand(reg)
+            assert source is not None
+            assert target is not None
+            self.builder.origin = Origin("set_grad", str(sets[-1][6] or ""), self._part_of_last_write(source.memory))
+            self.builder.copy(target, source)
+            self.written.add(target.memory)
+
+    def _part_of_last_write(self, memory: Memory) -> str:
+        return next((one.origin.part for one in reversed(self.builder.kernels) if one.out.memory is memory), "forward")
+
+    # ------------------------------------------------------------------------------------------------- names
+    def _named(self) -> list[tuple[str, Tensor, int]]:
+        found = []
+        for name, tensor in self.names.items():
+            reg = self.core.register_of(tensor)
+            if reg < 0:
+                raise ValueError(f"{self.method}: {name!r} is no tensor that the program reads or makes")
+            found.append((name, tensor, reg))
+        return found
+
+    def _finished(self, named: list[tuple[str, Tensor, int]]) -> Lowered:
+        kernels = self.builder.kernels
+        inputs = {reg for reg, *_ in self.core.inputs()}
+        before, after, result = Builder(), Builder(), []
+        taken: set[Memory] = set()
+        for name, tensor, reg in named:
+            operand = self._operand(reg)
+            assert operand is not None
+            is_input, writes = reg in inputs, operand.memory in self.written
+            memory = operand.memory
+            if not operand.is_whole() or memory in taken:
+                memory = Memory(operand.dtype, operand.numel)
+                copy = whole(memory, operand.shape)
+                if is_input:
+                    before.origin = Origin("copy", name, "forward")
+                    before.copy(operand, copy)
+                if writes or not is_input:
+                    after.origin = Origin("copy", name, self._part_of_last_write(operand.memory))
+                    after.copy(copy, operand)
+            taken.add(memory)
+            memory.name = name
+            memory.values = tensor.detach().numpy().reshape(-1).copy()
+            result.append(Named(name, memory, tuple(operand.shape), is_input, writes or not is_input))
+        ordered = sorted(
+            [*before.kernels, *kernels, *after.kernels], key=lambda kernel: PARTS.index(kernel.origin.part)
+        )
+        state = [
+            memory
+            for memory in self.memories
+            if memory is not None and memory in self.written and memory.values is not None
+        ]
+        return Lowered(_needed(ordered, {*state, *taken}), result, state)
+
+
+def _needed(kernels: list[Kernel], live: set[Memory]) -> list[Kernel]:
+    """Without those that make what nobody reads."""
+    kept = []
+    for kernel in reversed(kernels):
+        if kernel.out.memory in live:
+            kept.append(kernel)
+            live |= set(kernel.read())
+    return kept[::-1]
+
+
+def _at(site: Any) -> str:
+    return f" (at {site})" if site is not None else ""
+
+
+def array(memory: Memory) -> Any:
+    """Its values, or zeros."""
+    return numpy.zeros(memory.size, memory.dtype) if memory.values is None else memory.values

@@ -1,0 +1,223 @@
+"""Row 6.11: `program.to_c(folder)`."""
+
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from behaviour_support import line_here
+from target_programs import CASES
+from target_support import WARNINGS, CompiledProgram, assert_near, clang, expected, kept_training, mlp, recorded
+
+import clew
+
+pytestmark = pytest.mark.skipif(subprocess.run(["which", "gcc"], capture_output=True).returncode != 0, reason="no gcc")
+
+OPTIMIZERS = {
+    "SGD": lambda parameters: clew.optim.SGD(parameters, lr=0.1),
+    "momentum": lambda parameters: clew.optim.SGD(parameters, lr=0.1, momentum=0.9, dampening=0.1),
+    "Nesterov": lambda parameters: clew.optim.SGD(parameters, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "maximize": lambda parameters: clew.optim.SGD(parameters, lr=0.01, maximize=True),
+    "Adam": lambda parameters: clew.optim.Adam(parameters, lr=0.01, weight_decay=0.01),
+    "AdamW": lambda parameters: clew.optim.AdamW(parameters, lr=0.01),
+    "AMSGrad": lambda parameters: clew.optim.Adam(parameters, lr=0.01, amsgrad=True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_and_gradients_are_those_of_pytorch(name, tmp_path):
+    compiled = CompiledProgram(recorded(CASES[name]), tmp_path)
+    wanted = expected(CASES[name])
+    for one in wanted:
+        compiled[one][...] = 99  # so that it has to be computed
+    compiled.call("run")
+    for one, value in wanted.items():
+        assert_near(compiled[one], value, CASES[name].tolerance)
+    assert compiled.error is None
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_training_agrees_with_clew(name, tmp_path):
+    model = mlp(4, 8, 3)
+    x, target = clew.randn(16, 4), clew.randint(3, (16,))
+    program = kept_training(model, OPTIMIZERS[name](model.parameters()), x, target)
+    compiled = CompiledProgram(program, tmp_path)
+    for name in program._names:
+        np.testing.assert_array_equal(compiled[name], program[name].detach().numpy())  # at the start
+    for _ in range(5):
+        x.normal_()
+        compiled["x"][...] = x.numpy()
+        program.run()
+        for part in ("forward", "backward", "step"):
+            compiled.call(part)
+        for name in program._names:
+            assert_near(compiled[name], program[name].detach().numpy(), 1e-6)
+
+
+def small_net():
+    """Convolution, normalization and pooling, in training mode, with clipped gradients."""
+    clew.manual_seed(0)
+    nn = clew.nn
+    return nn.Sequential(
+        *(nn.Conv2d(1, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(4, 6, 3), nn.GELU(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(6, 3)),
+    )
+
+
+def kept_net():
+    model = small_net()
+    x, target = clew.randn(5, 1, 8, 8), clew.tensor([0, 1, 2, 1, 0])
+    program = kept_training(model, clew.optim.SGD(model.parameters(), lr=0.05, momentum=0.9), x, target)
+    program.name(mean=model[1].running_mean, var=model[1].running_var, batches=model[1].num_batches_tracked)
+    return program
+
+
+def test_a_convolution_net_trains_as_in_clew(tmp_path):
+    program = kept_net()
+    compiled = CompiledProgram(program, tmp_path)
+    first = float(compiled["loss"])
+    for _ in range(30):
+        program.run()
+        compiled.call("run")
+    for name in program._names:
+        assert_near(compiled[name], program[name].detach().numpy(), 1e-6)
+    assert compiled["batches"] == 31 + 1
+    assert compiled["loss"] < first / 2
+
+
+def test_what_is_written_compiles_without_a_warning_and_runs_clean_under_sanitizers(tmp_path):
+    kept_net().to_c(tmp_path)
+    flags = "CFLAGS=-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+    made = subprocess.run(["make", "CC=gcc", flags], cwd=tmp_path, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    assert all(flag in made.stdout for flag in WARNINGS)
+    ran = subprocess.run(["./main", "20"], cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    losses = [float(text) for text in re.findall(r"loss (\S+)", ran.stdout)]
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.skipif(clang() is None, reason="no clang")
+def test_clang_takes_it_too(tmp_path):
+    kept_net().to_c(tmp_path)
+    command = [*clang(), *WARNINGS, "-c", "program.c", "-o", "program.o"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr == ""
+
+
+def test_it_needs_nothing_but_libm_and_takes_no_memory(tmp_path):
+    sizes = kept_net().to_c(tmp_path)
+    subprocess.run(["make", "program.o", "CC=gcc", "CFLAGS=-O0"], cwd=tmp_path, check=True, capture_output=True)
+    undefined = subprocess.run(["nm", "-u", "program.o"], cwd=tmp_path, capture_output=True, text=True).stdout.split()
+    assert {name for name in undefined if name != "U"} <= {
+        "expf",
+        "erff",
+        "logf",
+        "sqrtf",
+        "fabsf",
+        "_GLOBAL_OFFSET_TABLE_",
+    }
+    listed = subprocess.run(["size", "program.o"], cwd=tmp_path, capture_output=True, text=True).stdout.split()
+    _, data, bss = map(int, listed[6:9])
+    assert sizes.ram <= data + bss <= sizes.ram + 400  # alignment, and the pointer to an error
+    assert str(sizes.ram) in str(sizes)
+    assert f"{sizes}" in (tmp_path / "program.h").read_text()
+
+
+def test_values_that_do_not_live_at_the_same_time_share_memory(tmp_path):
+    x = clew.randn(1000)
+    with clew.keep_graph() as program:
+        y = x
+        for _ in range(20):
+            y = (y * 1.5).tanh()
+    program.name(x=x, y=y)
+    sizes = program.to_c(tmp_path)
+    assert (sizes.named, sizes.arena) == (2 * 4000, 2 * 4000)
+    compiled = CompiledProgram(program, tmp_path)
+    compiled.call("run")
+    assert_near(compiled["y"], y.numpy(), 1e-6)
+
+
+def test_comments_name_operations_and_lines(tmp_path):
+    x = clew.randn(3)
+    with clew.keep_graph() as program:
+        y = x.exp().sum(); line = line_here()  # fmt: skip  # noqa: E702
+    program.name(y=y)
+    program.to_c(tmp_path)
+    text = (tmp_path / "program.c").read_text()
+    for operation in ("exp", "sum"):
+        assert f"/* {operation}: test_6_11_c.py:{line} in test_comments_name_operations_and_lines */" in text
+
+
+def test_a_gradient_from_before_is_added_to(tmp_path):
+    w = clew.tensor([1.0, 2.0], requires_grad=True)
+    w.grad = clew.tensor([10.0, 20.0])
+    with clew.keep_graph() as program:
+        (w * w).sum().backward()
+    program.name(w=w, gradient=w.grad)
+    compiled = CompiledProgram(program, tmp_path)
+    compiled.call("run")
+    np.testing.assert_array_equal(compiled["gradient"], [14.0, 28.0])
+    compiled.call("run")
+    np.testing.assert_array_equal(compiled["gradient"], [16.0, 32.0])
+
+
+def test_inputs_that_are_views(tmp_path):
+    base = clew.arange(12.0).reshape(3, 4)
+    column, turned = base[:, 1], base.t()
+    with clew.keep_graph() as program:
+        y = column * 2
+        part = y[1:]
+        z = turned.sum(0)
+        base.add_(1)
+    program.name(column=column, base=base, y=y, z=z, part=part)
+    compiled = CompiledProgram(program, tmp_path)  # base is 1, 2, 3, ... by now
+    compiled["column"][...] = [5, 6, 7]
+    compiled.call("run")
+    np.testing.assert_array_equal(compiled["y"], [10, 12, 14])
+    np.testing.assert_array_equal(compiled["part"], [12, 14])
+    np.testing.assert_array_equal(compiled["column"], [6, 7, 8])
+    np.testing.assert_array_equal(compiled["z"], [13, 26, 39])
+    np.testing.assert_array_equal(compiled["base"], [[2, 6, 4, 5], [6, 7, 8, 9], [10, 8, 12, 13]])
+
+
+def test_an_index_out_of_range_is_told(tmp_path):
+    table, index = clew.randn(4, 2), clew.tensor([1, 3])
+    with clew.keep_graph() as program:
+        y = clew.nn.functional.embedding(index, table)
+    program.name(index=index, y=y)
+    compiled = CompiledProgram(program, tmp_path, "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    for bad in (4, -1, 2**62):
+        compiled["index"][0] = bad
+        compiled.call("run")
+        assert "out of range" in compiled.error
+
+
+def refused(block, error=NotImplementedError):
+    with clew.keep_graph() as program:
+        block()
+    with pytest.raises(error) as caught:
+        program.to_c("/nowhere/at/all")  # nothing is written: it would fail otherwise
+    return str(caught.value)
+
+
+def test_what_c_cannot_express_is_named_with_its_line():
+    x = clew.randn(3, 3)
+    told = refused(lambda: (clew.dropout(x, 0.5, True), clew.sort(x), x.sum().item(), clew.linalg.inv(x)))
+    for operation in ("bernoulli|dropout", "sort", r"read\.item", "inv"):
+        assert re.search(rf"({operation}).*? \(at test_6_11_c\.py:\d+ in", told), told
+    assert "to_c" in told
+    assert "float16" in refused(lambda: x.to(clew.float16) + 1)
+    assert "complex64" in refused(lambda: clew.complex(x, x) + 1)
+
+
+def test_bad_names():
+    x = clew.ones(2)
+    with clew.keep_graph() as program:
+        y = x + 1
+    for name, said in (("a b", "letters"), ("ä", "letters"), ("forward", "program_forward")):
+        program._names = {name: y}
+        with pytest.raises(ValueError, match=said):
+            program.to_c("/nowhere/at/all")
+    program._names = {"other": clew.ones(2)}
+    with pytest.raises(ValueError, match="'other' is no tensor that the program reads or makes"):
+        program.to_c("/nowhere/at/all")
