@@ -8,6 +8,7 @@
 #include "core/autograd/anomaly.h"
 #include "core/autograd/saved.h"
 #include "core/base/error.h"
+#include "core/budget/account.h"
 #include "core/program/program.h"
 
 namespace clew::bind {
@@ -80,6 +81,8 @@ void set_python_error() noexcept {
                            {"made_at", made_at(error.node)},
                            {"through_where", made_at(error.through_where)},
                            {"incoming_was_zero", PyBool_FromLong(error.incoming_was_zero)}});
+    } catch (const budget::Impossible& error) {
+        raise_with_fields("BudgetError", error.what(), {{"least", PyLong_FromLongLong(error.least)}});
     } catch (const ReplayFailed& error) {
         PyObject *type = nullptr, *cause = nullptr, *trace = nullptr;  // what a step in Python raised
         PyErr_Fetch(&type, &cause, &trace);

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/backward.h"
+#include "bind/budget.h"
 #include "bind/device.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
@@ -55,6 +56,7 @@ NB_MODULE(_core, m) {
         init_modes(m);
         init_interpreter(m);
         init_program(m);
+        init_budget(m);
         init_watching(m);
         init_random(module);
         init_devices(module);

@@ -129,6 +129,7 @@ PyObject* define_operation(PyObject*, PyObject* args) {
                     .domain = op->domain.c_str(),
                     .doc = op->doc.c_str()};
         op->forward = python_forward;
+        op->in_python = true;
         if (PyList_GET_SIZE(saves)) op->backward = python_backward, op->differentiable = true;
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(saves); ++i) {
             Saves kept;

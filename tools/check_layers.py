@@ -17,6 +17,7 @@ CORE: dict[str, tuple[str, ...]] = {
     "core/tensor": ("core/base", "core/kernels", "core/tensor"),
     "core/autograd": ("core/base", "core/kernels/view.h", "core/tensor", "core/autograd"),
     "core/ops": ("core/base", "core/kernels", "core/tensor", "core/autograd", "core/ops"),
+    "core/budget": ("core/base", "core/tensor", "core/autograd", "core/ops", "core/budget"),
     "core/program": ("core",),
     "bind": ("core", "bind"),
 }

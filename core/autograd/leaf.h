@@ -87,7 +87,8 @@ struct EngineOps {
     Tensor (*copy_for_leaf)(const Tensor& gradient, const Tensor& leaf);  // a copy that lies as the leaf's .grad is to
     // What interpreters are told of.
     void (*grad_read)(const Tensor& tensor);
-    void (*backward_begins)(std::span<const Tensor> roots);
+    // Whether an interpreter wants to see what it computes, even if it records nothing.
+    bool (*backward_begins)(std::span<const Tensor> roots);
 };
 extern EngineOps engine_ops;
 

@@ -46,7 +46,11 @@ void hold(SavedSlot& slot, const Tensor& value) {
     slot.dtype = value->dtype;
     slot.wrapped_number = value->has(TensorObject::kWrappedNumber);
     slot.state = SlotState::Held;
-    if (storage.saved++ == 0 && !storage.foreign) graph_counters.bytes_saved += storage.bytes;
+    if (storage.saved++ == 0 && !storage.foreign) {
+        graph_counters.bytes_saved += storage.bytes;
+        if (storage.watched) [[unlikely]]
+            storage_watch.saved(storage);
+    }
     ++graph_counters.slots_alive;
     if (value->has(TensorObject::kAliasCounter)) rest_of(slot).counter = value->extras->counter;
 }
@@ -58,6 +62,8 @@ inline void count_out(Storage& storage, LetGo& account) {
     if (storage.log) [[unlikely]]
         forget_writes(storage);
     if (storage.foreign) return;
+    if (storage.watched) [[unlikely]]
+        storage_watch.saved(storage);
     account.bytes += storage.bytes;
     if (storage.references == 1) account.released += storage.bytes;
 }
@@ -99,7 +105,10 @@ void pack(Node& node, SavedSlot& slot, const Tensor& value) {
         packed = Handle::steal(alias(value, value->layout, value->offset).detach());
     const auto source = slot.source;
     SlotRest& rest = rest_of(slot);
-    if (--rest.storage->saved == 0 && !rest.storage->foreign) graph_counters.bytes_saved -= rest.storage->bytes;
+    if (--rest.storage->saved == 0 && !rest.storage->foreign) {
+        graph_counters.bytes_saved -= rest.storage->bytes;
+        if (rest.storage->watched) storage_watch.saved(*rest.storage);
+    }
     rest.storage = nullptr;
     rest.packed = std::move(packed);
     rest.unpack = std::move(unpack_hook);
@@ -192,6 +201,8 @@ Tensor unpack(Node& node, SavedSlot& slot) {
     }
     check_versions(node, slot);
     Storage* storage = const_cast<Storage*>(slot.held_storage());
+    if (storage->watched) [[unlikely]]
+        storage_watch.read(*storage);
     // The user's own object, while it lives.
     if (edge && edge.index < edge.node->output_count) {
         TensorObject* living = edge.node->outputs()[edge.index].tensor;

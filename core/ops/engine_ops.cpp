@@ -88,7 +88,10 @@ struct RegisterEngineOps {
                     Interpreter::tell({.event = Event::GradRead, .tensors = Tensors(&tensor, 1)});
                 },
             .backward_begins =
-                [](std::span<const Tensor> roots) { Interpreter::tell({.event = Event::Backward, .tensors = roots}); },
+                [](std::span<const Tensor> roots) {
+                    Interpreter::tell({.event = Event::Backward, .tensors = roots});
+                    return Interpreter::any_sees_backward();
+                },
         };
     }
 };

@@ -94,6 +94,12 @@ void Interpreter::tell(const Notice& notice) {
     for (Interpreter* one = clew::top; one; one = one->below_) one->notice(notice);
 }
 
+bool Interpreter::any_sees_backward() {
+    for (const Interpreter* one = clew::top; one; one = one->below_)
+        if (one->sees_backward()) return true;
+    return false;
+}
+
 void Interpreter::open(OpCall& call) {
     const StackGuard guard(this);
     run_directly(call);

@@ -41,7 +41,10 @@ public:
     virtual void handle(OpCall& call) = 0;
     virtual bool takes_whole(const OpCall&) const { return false; }
     virtual void notice(const Notice&) {}
+    // Whether it has to see what a backward without create_graph computes. If none does, that runs as without them.
+    virtual bool sees_backward() const { return true; }
     static void tell(const Notice& notice);  // all of this thread
+    static bool any_sees_backward();         // of this thread
 
     // On this thread, above all others; pop() takes it from wherever it is. Not while one of them handles a call.
     void push();

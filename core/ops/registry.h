@@ -122,6 +122,7 @@ struct OpDef : NodeKind {
     bool differentiable = false;
     bool variadic = false;     // a Tensor[] among the inputs
     bool draws = false;        // from a generator
+    bool in_python = false;    // forward is Python
     std::uint64_t writes = 0;  // bit i: input i is written by every call, as the schema says: Tensor(a!)
     DerivativeClass derivative;
     std::uint64_t constants = 0;  // bit i: the i-th argument of tensors has no derivative

@@ -10,6 +10,7 @@ namespace clew {
 
 std::uint64_t graph_clock = 0;
 std::uint64_t last_identity = 0;
+StorageWatch storage_watch;
 
 namespace {
 constexpr std::int64_t kInPlaceLimit = static_cast<std::int64_t>(kPoolLimit - sizeof(Storage));
@@ -65,6 +66,8 @@ StorageRef Storage::wrap(void* data, std::int64_t bytes, void (*free)(void*), vo
 }
 
 void destroy(Storage* storage) {
+    if (storage->watched) [[unlikely]]
+        storage_watch.died(*storage);
     delete storage->log;
     if (storage->foreign) {
         auto* free = storage->free_foreign;
@@ -80,9 +83,23 @@ void destroy(Storage* storage) {
     if (storage->in_place) {
         pool_give(storage, sizeof(Storage) + static_cast<std::size_t>(storage->bytes));
     } else {
-        block_give(storage->data, static_cast<std::size_t>(storage->bytes));
+        if (storage->data) block_give(storage->data, static_cast<std::size_t>(storage->bytes));
         pool_give(storage, sizeof(Storage));
     }
+}
+
+void drop_data(Storage& storage) {
+    uncount_data(storage.bytes);
+    if (a_timeline_runs) tell_timelines_given(&storage);
+    block_give(storage.data, static_cast<std::size_t>(storage.bytes));
+    storage.data = nullptr;
+    storage.bytes = 0;
+}
+
+void move_data(Storage& to, Storage& from) {
+    if (a_timeline_runs) tell_timelines_given(&from), tell_timelines_taken(&to, from.bytes);
+    to.data = std::exchange(from.data, nullptr);
+    to.bytes = std::exchange(from.bytes, 0);
 }
 
 namespace {

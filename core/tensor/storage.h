@@ -53,6 +53,7 @@ struct Storage {
     bool foreign = false;           // memory that is not ours: NumPy, DLPack
     bool in_place = false;          // the data follows this head
     bool unbacked = false;          // no memory: Note [Meta tensors] in core/ops/meta.h
+    bool watched = false;           // Note [Watched storages]
     TensorObject* owner = nullptr;  // weak: the first tensor made on it, while it lives
     WriteLog* log = nullptr;
     void (*free_foreign)(void*) = nullptr;
@@ -84,6 +85,19 @@ inline void retain(Storage* storage) { ++storage->references; }
 inline void release(Storage* storage) {
     if (--storage->references == 0) destroy(storage);
 }
+
+// Note [Watched storages]
+// Somebody (core/budget) is told of the life of a storage that is `watched`, and may take its memory away while nothing
+// but slots holds it: then it has no data and no bytes until a rule wants to read it.
+struct StorageWatch {
+    void (*saved)(Storage&);  // the first slot has taken it, or the last one is letting it go
+    void (*read)(Storage&);   // what a slot saved is about to be read: afterwards it has data
+    void (*died)(Storage&);   // its memory is about to go
+};
+extern StorageWatch storage_watch;
+// Takes the memory of a storage away, and gives it that of another, which nobody else has.
+void drop_data(Storage& storage);
+void move_data(Storage& to, Storage& from);
 
 // Numbers nodes and writes in one order: what has the larger number came later.
 extern std::uint64_t graph_clock;

@@ -134,6 +134,7 @@ _FUNCTIONS = {
     "set_autocast_enabled": "amp.autocast_mode",
     "compile": "compiler",
     "explain": "graph",
+    "BudgetError": "autograd.errors",
     "KeepError": "keep",
     "ProgramError": "keep",
     "ReplayError": "keep",

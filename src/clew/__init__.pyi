@@ -78,6 +78,7 @@ from . import special as special
 from . import testing as testing
 from . import utils as utils
 from . import version as version
+from clew.autograd.errors import BudgetError as BudgetError
 from clew.amp.grad_scaler import GradScaler as GradScaler
 from clew.autograd.errors import KeepError as KeepError
 from clew.autograd.errors import ProgramError as ProgramError

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import _core
 
 if TYPE_CHECKING:
+    from .graph.memory.budget import Budget
     from .graph.memory.timeline import Timeline
 
 
@@ -65,6 +66,38 @@ def empty_cache() -> None:
         0
     """
     _core.empty_cache()
+
+
+def budget(size: int | str) -> Budget:
+    """Keep what the graphs of a block save below `size`, by computing dropped values again in backward.
+
+    Put a whole training step into the block. What is dropped is chosen while the step runs: what costs least to compute
+    again for its bytes and was not used for long. Gradients have the same bits as without a budget.
+
+    Args:
+        size: bytes, or a text as "64 MB" or "1.5 GiB".
+
+    Raises:
+        ValueError: `size` is not such a text, or not positive.
+        BudgetError: in the block, as soon as it is known that the graph needs more, whatever is dropped; `least` says
+            how much. For a backward this is known before it begins.
+        NotImplementedError: the block is inside another one, `keep_graph()` or a transform.
+
+    Example:
+        >>> w = clew.ones(1000, requires_grad=True)
+        >>> with clew.memory.budget("16 kB") as budget:
+        ...     x = w
+        ...     for _ in range(10):
+        ...         x = x.sin()
+        ...     x.sum().backward()
+        >>> budget.report().peak <= 16_000
+        True
+        >>> budget.report().recomputed > 0
+        True
+    """
+    from .graph.memory.budget import Budget
+
+    return Budget(size)
 
 
 def timeline() -> Timeline:

@@ -147,6 +147,23 @@ class KeepError(RuntimeError):
     reasons: tuple[tuple[str, Site | None], ...] = ()
 
 
+class BudgetError(RuntimeError):
+    """What graphs have to keep is more than `clew.memory.budget` allows, whatever is dropped.
+
+    Example:
+        >>> w = clew.ones(1000, requires_grad=True)
+        >>> try:
+        ...     with clew.memory.budget(1000):
+        ...         loss = w.exp().sum()
+        ... except clew.BudgetError as error:
+        ...     print(error.least)
+        4000
+    """
+
+    least: int = 0
+    """The bytes that it takes."""
+
+
 class ReplayError(RuntimeError):
     """A kept program can't run again as it was recorded: an input or a value that Python read differs, or a step fails.
 
