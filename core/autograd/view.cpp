@@ -135,11 +135,32 @@ ViewGeometry geometry_in(const Tensor& view, const Tensor& base) {
     return {Layout::make(sizes, strides), offset};
 }
 
+namespace {
+
+Tensor part_of(const Tensor& x, const Layout& layout, std::int64_t offset) {
+    const bool whole = offset == 0 && same_shape(x.layout(), layout) && same_sizes(x.strides(), layout.strides());
+    return whole ? x : engine_ops.as_strided(x, layout, offset);
+}
+
+// Whether a view in real numbers is view_as_real of complex ones, and no `real` or `imag`.
+bool holds_pairs(const Layout& layout, std::int64_t offset) {
+    const int last = layout.ndim - 1;
+    if (last < 0 || layout.shape()[last] != 2 || layout.strides()[last] != 1 || offset % 2) return false;
+    return std::ranges::all_of(layout.strides().first(last), [](std::int64_t stride) { return stride % 2 == 0; });
+}
+
+}  // namespace
+
 Tensor view_in(const Tensor& base, const Layout& layout, std::int64_t offset, DType dtype) {
     if (base.dtype() == dtype) return engine_ops.as_strided(base, layout, offset);
-    const Tensor parts = is_complex(base.dtype()) ? engine_ops.view_as_real(base) : base;
-    const Tensor view = engine_ops.as_strided(parts, layout, offset);
-    return is_complex(dtype) ? engine_ops.view_as_complex(view) : view;
+    if (is_complex(dtype)) return engine_ops.view_as_complex(part_of(base, layout, offset));
+    if (!holds_pairs(layout, offset)) return part_of(engine_ops.view_as_real(base), layout, offset);
+    Dims sizes, strides;
+    for (int axis = 0; axis + 1 < layout.ndim; ++axis) {
+        sizes.push_back(layout.shape()[axis]);
+        strides.push_back(layout.strides()[axis] / 2);
+    }
+    return engine_ops.view_as_real(part_of(base, *Layout::make(sizes, strides), offset / 2));
 }
 
 namespace {

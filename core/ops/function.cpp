@@ -22,7 +22,10 @@ Tensor finish_output(const NodeRef& node, int i, const Tensor& output, Tensors i
     const bool is_input = contains(inputs, output);
     if (dirty) {
         bump_version(output, node->kind->name);
-        if (records) rebase_history(output, node);
+        if (records) {
+            rebase_history(output, node);
+            if (grad_of(output)) set_grad(output, {});  // that of what was here before
+        }
         return records || !output.requires_grad() ? output : detach(output);
     }
     if (!records) {

@@ -26,11 +26,12 @@ import torch
 import clew
 
 DTYPE_NAMES = {
-    getattr(module, name): name
+    getattr(module, str(one).removeprefix("torch.")): str(one).removeprefix("torch.")
     for module in (torch, clew)
-    for name in ("float32", "float64", "int64", "int32", "uint8", "bool")
+    for one in vars(clew).values()
+    if isinstance(one, clew.dtype)
 }
-EPSILON = {"f4": 2.0**-23, "f8": 2.0**-52}
+EPSILON = {"f2": 2.0**-10, "f4": 2.0**-23, "f8": 2.0**-52, "c8": 2.0**-23, "c16": 2.0**-52}
 ULPS = 64
 Found = tuple[str, str, str]  # aspect, name, text
 WALK = 40  # nodes of a graph that are compared
@@ -166,19 +167,24 @@ class Session:
         code = compiled(statement)
         if operation_of(statement) in ("median", "nanmedian") and self.reads_expanded(statement):
             raise Unsupported("PyTorch reads beyond the memory")
-        if "strides" in self.lost and READS_STRIDES.search(operation_of(statement)):
+        inside = statement if operation_of(statement) == "apply" else operation_of(statement)
+        if "strides" in self.lost and READS_STRIDES.search(inside):
             raise Unsupported("strides that differ")
         if self.progress:
             self.progress(self.program, statement, "PyTorch")
         their_error = our_error = None
         memory = self.written(statement) if writes(statement) else ""
+        drawn = torch.get_rng_state() if may_refuse else None
         try:
             exec(code, self.theirs)
         except Exception as error:
-            if may_refuse:
+            if drawn is not None:
+                torch.set_rng_state(drawn)  # it may have drawn before it raised
                 return False
             their_error = error
         self.program.append(statement)
+        if "max_pool" in statement and their_error is None and self.has_empty_window(statement):
+            raise Unsupported("PyTorch writes beyond the memory")
         if self.progress:
             self.progress(self.program, statement, "clew")
         try:
@@ -259,7 +265,7 @@ class Session:
         named = [one.arg for one in getattr(getattr(node, "value", None), "keywords", ())]
         if "out" in named:
             target = next(one.value for one in node.value.keywords if one.arg == "out")
-        elif not isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Call):
+        elif isinstance(getattr(node, "targets", [node])[0], ast.Name | ast.Expr) and isinstance(node.value, ast.Call):
             function = node.value.func
             of_torch = ast.unparse(function).startswith("torch.") and node.value.args
             target = node.value.args[0] if of_torch else getattr(function, "value", function)
@@ -279,6 +285,10 @@ class Session:
                 places = [(x.shape, x.stride(), x.storage_offset()) for x in (other, to)]
                 found.append("read" if places[0] == places[1] else "read in part")
         return ", ".join(found)
+
+    def has_empty_window(self, statement: str) -> bool:
+        """Whether a window of pooling lies in the padding as a whole; PyTorch's gradient then goes anywhere."""
+        return any(bool(x.isneginf().any()) for x in self.named(statement.partition(" = ")[0]) if not x.is_complex())
 
     def reads_expanded(self, statement: str) -> bool:
         return any(0 in strides_of(x) for x in self.named(statement))
@@ -399,9 +409,7 @@ class Session:
             return  # a view whose history is lost
         if strides_of(our) != strides_of(their):
             yield "strides", name, f"{name}.stride() is {our.stride()}, in PyTorch {their.stride()}"
-        if their._is_zerotensor():  # has no memory
-            their = torch.zeros(their.shape, dtype=their.dtype)
-        a, b = our.detach().numpy(), their.detach().numpy()
+        a, b = array_of(our), array_of(their)
         if a.tobytes() != b.tobytes():
             if not values_agree(a, b, self.magnitude(b), self.coarse):
                 yield "value", name, told(name, a, b)
@@ -437,9 +445,7 @@ class Session:
             self.lost |= {"view", "version"}
         if their.requires_grad:
             self.lost.add("node")
-        if their._is_zerotensor():  # has no memory
-            their = torch.zeros(their.shape, dtype=their.dtype)
-        a, b = our.detach().numpy(), their.detach().numpy()
+        a, b = array_of(our), array_of(their)
         if a.tobytes() != b.tobytes():
             if not values_agree(a, b, max(self.magnitude(), 1.0), self.coarse or self.of_two_widths):
                 yield "value", name, told(name, a, b)
@@ -449,10 +455,10 @@ class Session:
         """The largest number that may have gone into a sum; for an inverse also what its condition makes of errors."""
         largest = 0.0
         for value in self.theirs.values():
-            if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
-                array = value.detach().numpy(force=True)
+            if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
+                array = array_of(value)
                 array = array[numpy.isfinite(array)]
-                largest = max(largest, float(abs(array).max()) if array.size else 0.0)
+                largest = max(largest, float(abs(array).max(initial=0.0)))
                 if self.second:  # divided by
                     largest = max(largest, 1 / float(abs(array[array != 0]).min(initial=1.0)))
         largest = min(largest, 1e3)
@@ -474,7 +480,7 @@ class Session:
     def widths(self, names: Iterable[str]) -> set[torch.dtype]:
         """The dtypes that these are computed in, which for integers is float32."""
         values = [self.theirs.get(name) for name in names]
-        return {torch.result_type(x, 1.0) for x in values if isinstance(x, torch.Tensor)}
+        return {torch.result_type(x, 1.0).to_real() for x in values if isinstance(x, torch.Tensor)}
 
     def compare_bases(self, our: Any, their: Any, name: str) -> Iterator[Found]:
         for other, value in self.theirs.items():
@@ -552,6 +558,17 @@ def strides_of(tensor: Any) -> list[int]:
     return [step for size, step in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
 
 
+def array_of(tensor: Any) -> numpy.ndarray:
+    """The numbers; those of a tensor of clew are written through it."""
+    tensor = tensor.detach()
+    if isinstance(tensor, torch.Tensor):
+        if tensor._is_zerotensor():  # has no memory
+            tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
+        tensor = tensor.resolve_conj().resolve_neg()
+    array: numpy.ndarray = tensor.numpy()
+    return array
+
+
 def told(name: str, a: numpy.ndarray, b: numpy.ndarray) -> str:
     """What differs; and whether that is so only where `a` is NaN."""
     rest = a == a
@@ -560,7 +577,7 @@ def told(name: str, a: numpy.ndarray, b: numpy.ndarray) -> str:
 
 
 def values_agree(a: numpy.ndarray, b: numpy.ndarray, scale: float = 0.0, coarse: bool = False) -> bool:
-    if a.dtype.kind != "f":
+    if a.dtype.kind not in "fc":
         return a.tobytes() == b.tobytes()
     if not numpy.array_equal(numpy.isnan(a), numpy.isnan(b)):
         return False
@@ -570,7 +587,7 @@ def values_agree(a: numpy.ndarray, b: numpy.ndarray, scale: float = 0.0, coarse:
             a[~finite], b[~finite], equal_nan=True
         ):
             return False
-        x, y = a[finite].astype("f8"), b[finite].astype("f8")
+        x, y = (one[finite].astype("c16" if one.dtype.kind == "c" else "f8") for one in (a, b))
         if not y.size:
             return True
         epsilon = EPSILON["f4" if coarse else a.dtype.str[1:]]

@@ -136,12 +136,16 @@ struct PreluBackward {
     static void backward(BackwardCall& call) {
         const Tensor g = saved_input(call, 0), x = saved_input(call, 1), weight = saved_input(call, 2);
         const Tensor not_below = compare(kGe, x, 0);
-        const Tensor none = mul(zeros_like(x), g);
-        const Tensor gg_x = call.incoming[0] ? Tensor(call.incoming[0]) : none;
-        const Tensor gg_weight = call.incoming[1] ? Tensor(call.incoming[1]) : none;
-        if (call.needs(0)) call.results[0] = where(not_below, gg_x, add(mul(gg_weight, x), mul(gg_x, weight)));
-        if (call.needs(1)) call.results[1] = where(not_below, zero(), mul(gg_weight, g));
-        if (call.needs(2)) call.results[2] = where(not_below, zero(), mul(gg_x, g));
+        const auto product = [&](int incoming, const Tensor& factor) {  // 0 where nothing comes in, also times NaN
+            return call.incoming[incoming] ? mul(Tensor(call.incoming[incoming]), factor) : zeros_like(x);
+        };
+        const auto below = [&](const Tensor& value) { return where(not_below, zero(), value); };
+        if (call.needs(0)) {
+            const Tensor above = call.incoming[0] ? Tensor(call.incoming[0]) : zeros_like(x);
+            call.results[0] = where(not_below, above, add(product(1, x), product(0, weight)));
+        }
+        if (call.needs(1)) call.results[1] = below(product(1, g));
+        if (call.needs(2)) call.results[2] = below(product(0, g));
     }
 };
 

@@ -30,7 +30,11 @@ struct Abs {
         .domain = "nonzero",
         .doc = "The absolute value |self|; of complex numbers the modulus, which is real. The gradient at 0 is 0.",
         .example = ">>> torch.abs(torch.tensor([-2.0, 0.0, 3.0]))\ntensor([2., 0., 3.])"};
-    static void forward(const Tensor& x, Tensor& out) { unary("abs", kernels::unary().abs, x, out, Result::Real); }
+    static void forward(const Tensor& x, Tensor& out) {
+        if (is_complex(x.dtype()) && out && out.same(x))
+            fail(ErrorKind::Runtime, "abs_: In-place abs is not supported for complex tensors; use abs()");
+        unary("abs", kernels::unary().abs, x, out, Result::Real);
+    }
     static constexpr auto rules = std::tuple{
         [](Tensor&& g, In<0> x) { return is_complex(x->dtype()) ? mul(g, sgn(x)) : mul(std::move(g), sign(x)); }};
 };

@@ -80,6 +80,8 @@ def _matrix_exp(self: Any) -> Any:
                 [0., 1.]])
     """
     A = self.astype(numpy.float64)
+    if A.shape[-1] == 1:
+        return numpy.exp(A).astype(self.dtype)
     norms = abs(A).sum(-2).max(-1, initial=0)
     scaled = numpy.frexp(numpy.where(numpy.isfinite(norms), norms, 0) / _PADE_REACH)[1].clip(0)
     A = numpy.ldexp(A, -scaled[..., None, None])

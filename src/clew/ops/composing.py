@@ -153,12 +153,12 @@ def cov(
     if weights is None:
         total: Any = x.shape[1]
         centred = x - (x.sum(1) / total).unsqueeze(1)
-        product = centred.mm(centred.mH)
+        product = centred.mm(centred.t().conj())
         norm: Any = total - correction
     else:
         total = weights.sum()
         centred = x - ((x * weights).sum(1) / total).unsqueeze(1)
-        product = centred.mm((centred * weights).mH)
+        product = centred.mm((centred * weights).t().conj())
         norm = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
     if not x.is_meta and float(norm) <= 0:
         warnings.warn("cov: degrees of freedom is <= 0; take more observations", UserWarning, stacklevel=2)

@@ -81,6 +81,12 @@ def _sinc_slope(g: Tensor, self: Tensor) -> Any:
     return g * -math.pi * _ops.where(near, series * small, (far.sin() - far * far.cos()) / (far * far))
 
 
+def _acosh_slope(g: Tensor, self: Tensor) -> Any:
+    if self.is_complex():
+        return g * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj()
+    return g * (self * self - 1).rsqrt()
+
+
 def _logit_slope(g: Tensor, self: Tensor, eps: float | None) -> Any:
     slope = g / (self * (1 - self) + 0.0)  # of -0 as of 0
     if eps is None:
@@ -125,7 +131,7 @@ _zero, _one = _core.tensor(0.0), _core.tensor(1.0)
 _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, str]] = [
     (
         "acosh(Tensor self)", numpy.arccosh, COMPLEX,
-        (lambda g, self: g * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj(),),
+        (_acosh_slope,),
         "self=1 + positive(a, b)",
         """The inverse of cosh, at least 0; NaN below 1.
 

@@ -20,6 +20,12 @@ METHODS = [*__all__, "float_power_"]
 _FLOAT64, _BOOL = _core.dtypes["float64"], _core.dtypes["bool"]
 
 
+def _check_real(name: str, input: Tensor) -> None:
+    check_tensor(name, "input", input)
+    if input.is_complex():
+        raise RuntimeError(f"{name} does not support complex inputs; ask its real and imaginary part")
+
+
 @domain("real; input=integer(a, b)")
 def isposinf(input: Tensor) -> Tensor:
     """Whether each element is positive infinity.
@@ -28,7 +34,7 @@ def isposinf(input: Tensor) -> Tensor:
         >>> torch.isposinf(torch.tensor([torch.inf, -torch.inf, 1.0]))
         tensor([ True, False, False])
     """
-    check_tensor("isposinf", "input", input)
+    _check_real("isposinf", input)
     return input.detach() == float("inf")
 
 
@@ -40,7 +46,7 @@ def isneginf(input: Tensor) -> Tensor:
         >>> torch.isneginf(torch.tensor([torch.inf, -torch.inf, 1.0]))
         tensor([False,  True, False])
     """
-    check_tensor("isneginf", "input", input)
+    _check_real("isneginf", input)
     return input.detach() == -float("inf")
 
 
@@ -135,7 +141,7 @@ def _power_of_two(name: str, input: Any, other: Any) -> Tensor:
         other = other.contiguous()  # as powers of a number lie
     else:
         kind = result_type(input, other)
-        other = other.to(kind if kind.is_floating_point else _core.get_default_dtype())
+        other = other.to(kind if kind.is_floating_point or kind.is_complex else _core.get_default_dtype())
     result: Tensor = _core.ops.exp2(other)
     return result
 

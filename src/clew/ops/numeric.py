@@ -274,14 +274,17 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.conj_physical(torch.tensor([1 + 2j, 3 - 1j]))
         tensor([1.-2.j, 3.+1.j])
     """
-    result: Tensor = conj(input) if out is None else _core.ops.conj_physical(input, out=out)
+    if out is None and not input.is_complex():
+        return input
+    result: Tensor = _core.ops.conj_physical(input, **({} if out is None else {"out": out}))
     return result
 
 
 @operation(
     "conj_physical(Tensor self)",
     rules=(lambda g: conj(g),),
-    node="ConjPhysicalBackward1",
+    node="ConjPhysicalBackward0",
+    in_place_node="ConjPhysicalBackward1",
     flags=IN_PLACE | OUT,
     arrays=False,
     derivative="elementwise",
@@ -364,10 +367,17 @@ _core.add_method("imag", _write_part(imag))
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex numbers with these absolute values and angles: abs * cos(angle) + i abs * sin(angle).
 
+    Raises:
+        RuntimeError: the two are not of one floating dtype.
+
     Example:
         >>> torch.polar(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.5]))
         tensor([1.0000+0.0000j, 1.7552+0.9589j])
     """
+    if not (abs.dtype.is_floating_point and angle.dtype.is_floating_point):
+        raise RuntimeError(f"polar: Expected both inputs to be floating, but got {abs.dtype} and {angle.dtype}")
+    if abs.dtype != angle.dtype:
+        raise RuntimeError(f"polar: Expected angle of dtype {abs.dtype}, but got {angle.dtype}; cast one of them")
     if abs.dtype.itemsize == 2:  # whose sines would be rounded
         abs, angle = abs.float(), angle.float()
     parts, where = (abs * angle.cos(), abs * angle.sin()), {} if out is None else {"out": out}
