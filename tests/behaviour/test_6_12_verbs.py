@@ -55,6 +55,33 @@ def test_cut_stops_gradients_and_lets_the_older_graph_go():
     assert_equal(again, h.detach().numpy())
 
 
+def test_a_sliding_window_takes_constant_memory_and_gives_the_right_gradients():
+    """Ten thousand steps of a recurrent network, each with a backward through the last eight."""
+    clew.manual_seed(0)
+    size, window, steps = 4, 8, 10_000
+    w = (clew.randn(size, size) * 0.4).requires_grad_()
+    inputs = clew.randn(steps, size)
+    states, live, objects = [clew.zeros(size)], [], []
+    for step in range(steps):
+        h = (states[-1] @ w + inputs[step]).tanh()
+        states.append(h)
+        if len(states) > window + 1:
+            clew.graph.cut(states[1])
+            del states[0]
+        (gradient,) = clew.autograd.grad(h.square().sum(), w, retain_graph=True)
+        if step % 997 == 996:
+            # By hand, from the state before the window, which is a constant.
+            again, v = states[0].detach(), w.detach().requires_grad_()
+            for late in range(step - window + 1, step + 1):
+                again = (again @ v + inputs[late]).tanh()
+            assert_equal(gradient, clew.autograd.grad(again.square().sum(), v)[0].numpy())
+            del again, v
+        live.append(clew.memory.stats().live)
+        objects.append(clew.memory.stats().objects)
+    assert set(live[2 * window :]) == {live[-1]}
+    assert set(objects[2 * window :]) == {objects[-1]}
+
+
 def test_what_was_cut_says_where():
     w = clew.ones(1, requires_grad=True)
     h = w * 2

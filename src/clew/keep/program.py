@@ -10,6 +10,7 @@ from .. import _core
 from .._core import Site, Tensor
 
 if TYPE_CHECKING:
+    from ..graph.pictures.picture import Picture
     from .targets.to_c import Sizes
 
 
@@ -151,6 +152,28 @@ class Program:
         from .targets.to_c import to_c
 
         return to_c(self, folder)
+
+    def draw(self, show_attrs: bool = False, max_attr_chars: int = 50) -> Picture:
+        """A picture of the steps, in the formats that pictures of graphs have: `html`, `svg`, `png`, `dot`, `save()`.
+
+        A box has the operation, the user's line, and shape and bytes of what the step makes; "witness" stands where
+        Python read a value. Inputs are green, named results blue. Groups are functions, loops and the backward.
+
+        Args:
+            show_attrs: whether to write options and Python's numbers into the boxes.
+            max_attr_chars: options are cut to as many characters.
+
+        Example:
+            >>> x = clew.ones(3)
+            >>> with clew.keep_graph() as program:
+            ...     y = x.exp().sum()
+            >>> program.name(x=x, y=y)
+            >>> [row.title for row in program.draw().rows()]
+            ['x', 'exp', 'sum', 'y']
+        """
+        from .drawing import draw
+
+        return draw(self, max_attr_chars if show_attrs else 0)
 
     @property
     def steps(self) -> list[Step]:

@@ -19,6 +19,7 @@ from ..._numeric import array_of
 from ..model import account
 from ..model.places import Place, ReleaseRecord
 from ..model.protocol import Node
+from ..model.records import Site
 from ..model.wording import dtype_name
 
 OPERATION, LEAF, RESULT = range(3)
@@ -50,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What becomes one row: a node of the graph, or a tensor that was drawn (``node`` is None then)."""
+    """What becomes one row: a node of the graph, or (``node`` is None then) a tensor or a step of a program."""
 
     kind: int
     node: Node | None
@@ -58,6 +59,7 @@ class Entry:
     title: str = ""
     shape: str = ""
     remark: str = ""
+    site: Site | None = None  # of a step; a node has its own
 
 
 @dataclass(slots=True)
@@ -92,7 +94,7 @@ class Columns:
         """Append a row; its inputs must be there already."""
         row = len(self)
         node = entry.node
-        site = node.made_at if node is not None and entry.kind == OPERATION else None
+        site = node.made_at if node is not None and entry.kind == OPERATION else entry.site
         self.kind.append(entry.kind)
         self.title.append(self.text.add(entry.title or (type(node).__name__ if node is not None else "")))
         self.place.append(-1 if site is None else self.places.add(Place.of(site)))

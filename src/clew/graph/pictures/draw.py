@@ -157,15 +157,8 @@ def _arrange(
         entry = Entry(OPERATION, node, inputs) if at < len(operations) else _leaf_entry(node, names)
         row[node] = columns.add(entry, _attributes(node, attribute_width) if attribute_width else "")
     for unused in (one for one, users_of_one in zip(leaves, users, strict=True) if not users_of_one):
-        _append(columns, groups, _leaf_entry(unused, names))
+        groups.append(columns.add(_leaf_entry(unused, names)))
     return groups, columns
-
-
-def _append(columns: Columns, groups: Groups, entry: Entry) -> None:
-    """Add a row that is in no group but that of everything."""
-    groups.order.append(columns.add(entry))
-    groups.node_group.append(0)
-    groups.end[0] = len(groups.order)
 
 
 def _leaf_entry(node: Any, names: Mapping[int, str]) -> Entry:
@@ -193,7 +186,7 @@ def _add_result(
     else:
         at = next(row for row, reference in enumerate(columns.nodes) if reference is not None and reference() is node)
         entry = Entry(RESULT, None, (at,), name, shape)
-    _append(columns, groups, entry)
+    groups.append(columns.add(entry))
 
 
 def _path(module: str, function: tuple[str, str], is_outermost: bool) -> tuple[Component, ...]:

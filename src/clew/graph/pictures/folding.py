@@ -52,6 +52,12 @@ class Groups:
     def __len__(self) -> int:
         return len(self.parent)
 
+    def append(self, row: int) -> None:
+        """Add a row that is in no group but that of everything."""
+        self.order.append(row)
+        self.node_group.append(0)
+        self.end[0] = len(self.order)
+
 
 def fold(
     signatures: Sequence[int],

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..model.account import FATES
 from ..model.places import Place, ReleaseRecord
+from ..model.wording import counted
 from .columns import FOREIGN, LEAF, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
 from .folding import Groups
 from .summary import Summary
@@ -53,7 +54,7 @@ class Row:
 
 
 class Picture:
-    """A graph at one or several moments of its life, made by :func:`clew.graph.draw`.
+    """A graph at one or several moments of its life, made by :func:`clew.graph.draw`, or a program's steps.
 
     It holds no part of the graph. ``html``, ``svg`` and ``dot`` are strings, ``png`` is bytes; ``svg`` and ``png`` need
     the extra ``viz`` (``pip install 'clew[viz]'``). ``summary`` is None unless the graph was too large to be drawn.
@@ -73,11 +74,13 @@ class Picture:
         *,
         summary: Summary | None = None,
         show_saved: bool = False,
+        noun: str = "operation",
     ) -> None:
         self.columns = columns or Columns()
         self.groups = groups or Groups()
         self.summary = summary
         self.show_saved = show_saved
+        self.noun = noun
         self.snapshots: list[Snapshot] = []
         self.releases = Table()
 
@@ -159,11 +162,11 @@ class Picture:
 
     @property
     def title(self) -> str:
-        """``graph of 12 operations``."""
+        """``graph of 12 operations``, or of a program: ``graph of 12 steps``."""
         if self.summary is not None:
             return f"summary of a graph of {self.summary.nodes:,} nodes"
         operations = sum(kind == OPERATION for kind in self.columns.kind)
-        return f"graph of {operations:,} operation{'' if operations == 1 else 's'}"
+        return f"graph of {counted(operations, self.noun)}"
 
     @property
     def html(self) -> str:
