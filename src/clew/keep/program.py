@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -162,6 +163,16 @@ class Program:
         Args:
             show_attrs: whether to write options and Python's numbers into the boxes.
             max_attr_chars: options are cut to as many characters.
+    def to_jax(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        """The program as a pure function for JAX, which jax.jit, jax.grad and jax.export take.
+
+        It maps a dict of named inputs, arrays, to a dict of the named tensors that the program makes or writes. An
+        input that is left out, and what has no name, has the value of now: name an optimizer's state to carry it on.
+
+        Raises:
+            NotImplementedError: operations that JAX can't express here, with their lines.
+            ValueError: a name is of a tensor that the program neither reads nor makes.
+            ImportError: the package jax is missing.
 
         Example:
             >>> x = clew.ones(3)
@@ -174,6 +185,40 @@ class Program:
         from .drawing import draw
 
         return draw(self, max_attr_chars if show_attrs else 0)
+            ...     y = (x * x).sum()
+            >>> program.name(x=x, y=y)
+            >>> function = program.to_jax()
+            >>> import jax
+            >>> jax.grad(lambda x: function({"x": x})["y"])(jax.numpy.array([1.0, 2.0, 3.0])).tolist()
+            [2.0, 4.0, 6.0]
+        """
+        from .targets.to_jax import to_jax
+
+        return to_jax(self)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the program as an ONNX model, checked by onnx.checker.
+
+        Named inputs are inputs, named tensors that the program makes are outputs; of a named input that it writes, as a
+        parameter in a training step, the new value is the output `<name>_next`. What has no name has the value of now.
+        Nodes carry the operation and the line of Python in their doc_string.
+
+        Raises:
+            NotImplementedError: operations that ONNX can't express, with their lines. Nothing is written.
+            ValueError: a name is of a tensor that the program neither reads nor makes, or taken by a new value.
+            ImportError: the package onnx is missing.
+
+        Example:
+            >>> import os, tempfile
+            >>> x = clew.ones(3)
+            >>> with clew.keep_graph() as program:
+            ...     y = x.exp().sum()
+            >>> program.name(x=x, y=y)
+            >>> program.to_onnx(os.path.join(tempfile.mkdtemp(), "program.onnx"))
+        """
+        from .targets.to_onnx import to_onnx
+
+        to_onnx(self, path)
 
     @property
     def steps(self) -> list[Step]:

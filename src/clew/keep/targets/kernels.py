@@ -29,6 +29,10 @@ class Origin:
     def __str__(self) -> str:
         return f"{self.op}: {self.site}" if self.site else self.op
 
+    def fails(self, why: str) -> str:
+        """For an error."""
+        return f"{self.op} {why}".rstrip() + (f" (at {self.site})" if self.site else "")
+
 
 @dataclass(frozen=True)
 class Kernel:

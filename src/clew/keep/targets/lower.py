@@ -84,7 +84,7 @@ class _Lowering:
             try:
                 self._step(step)
             except Unsupported as why:
-                self.failures[f"{self.builder.origin.op} {why}" + _at(step[6])] = None
+                self.failures[self.builder.origin.fails(str(why))] = None
         self._gradients_that_stay()
         if self.failures:
             raise NotImplementedError(
@@ -224,7 +224,8 @@ class _Lowering:
             if not sets or (last := sets[-1][2][0]) == reg:
                 continue
             if last < 0:
-                self.failures["a .grad that is there at the start and not at the end" + _at(sets[-1][6])] = None
+                origin = Origin("set_grad", str(sets[-1][6] or ""), "step")
+                self.failures[origin.fails("of a .grad that is there at the start and not at the end")] = None
                 continue
             source, target = self._operand(last), self._operand(reg)
             assert source is not None
@@ -288,10 +289,6 @@ def _needed(kernels: list[Kernel], live: set[Memory]) -> list[Kernel]:
             kept.append(kernel)
             live |= set(kernel.read())
     return kept[::-1]
-
-
-def _at(site: Any) -> str:
-    return f" (at {site})" if site is not None else ""
 
 
 def array(memory: Memory) -> Any:

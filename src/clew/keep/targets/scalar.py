@@ -105,7 +105,10 @@ def call(name: str, *args: Expr | Number) -> Expr:
 
 def where(condition: Expr, yes: Expr | Number, no: Expr | Number) -> Expr:
     dtype = next(arg.dtype for arg in (yes, no) if isinstance(arg, Expr))
-    return Expr("where", (condition.cast("bool"), _lift(yes, dtype), _lift(no, dtype)), dtype)
+    condition, chosen, other = condition.cast("bool"), _lift(yes, dtype), _lift(no, dtype)
+    if dtype == "bool":
+        return (condition & chosen) | (~condition & other)
+    return Expr("where", (condition, chosen, other), dtype)
 
 
 def is_nan(x: Expr) -> Expr:

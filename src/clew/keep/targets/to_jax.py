@@ -1,0 +1,112 @@
+"""A program as a pure function for JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from .arrays import run
+from .errors import missing_package
+from .functions import FUNCTIONS
+from .kernels import Kernel
+from .lower import Lowered, lower
+
+if TYPE_CHECKING:
+    from ..program import Program
+
+Arrays = dict[str, Any]
+
+
+def to_jax(program: Program) -> Callable[[Mapping[str, Any]], Arrays]:
+    try:
+        import jax
+    except ImportError:
+        raise missing_package("to_jax", "jax") from None
+    lowered = lower(program, "to_jax")
+    inputs = {one.name: one for one in lowered.named if one.is_input}
+    wide = any(memory.dtype == "float64" for memory in lowered.memories())
+
+    def function(arguments: Mapping[str, Any]) -> Arrays:
+        if wide and not jax.config.read("jax_enable_x64"):
+            raise RuntimeError("to_jax: the program computes in float64; jax.config.update('jax_enable_x64', True)")
+        target = _Jax()
+        begin = {}
+        for name, value in arguments.items():
+            if name not in inputs:
+                raise ValueError(f"to_jax: {name!r} is no named input; these are {sorted(inputs)}")
+            one = inputs[name]
+            if tuple(target.jnp.shape(value)) != one.shape:
+                raise ValueError(f"to_jax: expected {name!r} of shape {one.shape}, got {target.jnp.shape(value)}")
+            begin[one.memory] = target.cast(target.jnp.asarray(value), one.memory.dtype).reshape(-1)
+        return _results(lowered, run(lowered, target, begin))
+
+    function.__name__ = "program"
+    function.__doc__ = f"A program kept by clew, from a dict of {sorted(inputs)}."
+    return function
+
+
+def _results(lowered: Lowered, state: dict[Any, Any]) -> Arrays:
+    return {one.name: state[one.memory].reshape(one.shape) for one in lowered.named if one.is_result}
+
+
+class _Jax:
+    """Of arrays.Target."""
+
+    def __init__(self) -> None:
+        import jax
+
+        self.jax = jax
+        self.jnp = jax.numpy
+
+    def begin(self, kernel: Kernel) -> None:
+        pass
+
+    def constant(self, values: numpy.ndarray[Any, Any]) -> Any:
+        return self.jnp.asarray(values.astype(self._kind(str(values.dtype))))
+
+    def function(self, name: str, args: tuple[Any, ...], dtype: str) -> Any:
+        path = FUNCTIONS[name].jax.split(".")
+        found: Any = self.jnp
+        if len(path) > 1:
+            found = self.jax
+            path = path[1:] if path[0] == "jax" else path
+        for part in path:
+            found = getattr(found, part)
+        if found is self.jax.lax.div or found is self.jax.lax.rem:
+            args = tuple(self.jnp.broadcast_arrays(*args))
+        return found(*args)
+
+    def cast(self, x: Any, dtype: str) -> Any:
+        return x.astype(self._kind(dtype))
+
+    def _kind(self, dtype: str) -> Any:
+        return self.jax.dtypes.canonicalize_dtype(dtype)
+
+    def reshape(self, x: Any, shape: tuple[int, ...]) -> Any:
+        return self.jnp.reshape(x, shape)
+
+    def transpose(self, x: Any, order: tuple[int, ...]) -> Any:
+        return self.jnp.transpose(x, order)
+
+    def slice(self, x: Any, parts: list[tuple[int, int, int]]) -> Any:
+        return x[tuple(slice(*part) for part in parts)]
+
+    def expand(self, x: Any, shape: tuple[int, ...]) -> Any:
+        return self.jnp.broadcast_to(x, shape)
+
+    def reduce(self, x: Any, combine: str, axes: tuple[int, ...], dtype: str) -> Any:
+        if combine in ("max", "min") and dtype == "bool":
+            combine = "any" if combine == "max" else "all"
+        return getattr(self.jnp, combine)(x, axis=axes, keepdims=True).astype(x.dtype)
+
+    def einsum(self, equation: str, x: Any, y: Any) -> Any:
+        return self.jnp.einsum(equation, x, y, precision="highest")
+
+    def take(self, flat: Any, addresses: Any) -> Any:
+        return flat.at[addresses].get(mode="fill")
+
+    def put(self, flat: Any, addresses: Any, values: Any, adds: bool) -> Any:
+        place = flat.at[addresses]
+        return place.add(values, mode="drop") if adds else place.set(values, mode="drop")
