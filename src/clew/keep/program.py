@@ -163,6 +163,19 @@ class Program:
         Args:
             show_attrs: whether to write options and Python's numbers into the boxes.
             max_attr_chars: options are cut to as many characters.
+
+        Example:
+            >>> x = clew.ones(3)
+            >>> with clew.keep_graph() as program:
+            ...     y = x.exp().sum()
+            >>> program.name(x=x, y=y)
+            >>> [row.title for row in program.draw().rows()]
+            ['x', 'exp', 'sum', 'y']
+        """
+        from .drawing import draw
+
+        return draw(self, max_attr_chars if show_attrs else 0)
+
     def to_jax(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         """The program as a pure function for JAX, which jax.jit, jax.grad and jax.export take.
 
@@ -177,14 +190,6 @@ class Program:
         Example:
             >>> x = clew.ones(3)
             >>> with clew.keep_graph() as program:
-            ...     y = x.exp().sum()
-            >>> program.name(x=x, y=y)
-            >>> [row.title for row in program.draw().rows()]
-            ['x', 'exp', 'sum', 'y']
-        """
-        from .drawing import draw
-
-        return draw(self, max_attr_chars if show_attrs else 0)
             ...     y = (x * x).sum()
             >>> program.name(x=x, y=y)
             >>> function = program.to_jax()
