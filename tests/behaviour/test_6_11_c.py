@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 from behaviour_support import line_here
+from sklearn.datasets import load_digits
 from target_programs import CASES
 from target_support import WARNINGS, CompiledProgram, assert_near, clang, expected, kept_training, mlp, recorded
 
@@ -83,6 +84,34 @@ def test_a_convolution_net_trains_as_in_clew(tmp_path):
         assert_near(compiled[name], program[name].detach().numpy(), 1e-6)
     assert compiled["batches"] == 31 + 1
     assert compiled["loss"] < first / 2
+
+
+@pytest.mark.parametrize("name", ["momentum", "Adam"])
+def test_digits_are_learned_to_the_same_accuracy(name, tmp_path):
+    images, labels = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(images))
+    images, labels = (images[order] / 16).astype(np.float32), labels[order]
+    model = mlp(64, 64, 10, activation=clew.nn.ReLU())
+    x, target = clew.zeros(64, 64), clew.zeros(64, dtype=clew.int64)
+    program = kept_training(model, OPTIMIZERS[name](model.parameters()), x, target)
+    compiled = CompiledProgram(program, tmp_path)
+    train = range(450, len(images))
+    for step in range(500):
+        chosen = [train[(64 * step + i) % len(train)] for i in range(64)]
+        compiled["x"][...], compiled["target"][...] = images[chosen], labels[chosen]
+        x.copy_(clew.from_numpy(images[chosen])), target.copy_(clew.from_numpy(labels[chosen]))
+        program.run()
+        compiled.call("run")
+
+    def accuracy(w1, b1, w2, b2):
+        scores = np.maximum(images[:450] @ w1.T + b1, 0) @ w2.T + b2
+        return (scores.argmax(1) == labels[:450]).mean()
+
+    parameters = [one for one in program._names if one.startswith("p")]
+    in_c = accuracy(*(compiled[one] for one in parameters))
+    in_clew = accuracy(*(program[one].detach().numpy() for one in parameters))
+    assert in_c > 0.95
+    assert abs(in_c - in_clew) < 0.01
 
 
 def test_what_is_written_compiles_without_a_warning_and_runs_clean_under_sanitizers(tmp_path):
@@ -190,6 +219,20 @@ def test_an_index_out_of_range_is_told(tmp_path):
         compiled["index"][0] = bad
         compiled.call("run")
         assert "out of range" in compiled.error
+
+
+def test_a_program_from_a_file(tmp_path):
+    program = kept_net()
+    program.save(tmp_path / "program.clew")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first = CompiledProgram(program, tmp_path / "a")
+    second = CompiledProgram(clew.load_program(tmp_path / "program.clew"), tmp_path / "b")
+    for _ in range(3):
+        first.call("run")
+        second.call("run")
+    for name in program._names:
+        np.testing.assert_array_equal(first[name], second[name])
 
 
 def refused(block, error=NotImplementedError):
