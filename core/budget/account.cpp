@@ -77,8 +77,8 @@ struct Frames {
     }
 };
 
-void check_older(const Value& value, const Recipe& recipe) {
-    if (was_written(value))
+void check_unwritten(const Value& value, const Recipe& recipe) {
+    if (!value.present() || was_written(value))
         fail(ErrorKind::Runtime,
              "memory.budget: %s has to be computed again, but a tensor that it reads was written in place outside the "
              "block of the budget. To do: write inside the block, or run the backward before the write",
@@ -109,7 +109,7 @@ std::vector<StorageRef> run(const Recipe& recipe) {
             inputs.push_back(operand.is_number ? operand.number_tensor() : Tensor());
             continue;
         }
-        check_older(*operand.value, recipe);
+        check_unwritten(*operand.value, recipe);
         Storage& storage = *operand.value->storage;
         inputs.push_back(tensor_of(operand, recipe.writes(i) ? copy_of(storage) : StorageRef(&storage)));
     }
@@ -141,7 +141,7 @@ void fill(Value& value, const StorageRef& made) {
         move_data(*value.storage, *made);
         if (value.storage->saved) graph_counters.bytes_saved += value.bytes;
     } else {
-        value.storage = made.get();
+        look_at(value, *made);
         value.kept = made;
     }
     note_present(value);
@@ -182,7 +182,8 @@ void Account::restore(Value& target) {
         if (operand == nullptr) continue;
         ++operand->locks;
         operand->last_use = now;
-        if (!operand->present()) frames.stack.push_back({operand});
+        if (operand->recipe && operand->present() && was_written(*operand)) part_from_storage(*operand, false);
+        if (operand->recipe && !operand->present()) frames.stack.push_back({operand});
     }
 }
 

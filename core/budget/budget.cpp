@@ -35,7 +35,7 @@ std::int64_t bytes_read(const OpCall& call) {
 void part_with_written(const OpCall& call) {
     if (call.op.is(kAxesInPlace)) return;
     for_each_written(call, [&](const Tensor& tensor) {
-        Value* const value = find(*tensor->storage);
+        Value* const value = present_value(*tensor->storage);
         if (value == nullptr) return;
         const ValueRef alive(value);
         const bool is_read = value->references > 1 + (value->lives ? 1u : 0u);
@@ -123,7 +123,7 @@ Operand Budget::operand_of(const Tensor& tensor, bool written) {
     if (!tensor) return {};
     if (tensor->has(TensorObject::kWrappedNumber)) return number_operand(tensor);
     Storage& storage = *tensor->storage;
-    ValueRef value(find(storage));
+    ValueRef value(present_value(storage));
     if (written) {
         const Tensor copy = alias(tensor, tensor->layout, tensor->offset);
         copy->storage = Storage::make(storage.bytes);
@@ -143,7 +143,7 @@ Ref<Recipe> Budget::recipe_for(const OpCall& call) {
     for (const Tensor& input : call.inputs)
         if (input && !is_known_memory(input)) return {};
     if (in_place) {
-        const Value* const before = find(*call.inputs[0]->storage);
+        const Value* const before = present_value(*call.inputs[0]->storage);
         if (before == nullptr || !before->recipe || before->depth >= kDeepest) return {};
     }
     if (++recipes_ > forget_after_) forget_useless();

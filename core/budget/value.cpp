@@ -38,15 +38,21 @@ void take_down(Value* value) {
 
 Value* find(const Storage& storage) {
     const auto found = table().find(&storage);
-    if (found == table().end()) return nullptr;
-    Value* const value = found->second;
-    if (!value->older || !was_written(*value)) return value;
-    table().erase(found);
+    return found == table().end() ? nullptr : found->second;
+}
+
+Value* present_value(const Storage& storage) {
+    Value* const value = find(storage);
+    if (value == nullptr || !was_written(*value)) return value;
+    if (value->older)
+        forget(*value);  // its storage tells who reads it that it was written
+    else
+        part_from_storage(*value, false);
     return nullptr;
 }
 
 bool was_written(const Value& value) {
-    if (!value.older) return false;
+    if (value.storage == nullptr) return false;
     const Storage& storage = *value.storage;
     return storage.version != value.version || (storage.log && storage.log->last.serial > value.born);
 }
@@ -111,8 +117,15 @@ Recipe::Recipe(const OpCall& call)
     operands.reserve(call.inputs.size());
 }
 
-Value::Value(Account& account, Storage& storage)
-    : account(Ref<Account>(&account)), storage(&storage), bytes(storage.bytes), last_use(account.now) {}
+Value::Value(Account& of, Storage& storage) : account(Ref<Account>(&of)), bytes(storage.bytes), last_use(of.now) {
+    look_at(*this, storage);
+}
+
+void look_at(Value& value, Storage& storage) {
+    value.storage = &storage;
+    value.version = storage.version;
+    value.born = tick();
+}
 
 Tensor Operand::number_tensor() const {
     const Tensor tensor = empty(layout, dtype);
@@ -135,8 +148,6 @@ ValueRef older_value(Account& account, const Tensor& tensor) {
     auto* value = new Value(account, storage);
     value->kept = tensor->storage;
     value->older = true;
-    value->version = storage.version;
-    value->born = tick();
     table()[&storage] = value;
     return ValueRef::steal(value);
 }
@@ -147,7 +158,7 @@ void part_from_storage(Value& value, bool copy) {
     if (copy) {
         const StorageRef copied = Storage::make(storage->bytes);
         std::memcpy(copied->data, storage->data, static_cast<std::size_t>(storage->bytes));
-        value.storage = copied.get();
+        look_at(value, *copied);
         value.kept = copied;
         value.older = false;
     } else {

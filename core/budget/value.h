@@ -70,20 +70,24 @@ struct Dropped {
     std::shared_ptr<Dropped> joined{};
 };
 
+// By a call that was not shown: outside the block, on another thread, in a plain backward. The value is lost to its
+// readers, unless it has a recipe.
+bool was_written(const Value& value);
+
 struct Value : Pooled {
-    Value(Account& account, Storage& storage);
+    Value(Account& of, Storage& storage);
     std::uint32_t references = 1;
     std::uint32_t locks = 0;  // it is an operand of what is being computed
     Ref<Account> account;
-    Storage* storage;    // weak; null: it is gone, or written over
-    StorageRef kept{};   // computed again, a copy, or from before the block: owned
-    bool older = false;  // from before the block: not in the account
-    bool lives = false;  // its storage owns a reference to it
-    std::int64_t bytes;
+    Storage* storage = nullptr;  // weak; null: it is gone, or written over
+    StorageRef kept{};           // computed again, a copy, or from before the block: owned
+    bool older = false;          // from before the block: not in the account
+    bool lives = false;          // its storage owns a reference to it
+    std::int64_t bytes = 0;
     std::int64_t counted = 0;   // of these, in the account now
-    std::uint32_t version = 0;  // of a storage from before the block
+    std::uint32_t version = 0;  // of the storage, while it holds the value
     std::uint64_t born = 0;     // by the clock that numbers writes
-    std::int64_t last_use;      // ns
+    std::int64_t last_use = 0;  // ns
     int depth = 0;              // how many recipes lie behind it
     Ref<Recipe> recipe{};
     std::vector<Value*> readers{};  // weak: results of recipes that read it
@@ -94,18 +98,19 @@ struct Value : Pooled {
     bool present() const { return storage && storage->data; }
     // Nothing but slots and this account holds it, and it can be computed again.
     bool can_go() const {
-        return recipe && locks == 0 && present() && (kept || !storage->in_place) &&
+        return recipe && locks == 0 && present() && !was_written(*this) && (kept || !storage->in_place) &&
                storage->references == storage->saved + (kept ? 1 : 0);
     }
 };
 
-Value* find(const Storage& storage);  // null: not known, or written since without being told
+Value* find(const Storage& storage);           // null: not known
+Value* present_value(const Storage& storage);  // null, too, if it was written without being shown
 ValueRef new_value(Account& account, Storage& storage);
 ValueRef older_value(Account& account, const Tensor& tensor);
 // The bytes are about to be written: from now on the value is without a storage.
 void part_from_storage(Value& value, bool copy);
-bool was_written(const Value& value);  // from before the block, and not by a call that was shown
-void keep(Value& value);               // it has no recipe, but somebody else's reads it
+void look_at(Value& value, Storage& storage);  // the value is what this storage holds now
+void keep(Value& value);                       // it has no recipe, but somebody else's reads it
 void give_recipe(Value& value, const Ref<Recipe>& recipe, std::size_t result);
 void recount(Value& value);
 void forget_recipe(Value& value);
