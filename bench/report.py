@@ -39,6 +39,10 @@ def tables(rows: Sequence[Row], memory: Sequence[Row]) -> Iterator[tuple[str, li
         made = (
             (f"Workloads, {said}", table([row for row in here if row["group"] in ("overhead", "training")])),
             (f"Kept programs, {said}", table([row for row in here if row["group"] == "kept"])),
+            (
+                f"Half of the memory for graphs, beside the same workload with all of it, {said}",
+                table([row for row in here if row["group"] == "budget"]),
+            ),
             (f"Size of the graph, {said}", table([row for row in here if row["group"] == "graph size"])),
             (f"Matrix products, {said}: GFLOP/s", rates([row for row in here if row["group"] == "matmul"], "flops")),
             (

@@ -9,7 +9,7 @@ from bench.workload import Workload
 
 MODULES = (
     "overhead", "chain", "mlp", "sequence", "tree", "gpt", "attention", "convolution", "gelu_chain", "policy", "hmc",
-    "equations", "replay", "matmul", "copy", "sweep", "footprint",
+    "equations", "replay", "budget", "matmul", "copy", "sweep", "footprint",
 )  # fmt: skip
 
 
