@@ -363,3 +363,8 @@ def test_a_cycle_through_python_is_collected():
     del program, y, w
     gc.collect()
     assert core() is None
+
+
+def test_a_block_that_was_not_entered_is_not_left():
+    with pytest.raises(RuntimeError, match="expected a block that was entered"):
+        clew.keep_graph().__exit__(None, None, None)

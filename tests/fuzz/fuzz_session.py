@@ -88,7 +88,7 @@ def writes(statement: str) -> bool:
     if operation.startswith("__i") and operation != "__invert__":
         return True
     in_place = operation.endswith("_") and not operation.endswith("__")
-    named = re.search("out=|inplace=True|max_norm=", statement)
+    named = re.search("out=|inplace=True|max_norm=|mark_dirty", statement)
     return in_place or operation.endswith(("__setitem__", "=")) or named is not None
 
 
@@ -462,6 +462,8 @@ class Session:
                 if self.second:  # divided by
                     largest = max(largest, 1 / float(abs(array[array != 0]).min(initial=1.0)))
         largest = min(largest, 1e3)
+        if "_norm" in operation_of(self.program[-1]):  # which divides by the square root of 1e-5, perhaps
+            largest *= 316
         if result is not None and operation_of(self.program[-1]) in INVERSES:
             largest *= float(abs(result[numpy.isfinite(result)]).max(initial=0.0))
         return largest

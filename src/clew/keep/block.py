@@ -48,7 +48,8 @@ class keep_graph:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._program is not None
+        if self._program is None:
+            raise RuntimeError("keep_graph: expected a block that was entered, as by `with clew.keep_graph():`")
         optimizer.watchers.remove(_watch_state)
         reasons = self._program._core.end(kind is None)
         if kind is not None or not reasons:
