@@ -256,8 +256,12 @@ class Session:
 
     def agrees_with_everything_kept(self) -> bool:
         """Whether PyTorch computes what clew does, where it does not refuse."""
+
+        def allowed(found: Difference) -> object:  # PyTorch's graph is another where its results are copied
+            return found.where < len(self.program) - 1 or self.allowed(found)
+
         with everything_kept():
-            return run_program(self.program, self.progress, self.allowed) is None
+            return run_program(self.program, self.progress, allowed) is None
 
     def written(self, statement: str) -> str:
         """Of the memory that a statement is about to write, in PyTorch: "expanded", "read" or "read in part"."""
@@ -459,8 +463,8 @@ class Session:
                 array = array_of(value)
                 array = array[numpy.isfinite(array)]
                 largest = max(largest, float(abs(array).max(initial=0.0)))
-                if self.second:  # divided by
-                    largest = max(largest, 1 / float(abs(array[array != 0]).min(initial=1.0)))
+                if self.second:  # divided by its square
+                    largest = max(largest, 1 / float(abs(array[array != 0]).min(initial=1.0)) ** 2)
         largest = min(largest, 1e3)
         if "_norm" in operation_of(self.program[-1]):  # which divides by the square root of 1e-5, perhaps
             largest *= 316

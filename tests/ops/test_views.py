@@ -222,3 +222,15 @@ def test_axes_of_a_view_with_history_are_not_changed_in_place():
     with pytest.raises(NotImplementedError, match="view that has a history"):
         view.t_()
     assert view.shape == (1, 3)
+
+
+@pytest.mark.beyond
+def test_a_view_as_bool_is_of_zeros_and_ones():
+    import clew
+
+    x = clew.tensor([1, 0, 1], dtype=clew.uint8)
+    assert x.view(clew.bool).tolist() == [True, False, True]
+    assert x[::2].view(clew.bool).tolist() == [True, True]
+    with pytest.raises(RuntimeError, match="view: expected bytes 0 and 1"):
+        clew.tensor([1, 0, 2], dtype=clew.uint8).view(clew.bool)
+    assert clew.ones(3, dtype=clew.uint8, device="meta").view(clew.bool).dtype is clew.bool

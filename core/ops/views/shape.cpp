@@ -76,7 +76,19 @@ struct ViewDType {
             strides.push_back(moves ? bytes / to : 1);
         }
         out = alias(x, Layout::make(sizes, strides), x->offset * from / to);
+        if (attrs.dtype == DType::Bool && x.dtype() != DType::Bool) check_bytes(out);
         out->dtype = attrs.dtype;
+    }
+    // Kernels know 0 and 1 only. `out` has the geometry of single bytes.
+    static void check_bytes(const Tensor& out) {
+        out->dtype = DType::UInt8;
+        if (kernels_skipped || out.numel() == 0) return;
+        const ModeGuard guard(kNoGrad | kInBackward, true);
+        const Tensor bytes = contiguous(out);
+        const auto* const data = bytes.data_as<std::uint8_t>();
+        if (std::any_of(data, data + bytes.numel(), [](std::uint8_t byte) { return byte > 1; }))
+            fail(ErrorKind::Runtime,
+                 "view: expected bytes 0 and 1 to view as bool, got others; compare with 0 instead");
     }
 };
 
