@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,13 @@ def _written(torch: Any, x: Any) -> Any:
 
 def _convolution(torch: Any, x: Any, w: Any, b: Any, **options: Any) -> Any:
     return torch.nn.functional.conv2d(x, w, b, **options)
+
+
+def _fused_attention(torch: Any, q: Any, k: Any, v: Any, **options: Any) -> Any:
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, **options)
+
+
+QUERY, KEY, VALUE = real(2, 3, 5, 4), real(2, 3, 6, 4, seed=1), real(2, 3, 6, 4, seed=2)
 
 
 def _transformer(torch: Any, x: Any, w: Any) -> Any:
@@ -169,7 +177,7 @@ PRODUCTS = {
     ),
     "einsum": Case(lambda t, x, y: t.einsum("bij,bjk->ik", x, y), (real(2, 3, 4), real(2, 4, 5, seed=1))),
     "long": Case(lambda t, x, y: x @ y, (real(3, 300), real(300, 2, seed=1))),
-    "attention": Case(_transformer, (real(2, 3, 4), real(4, 12, seed=1))),
+    "attention by hand": Case(_transformer, (real(2, 3, 4), real(4, 12, seed=1))),
 }
 
 INDEXING = {
@@ -244,10 +252,17 @@ LAYERS = {
         lambda t, x, w, b: t.nn.functional.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1),
         (real(2, 3, 3, 4), real(3, 2, 3, 3), real(2)),
     ),
+    "group_norm": Case(lambda t, x, w, b: t.nn.functional.group_norm(x, 2, w, b), (IMAGE, positive(4), real(4))),
+    "attention": Case(_fused_attention, (QUERY, KEY, VALUE)),
+    "attention, causal": Case(partial(_fused_attention, is_causal=True, scale=0.3), (KEY, VALUE, KEY)),
+    "attention, masked": Case(
+        lambda t, q, k, v, m: _fused_attention(t, q, k, v, attn_mask=m > 0),
+        (QUERY, KEY, VALUE, (real(5, 6, seed=3) > -1).astype(int)),
+    ),
     "max_pool2d": Case(lambda t, x: t.nn.functional.max_pool2d(x, 2), (IMAGE,)),
     "max_pool2d, overlapping": Case(lambda t, x: t.nn.functional.max_pool2d(x, 3, stride=2, padding=1), (IMAGE,)),
     "avg_pool2d": Case(
-        lambda t, x: t.nn.functional.avg_pool2d(x, 2) + t.nn.functional.adaptive_avg_pool2d(x, 1), (IMAGE,)
+        lambda t, x: t.nn.functional.avg_pool2d(x, 2).sum() * t.nn.functional.adaptive_avg_pool2d(x, (4, 1)), (IMAGE,)
     ),
     "avg_pool2d, padded": Case(
         lambda t, x: (

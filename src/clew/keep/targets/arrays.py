@@ -14,7 +14,7 @@ import numpy
 
 from .kernels import Kernel
 from .layout import Memory, Operand
-from .lower import Lowered, array
+from .lower import Lowered
 from .scalar import FLOATS, Expr
 
 Array = Any
@@ -98,7 +98,7 @@ class _Evaluation:
     # ----------------------------------------------------------------------------------------------- memory
     def flat(self, memory: Memory) -> Array:
         if memory not in self.state:
-            self.state[memory] = self.target.constant(array(memory))
+            self.state[memory] = self.target.constant(memory.begin())
         return self.state[memory]
 
     def read(self, operand: Operand) -> Array:

@@ -138,6 +138,12 @@ def nan_to_num(x: Expr, nan: float | None = None, posinf: float | None = None, n
     return where(x.equals(-math.inf), -largest if neginf is None else neginf, x)
 
 
+def logit(x: Expr, eps: float | None = None) -> Expr:
+    if eps is not None:
+        x = clamp(x, eps, 1 - eps)
+    return call("log", x / (1 - x))
+
+
 def xlogy(x: Expr, y: Expr) -> Expr:
     return where(x.equals(0) & ~is_nan(y), constant(0, x.dtype), x * call("log", y))
 

@@ -51,6 +51,8 @@ FUNCTIONS = {
     "int_rem": Function("{0} % {1}", "Mod", "lax.rem"),
     "pow": Function("pow{f}({0}, {1})", "Pow", "power"),
     "atan2": Function("atan2{f}({0}, {1})", _atan2, "arctan2"),
+    "hypot": Function("hypot{f}({0}, {1})", lambda x, y: call("sqrt", x * x + y * y), "hypot"),
+    "copysign": Function("copysign{f}({0}, {1})", None, "copysign"),
     "less": Function("{0} < {1}", "Less", "less"),
     "greater": Function("{0} > {1}", "Greater", "greater"),
     "less_equal": Function("{0} <= {1}", "LessOrEqual", "less_equal"),

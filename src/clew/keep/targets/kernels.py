@@ -129,7 +129,8 @@ class Builder:
         value = formula(*arguments)
         if not isinstance(value, Expr):
             value = constant(value, out.dtype)
-        kernel = Kernel(target, shape, spread, value.cast(out.dtype), combine, axes, self.origin)
+        value, spread = _of_used(value.cast(out.dtype), spread)
+        kernel = Kernel(target, shape, spread, value, combine, axes, self.origin)
         if combine != "add" and any(_overlaps(operand, target, bool(axes)) for operand in spread):
             # It reads what it has written, or will write: through other memory.
             temporary = self.like(out)
@@ -143,6 +144,23 @@ class Builder:
             return self.accumulate(out, lambda x: x, temporary)
         self.kernels.append(kernel)
         return None
+
+
+def _of_used(value: Expr, operands: tuple[Operand, ...]) -> tuple[Expr, tuple[Operand, ...]]:
+    """Without the operands that the value does not read."""
+    used: list[int] = []
+    made: dict[int, Expr] = {}
+
+    def renumbered(expr: Expr) -> Expr:
+        if id(expr) not in made:
+            if expr.op == "operand" and expr.value not in used:
+                used.append(expr.value)
+            place = used.index(expr.value) if expr.op == "operand" else expr.value
+            made[id(expr)] = replace(expr, args=tuple(map(renumbered, expr.args)), value=place)
+        return made[id(expr)]
+
+    value = renumbered(value)
+    return value, tuple(operands[i] for i in used)
 
 
 def spread_over(operand: Operand, shape: tuple[int, ...]) -> Operand:

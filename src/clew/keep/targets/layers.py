@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from .elementwise import sigmoid
 from .errors import Unsupported
@@ -18,7 +19,7 @@ def _rate(k: Builder, variance: Operand, out: Operand, eps: float) -> None:
 
 
 def _normalize(k: Builder, step: Call, out: Operand, x: Operand, mean: Operand, rate: Operand, place: int) -> None:
-    """out = (x - mean) * rate * weight + bias; these are laid out by _per_channel or lie at the last axes."""
+    """out = (x - mean) * rate * weight + bias; weight and bias stand at the axis `place`."""
     weight, bias = step.inputs[1], step.inputs[2]
     k.assign(out, lambda x, m, r: (x - m) * r, x, mean, rate)
     for operand, formula in ((weight, lambda y, w: y * w), (bias, lambda y, b: y + b)):
@@ -145,6 +146,50 @@ def _batch_norm_backward(k: Builder, step: Call) -> None:
         rate = k.temp(mean.expanded_rank(x.rank).shape, x.dtype)
         _rate(k, spread_behind(step.input(7), 1, x.rank), rate, step.attributes["eps"])
     _gradients(k, step, g, x, mean, rate, axes, 1, weight, not step.attributes["training"])
+
+
+def _by_group(x: Operand | None, axis: int, groups: int) -> Operand | None:
+    return None if x is None else x.split(axis, (groups, x.shape[axis] // groups))
+
+
+def _grouped(step: Call, groups: int, first: int) -> tuple[Call, Operand]:
+    """The step with [n, groups, channels of a group, ...], and its input, which is at `first`."""
+    inputs = list(step.inputs)
+    for place, axis in ((first, 1), (first + 1, 0), (first + 2, 0)):
+        inputs[place] = _by_group(inputs[place], axis, groups)
+    x = inputs[first]
+    assert x is not None
+    return replace(step, inputs=tuple(inputs)), x
+
+
+@lowers("native_group_norm")
+def _group_norm(k: Builder, step: Call) -> None:
+    groups = step.attributes["groups"]
+    mean, rate = step.outputs[1:]
+    step, x = _grouped(step, groups, 0)
+    out = _by_group(step.out, 1, groups)
+    assert out is not None
+    average, square, _ = moments(k, x, tuple(range(2, x.rank)))
+    scale = k.temp(average.shape, x.dtype)
+    _rate(k, square, scale, step.attributes["eps"])
+    for saved, value in ((mean, average), (rate, scale)):
+        if saved is not None:
+            k.copy(_kept(saved, average.shape), value)
+    _normalize(k, step, out, x, average, scale, 1)
+
+
+@lowers("native_group_norm_backward")
+def _group_norm_backward(k: Builder, step: Call) -> None:
+    groups = step.attributes["groups"]
+    mean, rate = step.input(7), step.input(8)
+    step, x = _grouped(step, groups, 3)
+    g = _by_group(step.input(0), 1, groups)
+    assert g is not None
+    outputs = tuple(_by_group(one, axis, groups) for one, axis in zip(step.outputs, (1, 0, 0), strict=False))
+    shape = (*x.shape[:2], *(1,) * (x.rank - 2))
+    axes = tuple(range(2, x.rank))
+    step = replace(step, outputs=outputs)
+    _gradients(k, step, g, x, _kept(mean, shape), _kept(rate, shape), axes, 1, step.inputs[4], False)
 
 
 @lowers("glu", "_glu_backward")

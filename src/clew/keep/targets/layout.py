@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy
+
 from .errors import Unsupported
 
 
@@ -23,6 +25,10 @@ class Memory:
     number: float | int | bool | None = None
     """Of a Python number that stands in the program."""
     name: str | None = None
+
+    def begin(self) -> Any:
+        """Its values, or zeros."""
+        return numpy.zeros(self.size, self.dtype) if self.values is None else self.values
 
 
 @dataclass(frozen=True)

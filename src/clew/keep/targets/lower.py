@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from ..._core import Tensor
-from . import indexing, layers, matrix, reductions, training, windows  # noqa: F401  (they fill the table)
+from . import adaptive, attention, indexing, layers, matrix, reductions, training, windows  # noqa: F401  (they fill the table)
 from .elementwise import ARITHMETIC, COMPARING, LOGICAL, MASKS
 from .errors import Unsupported
 from .kernels import Builder, Kernel, Origin
@@ -90,7 +89,10 @@ class _Lowering:
             raise NotImplementedError(
                 f"{self.method}: can't express " + "; ".join(self.failures) + ". To do: leave it out of the block"
             )
-        return self._finished(named)
+        try:
+            return self._finished(named)
+        except Unsupported as why:
+            raise NotImplementedError(f"{self.method}: can't express a named tensor {why}") from None
 
     # ---------------------------------------------------------------------------------------------- memories
     def _memories(self) -> list[Memory | None]:
@@ -196,6 +198,11 @@ class _Lowering:
         if call.op == "clamp" and None in call.inputs:
             formula = ARITHMETIC["clamp_min" if call.inputs[2] is None else "clamp_max"]
 
+        try:
+            inspect.signature(formula).bind(*tensors, *([number] * (number is not None)), **options)
+        except TypeError:
+            raise Unsupported("with these arguments") from None
+
         def value(*elements: Expr) -> Any:
             other = () if number is None else (constant(number, elements[0].dtype),)
             return formula(*elements, *other, **options)
@@ -257,7 +264,7 @@ class _Lowering:
             assert operand is not None
             is_input, writes = reg in inputs, operand.memory in self.written
             memory = operand.memory
-            if not operand.is_whole() or memory in taken:
+            if not operand.is_whole() or memory in taken or (memory.values is not None and not is_input):
                 memory = Memory(operand.dtype, operand.numel)
                 copy = whole(memory, operand.shape)
                 if is_input:
@@ -289,8 +296,3 @@ def _needed(kernels: list[Kernel], live: set[Memory]) -> list[Kernel]:
             kept.append(kernel)
             live |= set(kernel.read())
     return kept[::-1]
-
-
-def array(memory: Memory) -> Any:
-    """Its values, or zeros."""
-    return numpy.zeros(memory.size, memory.dtype) if memory.values is None else memory.values

@@ -147,4 +147,22 @@ def _binary(name: str, left: Expr, right: Expr | Number) -> Expr:
 
 def _compare(name: str, *args: Expr | Number) -> Expr:
     made = call(name, *args)
-    return Expr(name, made.args, "bool")
+    known = None if name == "not" else _outcome(name, *made.args)
+    return Expr(name, made.args, "bool") if known is None else constant(known, "bool")
+
+
+def _outcome(name: str, x: Expr, y: Expr) -> bool | None:
+    """Of a comparison that the dtype of x decides, which compilers warn of."""
+    source = x.args[0].dtype if x.op == "cast" else x.dtype
+    if y.op != "constant" or source in FLOATS:
+        return None
+    low, high, bound = least(source), greatest(source), y.value
+    if name == "equal":
+        return None if low <= bound <= high else False
+    never, always = {
+        "less": (bound <= low, bound > high),
+        "less_equal": (bound < low, bound >= high),
+        "greater": (bound >= high, bound < low),
+        "greater_equal": (bound > high, bound <= low),
+    }[name]
+    return bool(always) if never or always else None

@@ -12,7 +12,7 @@ import numpy
 from .c_kernels import INDENT, TYPES, literal, loops
 from .c_texts import FAILED, HEADER, INDEX, MAIN, MAKEFILE, RESERVED, SOURCE
 from .layout import Memory
-from .lower import PARTS, Lowered, Named, array, lower
+from .lower import PARTS, Lowered, Named, lower
 from .schedule import plan
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class _Source:
         return f"arena_{memory.dtype}[{place} + {index}]" if place else f"arena_{memory.dtype}[{index}]"
 
     def _definition(self, memory: Memory, kind: str) -> str:
-        values = array(memory)
+        values = memory.begin()
         start = f"{kind}{TYPES[memory.dtype]} {self.labels[memory]}[{max(memory.size, 1)}] = {{"
         if not values.any() or values.size == 0:
             return start + "0};"

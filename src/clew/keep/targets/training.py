@@ -8,7 +8,7 @@ from collections.abc import Callable
 from .elementwise import absolute, clamp, softplus
 from .errors import Unsupported
 from .kernels import Builder
-from .layout import Operand
+from .layout import Operand, broadcast
 from .reductions import same
 from .scalar import Expr, call, constant, where
 from .table import Call, lowers
@@ -23,7 +23,7 @@ def reduced(k: Builder, step: Call, formula: Callable[..., Expr], *operands: Ope
     rank = max(operand.rank for operand in operands)
     out = step.out.inserted(*range(rank))
     k.reduce(out, "sum", formula, *operands)
-    count = math.prod(max(sizes) for sizes in zip(*(operand.shape for operand in operands), strict=True))
+    count = math.prod(broadcast(*(operand.shape for operand in operands)))
     if step.attributes["reduction"] == MEAN:
         k.assign(out, lambda total: total / count, out)
     return None

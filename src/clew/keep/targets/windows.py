@@ -190,6 +190,9 @@ def _shares(
     inner = tuple(n + 2 * p for n, p in zip(sizes, padding, strict=True))
     includes = step.attributes["count_include_pad"]
     share = k.temp(counts, dtype)
+    if divisor := step.attributes.get("divisor_override"):
+        k.fill(share, 1 / divisor)
+        return share, whole, options
     ones = k.temp(whole, dtype)
     k.fill(ones, 0)
     counted = inside(ones, inner if includes else sizes, (0,) * axes if includes else padding, (1,) * axes)

@@ -1,0 +1,118 @@
+"""Row 6.11: each operation of the registry either is lowered to what it computes, or refused by name.
+
+What `to_c`, `to_jax` and `to_onnx` write is made from kernels over memories. Here NumPy runs the kernels, with the
+arguments and the values that definitions of operations give to tests.
+"""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+import sampling
+from ops.test_registry import Prepared
+
+import clew
+from clew.keep.targets import arrays
+from clew.keep.targets.functions import FUNCTIONS
+from clew.keep.targets.lower import lower
+
+SAMPLED = [one for one in (*sampling.overloads(), *sampling.compositions()) if one.domain and not one.unsampled]
+
+
+class InNumPy:
+    """Of clew.keep.targets.arrays.Target."""
+
+    def begin(self, kernel):
+        pass
+
+    def constant(self, values):
+        return np.asarray(values)
+
+    def function(self, name, args, dtype):
+        if name in ("int_div", "int_rem"):
+            quotient = np.trunc(args[0] / args[1]).astype(dtype)
+            return quotient if name == "int_div" else args[0] - quotient * args[1]
+        if "scipy" in FUNCTIONS[name].jax:
+            special = pytest.importorskip("scipy.special")
+            return getattr(special, FUNCTIONS[name].jax.rpartition(".")[2])(*args)
+        return getattr(np, FUNCTIONS[name].jax)(*args)
+
+    def cast(self, x, dtype):
+        return x.astype(dtype)
+
+    reshape = staticmethod(np.reshape)
+    transpose = staticmethod(np.transpose)
+    expand = staticmethod(np.broadcast_to)
+    einsum = staticmethod(np.einsum)
+
+    def slice(self, x, parts):
+        return x[tuple(slice(*part) for part in parts)]
+
+    def reduce(self, x, combine, axes, dtype):
+        return getattr(np, combine)(x, axis=axes, keepdims=True).astype(x.dtype)
+
+    def take(self, flat, addresses):
+        return flat[addresses]
+
+    def put(self, flat, addresses, values, adds):
+        flat = flat.copy()
+        (np.add.at if adds else np.ndarray.__setitem__)(flat, addresses, values)
+        return flat
+
+
+def tensors(result):
+    if isinstance(result, list | tuple):
+        return [one for part in result for one in tensors(part)]
+    return (
+        [result]
+        if isinstance(result, clew.Tensor) and result.numel() and str(result.dtype)[6:] in np.sctypeDict
+        else []
+    )
+
+
+def recorded(sample):
+    """The call and a backward from all of its results, if it can be kept, with names of results and gradients."""
+    prepared = Prepared(sample)
+    with clew.keep_graph() as program:
+        results = tensors(prepared.operation(*prepared.places, **prepared.named))
+        differentiable = [one for one in results if one.requires_grad and not one.is_complex()]
+        if differentiable:
+            weights = [clew.arange(1, one.numel() + 1, dtype=one.dtype).reshape(one.shape) for one in differentiable]
+            sum((one * weight).sum() for one, weight in zip(differentiable, weights, strict=True)).backward()
+    gradients = [leaf.grad for leaf in prepared.leaves if leaf.grad is not None]
+    program.name(**{f"y{i}": one for i, one in enumerate(results)}, **{f"g{i}": one for i, one in enumerate(gradients)})
+    return program
+
+
+def lowered_or_refused(program):
+    try:
+        return lower(program, "to_test")
+    except (NotImplementedError, ValueError) as error:
+        said = str(error)
+    assert re.match(r"to_test: (can't express \S+|'\S+' is no tensor that the program reads or makes)", said)
+    return None
+
+
+@pytest.mark.parametrize("overload", SAMPLED, ids=lambda overload: overload.schema.replace("Tensor ", ""))
+def test_it_is_computed_or_refused(overload):
+    if overload.draws or "_empty" in overload.name or overload.name == "empty":
+        pytest.skip("nothing says what it gives")
+    for sample in sampling.samples(overload):
+        try:
+            program = recorded(sample)
+        except (clew.KeepError, RuntimeError, TypeError, ValueError):
+            continue  # not to be kept, or of other leaves: tests of rows 6.1 and 6.2
+        lowered = lowered_or_refused(program)
+        if lowered is None:
+            continue
+        for one in lowered.named:
+            if not one.is_input:
+                one.memory.values = np.full_like(one.memory.values, 99)  # so that it has to be computed
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of divisions by zero
+            state = arrays.run(lowered, InNumPy(), {})
+        for one in lowered.named:
+            wanted = program[one.name].detach().numpy()
+            got = state[one.memory].reshape(one.shape)
+            np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-11, err_msg=f"{overload} {one.name}")
