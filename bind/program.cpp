@@ -22,6 +22,9 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
+// A step that calls Python. Its attributes are a pointer to a PythonStep, which the program holds.
+const OpDef& python_operation();
+
 // Keeps nothing of what the block made alive: tensors of the block keep it.
 struct KeptProgram {
     Program program;
@@ -72,23 +75,26 @@ struct KeptProgram {
         if (step.form == Form::InPlace) return step.op->in_place_name;
         return step.op->name;
     }
+    // The name of a step that calls Python is the user's, and may be that of an operation.
+    static const char* kind_of(const Step& step) {
+        const char* kinds[] = {"run", "nothing", "read", "rebind"};
+        return step.op == &python_operation() ? "python" : kinds[static_cast<int>(step.kind)];
+    }
     // (name, kind, inputs, outputs, written, attributes, line, in backward, draws, leaf)
     nb::list steps() const {
         nb::list result;
         for (const Step& step : program.steps) {
             nb::list written;
             for (const KeptWrite& one : step.writes) written.append(one.reg);
-            const char* kinds[] = {"run", "nothing", "read", "rebind"};
             int leaf = -1;
             if (step.kind == StepKind::Rebind) {
                 const Leaf& of = program.leaves[static_cast<std::size_t>(step.index)];
                 if (of.input >= 0) leaf = program.inputs[static_cast<std::size_t>(of.input)].reg;
                 if (of.living >= 0) leaf = program.living[static_cast<std::size_t>(of.living)].reg;
             }
-            result.append(nb::make_tuple(name_of(step), kinds[static_cast<int>(step.kind)], numbers(step.inputs),
-                                         numbers(step.outputs), nb::tuple(written), attributes_of(step),
-                                         site(step.code, step.instruction), step.in_backward, step.generator != nullptr,
-                                         leaf));
+            result.append(nb::make_tuple(name_of(step), kind_of(step), numbers(step.inputs), numbers(step.outputs),
+                                         nb::tuple(written), attributes_of(step), site(step.code, step.instruction),
+                                         step.in_backward, step.generator != nullptr, leaf));
         }
         return result;
     }
@@ -176,7 +182,6 @@ void forward(nb::handle object) {
     replay(*program, index);
 }
 
-// A step that calls Python. Its attributes are a pointer to this, which the program holds.
 struct PythonStep {
     nb::object function;
     std::string name;
@@ -227,20 +232,24 @@ void run_python_step(OpCall& call) {
     call.outputs = step->results;
 }
 
-// (name, tensors, function) -> what function(*tensors) gives: one step of the program.
-nb::object python_step(const std::string& name, nb::tuple tensors, nb::object function) {
+const OpDef& python_operation() {
     static const OpDef op = [] {
         OpDef def = unregistered("python", run_python_step);
         def.attribute_bytes = sizeof(PythonStep*);
         def.text.flags = kAnyDType;
         return def;
     }();
+    return op;
+}
+
+// (name, tensors, function) -> what function(*tensors) gives: one step of the program.
+nb::object python_step(const std::string& name, nb::tuple tensors, nb::object function) {
     const nb::object holder = nb::cast(new PythonStep{std::move(function), name, {}}, nb::rv_policy::take_ownership);
     PythonStep* const step = nb::inst_ptr<PythonStep>(holder);
     std::vector<Tensor> inputs;
     for (const nb::handle one : tensors) inputs.emplace_back(as_tensor(one.ptr()));
     const CallDetails details{.name = step->name.c_str()};
-    OpCall call{op, inputs, &step, {}, Form::Functional, &details};
+    OpCall call{python_operation(), inputs, &step, {}, Form::Functional, &details};
     if (Recorder::at_work()) Recorder::at_work()->hold(Handle::borrow(holder.ptr()));
     dispatch(call);
     nb::list results;

@@ -253,6 +253,15 @@ def test_what_c_cannot_express_is_named_with_its_line():
     assert "complex64" in refused(lambda: clew.complex(x, x) + 1)
 
 
+def test_a_python_function_is_no_operation_of_the_same_name():
+    @clew.pure
+    def exp(x):
+        return clew.from_numpy(x.numpy() * 100)
+
+    x = clew.ones(2)
+    assert re.search(r"can't express exp \(a Python function\) \(at test_6_11_c\.py", refused(lambda: exp(x)))
+
+
 def test_bad_names():
     x = clew.ones(2)
     with clew.keep_graph() as program:

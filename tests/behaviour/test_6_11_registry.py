@@ -71,11 +71,22 @@ def tensors(result):
     )
 
 
-def recorded(sample):
-    """The call and a backward from all of its results, if it can be kept, with names of results and gradients."""
+def called(prepared):
+    return prepared.operation(*prepared.places, **prepared.named)
+
+
+def called_in_place(prepared):
+    """On every other element of a larger tensor."""
+    written = clew.stack([prepared.places[0], prepared.places[0]], -1)
+    getattr(written[..., 1], f"{prepared.sample.overload.operation}_")(*prepared.places[1:], **prepared.named)
+    return written * written
+
+
+def recorded(sample, call):
+    """A call and a backward from all of its results, if it can be kept, with names of results and gradients."""
     prepared = Prepared(sample)
     with clew.keep_graph() as program:
-        results = tensors(prepared.operation(*prepared.places, **prepared.named))
+        results = tensors(call(prepared))
         differentiable = [one for one in results if one.requires_grad and not one.is_complex()]
         if differentiable:
             weights = [clew.arange(1, one.numel() + 1, dtype=one.dtype).reshape(one.shape) for one in differentiable]
@@ -94,25 +105,38 @@ def lowered_or_refused(program):
     return None
 
 
-@pytest.mark.parametrize("overload", SAMPLED, ids=lambda overload: overload.schema.replace("Tensor ", ""))
+def check(sample, call):
+    try:
+        program = recorded(sample, call)
+    except (clew.KeepError, RuntimeError, TypeError, ValueError, AttributeError):
+        return  # not to be called so, or not to be kept: tests of the registry and of row 6.1
+    lowered = lowered_or_refused(program)
+    if lowered is None:
+        return
+    for one in lowered.named:
+        if not one.is_input:
+            one.memory.values = np.full_like(one.memory.values, 99)  # so that it has to be computed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of divisions by zero
+        state = arrays.run(lowered, InNumPy(), {})
+    for one in lowered.named:
+        got, wanted = state[one.memory].reshape(one.shape), program[one.name].detach().numpy()
+        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-11, err_msg=f"{sample.overload} {one.name}")
+
+
+def said(overload):
+    return overload.schema.replace("Tensor ", "")
+
+
+@pytest.mark.parametrize("overload", SAMPLED, ids=said)
 def test_it_is_computed_or_refused(overload):
-    if overload.draws or "_empty" in overload.name or overload.name == "empty":
+    if overload.draws or "empty" in overload.name:
         pytest.skip("nothing says what it gives")
     for sample in sampling.samples(overload):
-        try:
-            program = recorded(sample)
-        except (clew.KeepError, RuntimeError, TypeError, ValueError):
-            continue  # not to be kept, or of other leaves: tests of rows 6.1 and 6.2
-        lowered = lowered_or_refused(program)
-        if lowered is None:
-            continue
-        for one in lowered.named:
-            if not one.is_input:
-                one.memory.values = np.full_like(one.memory.values, 99)  # so that it has to be computed
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of divisions by zero
-            state = arrays.run(lowered, InNumPy(), {})
-        for one in lowered.named:
-            wanted = program[one.name].detach().numpy()
-            got = state[one.memory].reshape(one.shape)
-            np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-11, err_msg=f"{overload} {one.name}")
+        check(sample, called)
+
+
+@pytest.mark.parametrize("overload", [one for one in SAMPLED if one.has(sampling.IN_PLACE) and not one.draws], ids=said)
+def test_in_place_forms(overload):
+    for sample in sampling.samples(overload):
+        check(sample, called_in_place)

@@ -149,6 +149,8 @@ class _Lowering:
         op, kind, inputs, outputs, written, attributes, _, _, draws, _ = raw
         if kind == "read":
             raise Unsupported("(a value that Python reads, on which what follows may depend)")
+        if kind == "python":
+            raise Unsupported("(a Python function)")
         if kind != "run" or (not written and outputs and self._is_view(inputs, outputs)):
             return
         if draws:
