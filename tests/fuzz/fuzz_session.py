@@ -464,7 +464,7 @@ class Session:
                 array = array[numpy.isfinite(array)]
                 largest = max(largest, float(abs(array).max(initial=0.0)))
                 if self.second:  # divided by its square
-                    largest = max(largest, 1 / float(abs(array[array != 0]).min(initial=1.0)) ** 2)
+                    largest = max(largest, 1 / max(float(abs(array[array != 0]).min(initial=1.0)) ** 2, 1e-3))
         largest = min(largest, 1e3)
         if "_norm" in operation_of(self.program[-1]):  # which divides by the square root of 1e-5, perhaps
             largest *= 316
