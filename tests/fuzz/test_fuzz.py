@@ -16,7 +16,7 @@ def commit() -> str:
 
 @pytest.mark.slow
 @pytest.mark.beyond
-@pytest.mark.xfail(reason="one program in 20,000 still differs in a way that is neither mended nor explained", strict=False)
+@pytest.mark.xfail(reason="one program in 20,000 still differs, neither mended nor explained", strict=False)
 def test_a_minute_of_random_programs(script_environment):
     command = [sys.executable, str(ROOT / "tests" / "fuzz"), "--seconds", "60", "--seed", commit(), "--jobs", "1"]
     done = subprocess.run(command, capture_output=True, text=True, env=script_environment, check=False, timeout=200)
