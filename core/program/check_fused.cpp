@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "core/ops/recording.h"
 #include "core/program/check.h"
@@ -53,7 +55,7 @@ bool is_fused_rule(const Program& program, int step) {
         const Step& made = program.steps[static_cast<std::size_t>(i)];
         if (made.op == &op && made.kind == StepKind::Run && made.form == Form::Functional &&
             made.inputs.size() == inputs && made.outputs.size() == outputs &&
-            std::memcmp(made.attributes.data(), rule.attributes.data() + sizeof header, op.attribute_bytes) == 0 &&
+            std::ranges::equal(made.attributes, std::span(rule.attributes).subspan(sizeof header)) &&
             reads_of(program, rule, made, header.needed))
             return true;
     }

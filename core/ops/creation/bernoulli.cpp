@@ -9,6 +9,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
+#include "core/ops/operands.h"
 #include "core/ops/reduction/reduction.h"
 
 namespace clew {
@@ -181,6 +182,7 @@ struct DropoutNoise {
                                  .flags = kHidden | kGeometryOnly,
                                  .domain = "unsampled, 'drawn; dropout has the tests'"};
     static void forward(const Tensor& like, const Attrs& attrs, Generator& generator, Tensor& out) {
+        need_fit("dropout", is_floating(like.dtype()) && attrs.p >= 0 && attrs.p < 1);
         out = empty_like(like, like.dtype());
         draw_bernoulli(generator, out, 1 - attrs.p);
         scale_in_place(out, 1 - attrs.p);

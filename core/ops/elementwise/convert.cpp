@@ -6,6 +6,7 @@
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
@@ -58,6 +59,7 @@ struct CopyLaidAs {
                                  .derivative = "self",
                                  .domain = "self=real(a, b), like=constant(real(a, b))"};
     static void forward(const Tensor& x, const Tensor& like, Tensor& out) {
+        need_fit("copy", same_sizes(x.sizes(), like.sizes()));
         out = empty(like.layout_ref(), x.dtype());
         kernels::copy(out.view(), x.view());
     }

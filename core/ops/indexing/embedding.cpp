@@ -5,6 +5,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -54,8 +55,13 @@ struct EmbeddingBackward {
         .derivative = "grad_output",
         .domain = "grad_output=real(a, b), indices=index(c, a), num_weights=c, padding_idx=-1"};
     static void forward(const Tensor& g, const Tensor& indices, const Attrs& attrs, Tensor& out) {
+        need_fit("embedding",
+                 g.ndim() == indices.ndim() + 1 && is_integral(indices.dtype()) &&
+                     same_sizes(g.sizes().first(static_cast<std::size_t>(indices.ndim())), indices.sizes()) &&
+                     attrs.num_weights >= 0);
         const std::int64_t width = g.size(g.ndim() - 1);
         const Tensor grad = as_contiguous(g), rows = flat_indices(indices);
+        need_fit("embedding", kernels::check_bounds(rows.view(), attrs.num_weights) < 0);
         const Tensor grad_rows = alias(grad, Layout::make(Dims{rows.numel(), width}), grad->offset);
         out = zeros(Dims{attrs.num_weights, width}, g.dtype());
         if (rows.numel() && width) kernels::index_add(out.view(), 0, rows.view(), grad_rows.view());

@@ -9,6 +9,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -45,7 +46,19 @@ struct Cat {
             if (!is_nothing(part.layout())) return part;
         return parts[0];
     }
+    static bool fit(Tensors parts, std::int64_t axis) {
+        if (parts.empty() || axis < 0 || axis >= model(parts).ndim()) return false;
+        const Sizes sizes = model(parts).sizes();
+        return std::ranges::all_of(parts, [&](const Tensor& part) {
+            if (is_nothing(part.layout())) return true;
+            if (part.sizes().size() != sizes.size()) return false;
+            for (std::size_t i = 0; i < sizes.size(); ++i)
+                if (part.sizes()[i] != sizes[i] && i != static_cast<std::size_t>(axis)) return false;
+            return true;
+        });
+    }
     static void forward(Tensors parts, const Attrs& attrs, Tensor& out) {
+        need_fit("cat", fit(parts, attrs.dim));
         const int axis = static_cast<int>(attrs.dim);
         Dims sizes(model(parts).sizes());
         if (axis < sizes.size()) sizes[axis] = 0;

@@ -9,6 +9,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
@@ -94,6 +95,8 @@ struct BlockDiag {
                                  .derivative = "tensors",
                                  .domain = "tensors=[real(a, b), real(c), real()], rows=(), columns=()"};
     static void forward(Tensors parts, const Attrs&, Tensor& out) {
+        need_fit("block_diag",
+                 !parts.empty() && std::ranges::all_of(parts, [](const Tensor& part) { return part.ndim() <= 2; }));
         std::int64_t row = 0, column = 0;
         for (const Tensor& part : parts) {
             const Block block(part.sizes());

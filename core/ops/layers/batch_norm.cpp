@@ -11,6 +11,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -77,6 +78,9 @@ struct NativeBatchNorm {
         .domain = "unsampled, 'its later results are for its backward alone; batch_norm runs it'"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                         const Tensor& running_var, const Attrs& attrs, Tensor& out, Tensor& mean_of_x, Tensor& rstd) {
+        need_fit("batch_norm", input.ndim() >= 2 && is_floating(input.dtype()));
+        for (const Tensor* one : {&weight, &bias, &running_mean, &running_var})
+            need_fit("batch_norm", !*one || (one->numel() == input.size(1) && is_floating(one->dtype())));
         const Tensor x = as_contiguous(input);
         const kernels::BatchNorm shape = shape_of(x);
         const std::int64_t channels = shape.channels, count = shape.batch * shape.inner;

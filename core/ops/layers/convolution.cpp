@@ -9,6 +9,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -143,7 +144,13 @@ struct ConvolutionWeight {
     }
     static void forward(const Tensor& grad_out, const Tensor& in, const Attrs& attrs, Tensor& out) {
         const Tensor g = as_contiguous(grad_out), x = as_contiguous(in);
+        need_fit("convolution",
+                 are_sizes(attrs.weight) && is_floating(x.dtype()) && g.dtype() == x.dtype() && g.ndim() == x.ndim());
         out = empty(attrs.weight, x.dtype());
+        check_convolution("convolution", x, out, {}, forwards(attrs));
+        const Dims results = convolution_sizes(x.sizes(), out.sizes(), forwards(attrs));
+        for (int i = 0; i < g.ndim(); ++i)  // of a transposed one there may be fewer
+            need_fit("convolution", i < 2 ? g.size(i) == results[i] : g.size(i) <= results[i]);
         const WithoutGil released(work_of(g, out));
         kernels::conv_weight_gradient(shape_of(x.dtype(), x.sizes(), g.sizes(), out.sizes(), forwards(attrs)),
                                       out.data(), g.data(), x.data());

@@ -8,6 +8,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/layers/attention.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -99,6 +100,19 @@ Tensor empty_rows(const Tensor& like, std::int64_t width) {
     return empty(sizes, like.dtype());
 }
 
+bool fit(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask) {
+    const int last = query.ndim() - 1;
+    if (last < 1 || key.ndim() != last + 1 || value.ndim() != last + 1) return false;
+    for (int i = 0; i < last - 1; ++i)
+        if (key.size(i) != query.size(i) || value.size(i) != query.size(i)) return false;
+    if (key.size(last) != query.size(last) || value.size(last - 1) != key.size(last - 1)) return false;
+    Dims scores(query.sizes());
+    scores[last] = key.size(last - 1);
+    return all_floating(query.dtype(), {&key, &value}) &&
+           (!mask ||
+            (can_expand(mask.sizes(), scores) && (mask.dtype() == DType::Bool || mask.dtype() == query.dtype())));
+}
+
 // One dtype, the same leading axes. Output 1 is for the gradient.
 struct FlashAttention {
     using Attrs = AttentionParams;
@@ -113,6 +127,7 @@ struct FlashAttention {
     static void forward(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                         const Attrs& attrs, Tensor& out, Tensor& log_sum) {
         const int last = query.ndim() - 1;
+        need_fit("attention", fit(query, key, value, mask));
         out = empty_rows(query, value.size(last));
         log_sum = empty(query.sizes().first(static_cast<std::size_t>(last)), query.dtype());
         if (log_sum.numel() == 0) return;

@@ -9,6 +9,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -65,6 +66,9 @@ struct NativeGroupNorm {
         .domain = "unsampled, 'its later results are for its backward alone; group_norm runs it'"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& attrs, Tensor& out,
                         Tensor& mean_of_x, Tensor& rstd) {
+        need_fit("group_norm", input.ndim() >= 2 && is_floating(input.dtype()) && attrs.groups > 0 &&
+                                   input.size(1) % attrs.groups == 0 && (!weight || weight.numel() == input.size(1)) &&
+                                   (!bias || bias.numel() == input.size(1)));
         const Tensor x = as_contiguous(input);
         const Groups shape(x, attrs.groups);
         Numbers center(static_cast<std::size_t>(shape.samples * shape.groups)), reciprocal = center;

@@ -5,6 +5,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 #include "core/ops/reduction/reduction.h"
 
 namespace clew {
@@ -39,6 +40,10 @@ struct NativeLayerNorm {
         .domain = "unsampled, 'its later results are for its backward alone; layer_norm runs it'"};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Attrs& attrs, Tensor& out,
                         Tensor& mean_of_x, Tensor& rstd) {
+        need_fit("layer_norm", attrs.axes >= 0 && attrs.axes <= x.ndim() && all_floating(x.dtype(), {&weight, &bias}));
+        const Sizes normal = x.sizes().last(static_cast<std::size_t>(attrs.axes));
+        need_fit("layer_norm",
+                 (!weight || same_sizes(weight.sizes(), normal)) && (!bias || same_sizes(bias.sizes(), normal)));
         const Split split = split_at(x.sizes(), attrs.axes);
         const Tensor in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight,
                      shift = bias ? as_contiguous(bias) : bias;

@@ -5,6 +5,7 @@
 #include "core/ops/functions.h"
 #include "core/ops/layers/convolution.h"
 #include "core/ops/layers/pooling.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -13,6 +14,14 @@ struct Places {
     Dims sizes;  // of the input
     std::int64_t axes;
 };
+
+// Negative: the window met no element.
+bool are_in_planes(const Tensor& places, Sizes plane) {
+    if (kernels_skipped) return true;
+    const std::int64_t elements = count_elements(plane);
+    const auto* const begin = places.data_as<const std::int64_t>();
+    return std::all_of(begin, begin + places.numel(), [elements](std::int64_t place) { return place < elements; });
+}
 
 // grad at the places where the largest were found, zeros elsewhere.
 struct MaxPoolGradient {
@@ -25,7 +34,14 @@ struct MaxPoolGradient {
         .derivative = "grad_output",
         .domain = "grad_output=real(a, b, 2), indices=index(5, a, b, 2), sizes=(a, b, 5), axes=1"};
     static void forward(const Tensor& grad, const Tensor& indices, const Attrs& attrs, Tensor& out) {
+        const int axes = static_cast<int>(attrs.axes);
+        need_fit("max_pool", attrs.axes >= 1 && attrs.axes <= 3 && attrs.sizes.size() == grad.ndim() &&
+                                 grad.ndim() >= axes && are_sizes(attrs.sizes) && is_floating(grad.dtype()) &&
+                                 indices.dtype() == DType::Int64 && same_sizes(grad.sizes(), indices.sizes()) &&
+                                 same_sizes(grad.sizes().first(static_cast<std::size_t>(grad.ndim() - axes)),
+                                            Sizes(attrs.sizes).first(static_cast<std::size_t>(grad.ndim() - axes))));
         const Tensor g = as_contiguous(grad), places = as_contiguous(indices);
+        need_fit("max_pool", are_in_planes(places, Sizes(attrs.sizes).last(static_cast<std::size_t>(axes))));
         out = empty(attrs.sizes, g.dtype());
         kernels::Pool pool{g.dtype(), 1, {}};
         const int leading = attrs.sizes.size() - static_cast<int>(attrs.axes);

@@ -6,6 +6,7 @@
 #include "core/ops/functions.h"
 #include "core/ops/layers/convolution.h"
 #include "core/ops/layers/pooling.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -17,7 +18,12 @@ Tensor means(const kernels::Pool& pool, const Tensor& input, int axes) {
     kernels::mean_pool(pool, out.data(), x.data());
     return out;
 }
-Tensor spread(const kernels::Pool& pool, const Tensor& grad, Sizes sizes) {
+void need_plane(const Tensor& grad, Sizes sizes, int axes) {
+    need_fit("pool", is_floating(grad.dtype()) && grad.ndim() == static_cast<int>(sizes.size()) &&
+                         grad.ndim() >= axes && are_sizes(sizes));
+}
+Tensor spread(const kernels::Pool& pool, const Tensor& grad, Sizes sizes, int axes) {
+    need_fit("pool", same_sizes(grad.sizes(), pooled_sizes(sizes, pool, axes)));
     const Tensor g = as_contiguous(grad), out = empty(sizes, g.dtype());
     kernels::mean_pool_gradient(pool, out.data(), g.data());
     return out;
@@ -71,7 +77,8 @@ struct AvgPoolGradient {
                                "0, 0), ceil_mode=False, count_include_pad=True, sizes=(1, a, 2, 4, 3)")};
 #undef CLEW_ARGUMENTS
     static void forward(const Tensor& g, const Attrs& attrs, Tensor& out) {
-        out = spread(avg_windows("avg_pool", g.dtype(), attrs.sizes, attrs.of(), N), g, attrs.sizes);
+        need_plane(g, attrs.sizes, N);
+        out = spread(avg_windows("avg_pool", g.dtype(), attrs.sizes, attrs.of(), N), g, attrs.sizes, N);
     }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, const Attrs& attrs) { return run<AvgPool<N>>(attrs.of(), g); }};
@@ -146,7 +153,9 @@ struct AdaptiveAvgPoolGradient {
         return sizes;
     }
     static void forward(const Tensor& g, const Attrs& attrs, Tensor& out) {
-        out = spread(adaptive_windows("adaptive_avg_pool", g.dtype(), attrs.sizes, output(g.sizes())), g, attrs.sizes);
+        need_plane(g, attrs.sizes, N);
+        out =
+            spread(adaptive_windows("adaptive_avg_pool", g.dtype(), attrs.sizes, output(g.sizes())), g, attrs.sizes, N);
     }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, Shape<0> grad) { return run<AdaptiveAvgPool<N>>({output(grad.sizes())}, g); }};

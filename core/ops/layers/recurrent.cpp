@@ -6,6 +6,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -54,7 +55,12 @@ struct FusedLstmCell {
             "b_hh=real(8)"};
     static void forward(const Tensor& x, const Tensor& hx, const Tensor& cx, const Tensor& w_ih, const Tensor& w_hh,
                         const Tensor& b_ih, const Tensor& b_hh, Tensor& hy, Tensor& cy, Tensor& gates) {
-        const std::int64_t batch = x.size(0), hidden = hx.size(1);
+        need_fit("lstm_cell",
+                 x.ndim() == 2 && hx.ndim() == 2 && all_floating(x.dtype(), {&hx, &cx, &w_ih, &w_hh, &b_ih, &b_hh}));
+        const std::int64_t batch = x.size(0), hidden = hx.size(1), rows = 4 * hidden;
+        need_fit("lstm_cell", hx.size(0) == batch && is_like(cx, hx) && has_sizes(w_ih, {rows, x.size(1)}) &&
+                                  has_sizes(w_hh, {rows, hidden}) && (!b_ih || has_sizes(b_ih, {rows})) &&
+                                  (!b_hh || has_sizes(b_hh, {rows})));
         gates = empty({batch, 4 * hidden}, x.dtype());
         const Tensor cell = as_contiguous(cx), bias_input = contiguous_or_null(b_ih),
                      bias_hidden = contiguous_or_null(b_hh);

@@ -14,6 +14,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/layers/recurrent_composed.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -62,6 +63,21 @@ struct Sizes3 {
 Sizes3 sizes_of(const Tensor& x, const Tensor& hidden, const LayerAttrs& attrs) {
     const auto kind = static_cast<RecurrentKind>(attrs.kind);
     return {x.size(0), x.size(1), x.size(2), hidden.size(1), kernels::gates_held(kind), kernels::gates_weighed(kind)};
+}
+
+bool fit(const LayerAttrs& attrs, const std::array<Tensor, kInputs>& of) {
+    const Tensor &x = of[kX], &hidden = of[kFirstHidden], &cell = of[kFirstCell];
+    if (attrs.kind < 0 || attrs.kind > static_cast<int>(RecurrentKind::Relu) || x.ndim() != 3 || hidden.ndim() != 2)
+        return false;
+    const Sizes3 sizes = sizes_of(x, hidden, attrs);
+    const std::int64_t rows = sizes.weighed * sizes.hidden;
+    const bool lstm = static_cast<RecurrentKind>(attrs.kind) == RecurrentKind::Lstm;
+    for (const Tensor& one : of)
+        if (one && (one.dtype() != x.dtype() || !is_floating(one.dtype()))) return false;
+    for (const int bias : {kBiasInput, kBiasHidden})
+        if (of[static_cast<std::size_t>(bias)] && !has_sizes(of[static_cast<std::size_t>(bias)], {rows})) return false;
+    return sizes.steps > 0 && hidden.size(0) == sizes.batch && bool(cell) == lstm && (!cell || is_like(cell, hidden)) &&
+           has_sizes(of[kWeightInput], {rows, sizes.features}) && has_sizes(of[kWeightHidden], {rows, sizes.hidden});
 }
 
 kernels::RecurrentLayer layer_of(const LayerAttrs& attrs, const Sizes3& sizes, std::span<const Tensor> inputs,
@@ -182,6 +198,7 @@ struct RecurrentLayer {
     static void forward(const Tensor& x, const Tensor& hx, const Tensor& cx, const Tensor& w_ih, const Tensor& w_hh,
                         const Tensor& b_ih, const Tensor& b_hh, const Attrs& attrs, Tensor& output, Tensor& hy,
                         Tensor& cy, Tensor& gates, Tensor& cells) {
+        need_fit("recurrent_layer", fit(attrs, {x, hx, cx, w_ih, w_hh, b_ih, b_hh}));
         const Sizes3 sizes = sizes_of(x, hx, attrs);
         const Tensor inputs[] = {as_contiguous(x),        as_contiguous(hx),   contiguous_or_null(cx),
                                  as_contiguous(w_ih),     as_contiguous(w_hh), contiguous_or_null(b_ih),

@@ -5,6 +5,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/losses/loss.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -57,6 +58,15 @@ void check_shapes(const Tensor& input, const Tensor& target, const Tensor& weigh
              dtype_name(input.dtype()), dtype_name(weight.dtype()));
 }
 
+bool are_classes(const Tensor& target, std::int64_t classes, std::int64_t ignored) {
+    if (kernels_skipped) return true;
+    const Tensor all = as_contiguous(target);
+    const auto* const begin = all.data_as<const std::int64_t>();
+    return std::all_of(begin, begin + all.numel(), [=](std::int64_t one) {
+        return one == ignored || static_cast<std::uint64_t>(one) < static_cast<std::uint64_t>(classes);
+    });
+}
+
 // The class axis of a single sample is its only one: kernels see a batch of one.
 class AsBatch {
 public:
@@ -99,6 +109,8 @@ struct NllForward {
         .domain = "unsampled, 'its later results are for its backward alone; nll_loss runs it'"};
     static void forward(const Tensor& input, const Tensor& target, const Tensor& weight, const Attrs& attrs,
                         Tensor& out, Tensor& total_weight) {
+        check_shapes(input, target, weight);
+        need_fit("nll_loss", attrs.reduction >= kNone && attrs.reduction <= kSum);
         const bool single = input.ndim() == 1, each = attrs.reduction == kNone;
         const Tensor classes = converted(target, DType::Int64), weights = weight ? as_contiguous(weight) : weight;
         out = each ? empty(target.sizes(), input.dtype()) : empty(Layout::scalar(), input.dtype());
@@ -140,8 +152,14 @@ struct NllBackward {
                         const Attrs& attrs, Tensor& out) {
         const bool single = attrs.sizes.size() == 1;
         const Tensor classes = converted(target, DType::Int64), weights = weight ? as_contiguous(weight) : weight;
-        out = empty(attrs.sizes, g.dtype());
         const bool each = attrs.reduction == kNone;
+        need_fit("nll_loss", are_sizes(attrs.sizes) && attrs.reduction >= kNone && attrs.reduction <= kSum &&
+                                 is_floating(g.dtype()) && total_weight.numel() == 1 &&
+                                 total_weight.dtype() == g.dtype() && (!weight || weight.dtype() == g.dtype()));
+        out = empty(attrs.sizes, g.dtype());
+        check_shapes(out, target, weight);
+        need_fit("nll_loss", same_sizes(g.sizes(), each ? target.sizes() : Sizes()) &&
+                                 are_classes(classes, out.size(single ? 0 : 1), attrs.ignore_index));
         kernels::nll_loss_backward(options({attrs.reduction, attrs.ignore_index}, weights), AsBatch(out, single),
                                    AsBatch(g, single && each && g.ndim() == 0), AsBatch(classes, classes.ndim() == 0),
                                    total_weight.data());

@@ -4,6 +4,7 @@
 #include "core/kernels/matrix/gemm.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 
@@ -74,6 +75,11 @@ struct Product {
                 : "self=real(a, b), other=real(b, c), transpose_self=False, transpose_other=False, column_major=False; "
                   "self=real(b, a), other=real(c, b), transpose_self=True, transpose_other=True, column_major=True"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
+        constexpr int ndim = batched ? 3 : 2;
+        need_fit("product",
+                 a.ndim() == ndim && b.ndim() == ndim && a.dtype() == b.dtype() && a.dtype() != DType::Bool &&
+                     (!batched || a.size(0) == b.size(0)) &&
+                     a.size(ndim - (attrs.transpose_self ? 2 : 1)) == b.size(ndim - (attrs.transpose_other ? 1 : 2)));
         Geometry a_geometry, b_geometry;
         const kernels::View a_view = a_geometry.view(a, attrs.transpose_self),
                             b_view = b_geometry.view(b, attrs.transpose_other);

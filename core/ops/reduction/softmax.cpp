@@ -6,6 +6,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
+#include "core/ops/operands.h"
 
 namespace clew {
 namespace {
@@ -29,6 +30,7 @@ void forward_by(const char* op, Kernel kernel, const Tensor& x, const AxisAttrs&
 
 void backward_by(const char* op, BackwardKernel kernel, const Tensor& g, const Tensor& result, const AxisAttrs& attrs,
                  Tensor& out) {
+    need_fit(op, is_floating(result.dtype()) && same_sizes(g.sizes(), result.sizes()));
     out = empty(result.sizes(), result.dtype());
     const Tensor grad = converted(g, result.dtype());
     kernel(*AtLeast1(out), *AtLeast1(grad), *AtLeast1(result), wrap_axis(attrs.dim, result.ndim(), op));

@@ -6,6 +6,7 @@
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/training/optim.h"
 #include "core/ops/dispatch.h"
+#include "core/ops/operands.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
@@ -34,6 +35,11 @@ private:
 // Complex numbers are stepped as pairs of real ones, as in PyTorch.
 std::int64_t real_numbers(const Tensor& x) { return x.numel() * (is_complex(x.dtype()) ? 2 : 1); }
 
+void need_step(const char* op, const Tensor& self, std::initializer_list<const Tensor*> others) {
+    need_fit(op, is_inexact(self.dtype()));
+    for (const Tensor* one : others) need_fit(op, !*one || is_like(*one, self));
+}
+
 struct SgdStep {
     struct Attrs : kernels::SgdOptions {
         bool first;
@@ -49,6 +55,7 @@ struct SgdStep {
                                  .domain = kUnsampled};
     static void forward(const Tensor& self, const Tensor& grad, const Tensor& momentum_buffer, const Attrs& attrs,
                         Tensor& out) {
+        need_step("sgd_step", self, {&grad, &momentum_buffer});
         out = self;
         const LayoutRef order = like_layout(self);
         const Dense data(self, order), slope(grad, order), buffer(momentum_buffer, order);
@@ -71,6 +78,8 @@ struct AdamStep {
                                  .domain = kUnsampled};
     static void forward(const Tensor& self, const Tensor& grad, const Tensor& exp_avg, const Tensor& exp_avg_sq,
                         const Tensor& max_exp_avg_sq, const Tensor& step, const Attrs& attrs, Tensor& out) {
+        need_step("adam_step", self, {&grad, &exp_avg, &exp_avg_sq, &max_exp_avg_sq});
+        need_fit("adam_step", step.numel() == 1);
         out = self;
         CLEW_KERNEL();
         const LayoutRef order = like_layout(self);

@@ -6,6 +6,7 @@
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 #include "core/ops/views/geometry.h"
 
 namespace clew {
@@ -90,8 +91,10 @@ struct Embed {
         .derivative = "self",
         .domain = "self=real(b), sizes=(a, b), part_sizes=(b,), part_strides=(1,), offset=b"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        need_fit("embed", are_sizes(attrs.sizes) && same_sizes(x.sizes(), attrs.part_sizes));
         out = zeros(attrs.sizes, x.dtype());
         const Part part = attrs.part();
+        check_inside(out, part, "embed");
         if (!overlaps_itself(part)) {
             const Tensor target = view_part(out, part);
             kernels::copy(target.view(), x.view());
@@ -122,6 +125,8 @@ struct AsStridedScatter {
     static void forward(const Tensor& base, const Tensor& value, const Attrs& attrs, Tensor& out) {
         out = empty(Layout::make(base.sizes()), base.dtype());
         kernels::copy(out.view(), base.view());
+        need_fit("as_strided_scatter", same_sizes(value.sizes(), attrs.size));
+        check_inside(out, attrs.part(), "as_strided_scatter");
         const Tensor target = view_part(out, attrs.part());
         kernels::copy(target.view(), value.view());
     }
