@@ -196,6 +196,7 @@ void count_as(nb::handle object, nb::handle other) {
 }  // namespace
 
 void init_program_file(nb::module_& module) {
+    init_graph_file(module);
     module.def("program_to_python", &program_to_python, nb::arg("program"), nb::arg("named"));
     module.def("program_from_python", &program_from_python, nb::arg("program"), nb::arg("data"), nb::arg("attached"));
     module.def("whole_memory", &whole_memory, nb::arg("tensor"));

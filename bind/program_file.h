@@ -29,6 +29,12 @@ Handle site_from_python(nanobind::handle data);
 // A number below `limit`, from -1 on where that says that there is none.
 int index_from_python(nanobind::handle number, std::size_t limit, bool optional = false);
 
+// Fails for what a file can't hold: Functions, hooks. `op` begins the message.
+void check_plain(const char* op, const Node& node);
+[[noreturn]] void refuse_node(const char* op, const Node& node, const char* what);
+std::string kind_name(const char* op, const Node& node);
+const NodeKind& kind_of_name(const std::string& name);
+
 // Nodes of the graphs of living tensors, the oldest first.
 nanobind::list nodes_to_python(const Program& program, const std::vector<int>& kept);
 std::vector<int> nodes_below(const Program& program, Node* root, std::vector<int> found);
@@ -38,6 +44,7 @@ nanobind::dict program_to_python(nanobind::handle core_program, nanobind::list n
 // `attached`: tensors of the block belong to the program from now on; else it is only checked.
 void program_from_python(nanobind::handle core_program, nanobind::handle data, bool attached);
 
+void init_graph_file(nanobind::module_& module);
 void init_program_file(nanobind::module_& module);
 
 }  // namespace clew::bind

@@ -23,27 +23,41 @@ namespace {
 
 constexpr const char* kCopySlices = "/copy_slices";
 
-[[noreturn]] void refuse(const Node& node, const char* what) {
+}  // namespace
+
+[[noreturn]] void refuse_node(const char* op, const Node& node, const char* what) {
     const std::string at = node.code ? " At " + site_text(node.code, node.instruction) + "." : "";
-    fail(ErrorKind::NotImplemented, "save: %s %s.%s", node.kind->node_name, what, at.c_str());
+    fail(ErrorKind::NotImplemented, "%s: %s %s.%s", op, node.kind->node_name, what, at.c_str());
 }
 
-void check_plain(const Node& node) {
+void check_plain(const char* op, const Node& node) {
     if (node.has(Node::kFunction))
-        refuse(node, "is an autograd.Function, whose backward is Python; leave what it leads to without a name");
+        refuse_node(op, node,
+                    "is an autograd.Function, whose backward is Python; leave what it leads to without a name");
     if (node.extras == nullptr) return;
     const NodeExtras& extras = *node.extras;
     if (!extras.tensor_hooks.empty() || !extras.pre_hooks.empty() || !extras.post_hooks.empty())
-        refuse(node, "has hooks, which are Python; remove them before");
-    if (extras.retains_grad) refuse(node, "keeps the gradient of its result (retain_grad), which a file can't say yet");
+        refuse_node(op, node, "has hooks, which are Python; remove them before");
+    if (extras.retains_grad)
+        refuse_node(op, node, "keeps the gradient of its result (retain_grad), which a file can't say yet");
 }
 
-std::string kind_name(const Node& node) {
+std::string kind_name(const char* op, const Node& node) {
     if (node.kind == &copy_slices_kind) return kCopySlices;
     const std::string name = name_in_files(*node.kind);
-    if (name.empty()) refuse(node, "is of a kind that has no name in files");
+    if (name.empty()) refuse_node(op, node, "is of a kind that has no name in files");
     return name;
 }
+
+const NodeKind& kind_of_name(const std::string& name) {
+    if (name == kCopySlices) return copy_slices_kind;
+    const OpDef* const op = op_of_name(name);
+    if (op == nullptr || op->backward == nullptr || op->text.schema == nullptr)
+        fail(ErrorKind::Value, "expected a kind of node, got '%s'", name.c_str());
+    return *op;
+}
+
+namespace {
 
 class NodesWriter {
 public:
@@ -53,11 +67,11 @@ public:
     }
     nb::dict one(const KeptNode& kept) {
         Node& node = *kept.node;
-        check_plain(node);
+        check_plain("save", node);
         if (program_.steps[static_cast<std::size_t>(kept.step)].kind != StepKind::Run)
-            refuse(node, "is of a write that turns axes, which a file can't say yet");
+            refuse_node("save", node, "is of a write that turns axes, which a file can't say yet");
         nb::dict data;
-        data["kind"] = kind_name(node);
+        data["kind"] = kind_name("save", node);
         data["step"] = kept.step;
         nb::list edges, outputs, slots;
         for (int i = 0; i < static_cast<int>(node.edge_count); ++i) edges.append(edge(node, node.edge(i)));
@@ -78,12 +92,12 @@ private:
         if (!to) return nb::none();
         if (const auto found = numbers_.find(to.node); found != numbers_.end())
             return nb::make_tuple(found->second, to.index);
-        if (!to.node->has(Node::kAccumulate)) refuse(node, "leads to a graph from outside the block");
+        if (!to.node->has(Node::kAccumulate)) refuse_node("save", node, "leads to a graph from outside the block");
         const TensorObject* const leaf = to.node->outputs()[0].tensor;
         if (leaf == nullptr) return nb::none();
         for (std::size_t i = 0; i < program_.inputs.size(); ++i)
             if (!program_.inputs[i].grad_of && program_.inputs[i].tensor.get() == leaf) return nb::make_tuple(-1, i);
-        refuse(node, "leads to a leaf that was made in the block; make it before");
+        refuse_node("save", node, "leads to a leaf that was made in the block; make it before");
     }
     static nb::object output(Node& node, int i) {
         const Layout* const layout = node.outputs()[i].layout;
@@ -110,9 +124,7 @@ public:
 
     void add(nb::handle data) {
         const auto name = nb::cast<std::string>(data["kind"]);
-        const NodeKind* const kind = name == kCopySlices ? &copy_slices_kind : op_of_name(name);
-        if (kind == nullptr || (kind != &copy_slices_kind && static_cast<const OpDef*>(kind)->backward == nullptr))
-            fail(ErrorKind::Value, "expected a kind of node, got '%s'", name.c_str());
+        const NodeKind* const kind = &kind_of_name(name);
         const int step = index_from_python(data["step"], program_.steps.size());
         const auto edges = nb::cast<nb::list>(data["edges"]), outputs = nb::cast<nb::list>(data["outputs"]),
                    slots = nb::cast<nb::list>(data["slots"]);

@@ -21,6 +21,10 @@ inline bool are_sizes(Sizes sizes) {
 inline bool is_like(const Tensor& x, const Tensor& other) {
     return x.dtype() == other.dtype() && same_sizes(x.sizes(), other.sizes());
 }
+// In memory as kernels read it that are given a pointer.
+inline bool is_packed(const Tensor& x, DType dtype, std::int64_t elements) {
+    return x && x.dtype() == dtype && x.numel() == elements && x.contiguous();
+}
 // All that are there have this floating dtype.
 inline bool all_floating(DType dtype, std::initializer_list<const Tensor*> tensors) {
     return is_floating(dtype) &&

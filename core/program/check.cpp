@@ -154,8 +154,8 @@ private:
         const OpDef& op = *one.op;
         need(op.forward != nullptr, "expected an operation that computes something");
         need(bool(one.generator) == op.draws, "draws from another generator");
-        if (rule_of(op))
-            need(is_fused_rule(program_, at_), "expected a call before, whose operands these are");
+        if (const OpDef* const rule = rule_of(op))
+            check_fused(one, *rule);
         else
             check_operands(one);
         Generator scratch;
@@ -207,6 +207,16 @@ private:
                                                                  : op.output_count;
         need(one.outputs.size() == outputs, "has another number of results");
         need(writes ? !one.inputs.empty() && one.inputs[0] >= 0 : true, "writes nothing");
+    }
+
+    // The gradients of all results, what is saved of all inputs, and what is saved of all results.
+    void check_fused(const Step& one, const OpDef& of) {
+        FusedHeader header;
+        std::memcpy(&header, one.attributes.data(), sizeof header);
+        const auto inputs = static_cast<std::size_t>(std::ranges::count_if(of.schema.arguments, is_tensor));
+        need(one.form == Form::Functional && header.outputs == of.output_count && header.needed >> inputs == 0 &&
+                 one.outputs.size() == inputs && one.inputs.size() == inputs + 2 * header.outputs,
+             "has other operands or results");
     }
 
     void define(int index, const Tensor& made, bool told) {

@@ -16,9 +16,8 @@ void check_program(Program& program);
 // A node that a step made, or a CopySlices around such a one. Throws Error.
 void check_node(const Program& program, const KeptNode& kept);
 
-// Parts of the two. Whether a step is the fused rule of a call that was made before.
-bool is_fused_rule(const Program& program, int step);
-// Tensors that look as registers say; without memory while kernels are skipped.
-std::vector<Tensor> shapes_of(const Program& program, const std::vector<int>& registers);
+// A node without a step: of a graph that comes from a file alone.
+void check_lone_node(Node& node);
+void check_slices(Node& node);
 
 }  // namespace clew

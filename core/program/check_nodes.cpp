@@ -83,7 +83,10 @@ private:
         std::uint64_t needs = 0;
         for (std::size_t i = 0; i < step_.inputs.size(); ++i)
             if (node_.edge(static_cast<int>(i))) needs |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
-        const Saves saves = what_to_save(*step_.op, shapes_of(program_, step_.inputs), needs, step_.attributes.data());
+        std::vector<Tensor> inputs;
+        for (const int reg : step_.inputs)
+            inputs.push_back(reg < 0 ? Tensor() : empty(program_.of(reg).layout, program_.of(reg).dtype));
+        const Saves saves = what_to_save(*step_.op, inputs, needs, step_.attributes.data());
         for (int i = 0; i < 32; ++i) {
             if (saves.inputs >> i & 1)
                 need(input(static_cast<std::size_t>(i)) < 0 || holds(SlotSource::Input, i), node_,
@@ -107,6 +110,8 @@ private:
     const bool in_place_;
 };
 
+}  // namespace
+
 void check_slices(Node& node) {
     need(node.extras && node.extras->inner, node, "wraps no node");
     Node& inner = *node.extras->inner;
@@ -126,8 +131,6 @@ void check_slices(Node& node) {
         need(node.edge(i).node == inner.edge(i).node && node.edge(i).index == inner.edge(i).index, node,
              "has other edges than the node that it wraps");
 }
-
-}  // namespace
 
 void check_node(const Program& program, const KeptNode& kept) {
     if (kept.node->kind == &copy_slices_kind) return check_slices(*kept.node);

@@ -39,7 +39,8 @@ def parts(path):
     with clew.keep_graph() as program:
         y = (w.reshape(1, 3).exp() * 2).sum(1)
     program.name(w=w, y=y)
-    return program_files.write(program, path)
+    program.save(path)
+    return program_files.take_apart(path)
 
 
 def refuses(path, match=None):

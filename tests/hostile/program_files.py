@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import clew
-from clew.keep import container
+from clew._files import container
 
 NUMBERS = (0, 1, 2, 3, 5, 7, 8, 16, 31, 64, 255, 4096, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1, 2**63, 2**200)
 OTHERS = (None, True, False, "", "x", [], {}, 0.5, -0.0, 1e300, [0], {"float": "nan"}, {"dtype": "int64"})
@@ -62,7 +62,7 @@ def shifted() -> clew.keep.Program:
     x = clew.randn(4, 5, requires_grad=True)
     index = clew.tensor([[0, 2, 1], [3, 3, 0]])
     with clew.keep_graph() as program:
-        h = (x * 2).sigmoid()
+        h = (x * 2).sigmoid().clone()
         h[1].mul_(3)
         picked = h.gather(0, index.T.contiguous()[:2, :2]) + x[index[0]][:2, :2]
         put = clew.zeros(4, 5).index_add(0, index[0], h[:3]).scatter(1, index[:, :2], picked)
@@ -72,8 +72,8 @@ def shifted() -> clew.keep.Program:
     return program
 
 
-def specimens() -> dict[str, clew.keep.Program]:
-    """Programs of many kinds."""
+def models() -> dict[str, tuple[Any, clew.Tensor, Callable[[clew.Tensor], clew.Tensor]]]:
+    """Models, what goes in, and a loss of what comes out."""
     nn = clew.nn
     clew.manual_seed(1)
     pictures = nn.Sequential(
@@ -82,17 +82,21 @@ def specimens() -> dict[str, clew.keep.Program]:
     )  # fmt: skip
     target = clew.tensor([0, 2])
     return {
-        "pictures": train(pictures, clew.randn(2, 2, 4, 4), lambda y: clew.nn.functional.nll_loss(y, target)),
-        "tokens": train(Tokens(), clew.tensor([[1, 2, 6], [0, 4, 4]]), lambda y: y.square().mean()),
-        "recurrent": train(Recurrent(), clew.randn(3, 2, 3), lambda y: y.norm() + y.abs().amax()),
-        "shifted": shifted(),
+        "pictures": (pictures, clew.randn(2, 2, 4, 4), lambda y: clew.nn.functional.nll_loss(y, target)),
+        "tokens": (Tokens(), clew.tensor([[1, 2, 6], [0, 4, 4]]), lambda y: y.square().mean()),
+        "recurrent": (Recurrent(), clew.randn(3, 2, 3), lambda y: y.norm() + y.abs().amax()),
     }
 
 
-def write(program: clew.keep.Program, path: Path) -> tuple[Any, dict[str, memoryview], Any]:
-    """Save it, and take the file apart: content, tensors, header."""
-    program.save(path)
-    return take_apart(path)
+def specimens() -> dict[str, clew.keep.Program]:
+    """Programs of many kinds."""
+    return {name: train(*one) for name, one in models().items()} | {"shifted": shifted()}
+
+
+def graphs() -> dict[str, clew.Tensor]:
+    """Results with graphs of many kinds."""
+    found = {name: loss_of(model(x)) for name, (model, x, loss_of) in models().items()}
+    return found | {"shifted": shifted()["y"]}
 
 
 def take_apart(path: Path) -> tuple[Any, dict[str, memoryview], Any]:
@@ -221,22 +225,52 @@ def use(path: Path) -> str:
     return outcome
 
 
+def use_graph(path: Path) -> str:
+    """Thaw a file and run its backward; what became of it."""
+    try:
+        result = clew.graph.thaw(path)
+    except clew.ProgramError:
+        return "refused"
+    clew.graph.leaves(result)
+    result.sum().backward()
+    return "ran"
+
+
 def check(path: Path, count: int, seed: str = "") -> dict[str, int]:
     """So many mutated files of all specimens: what became of them."""
+    files = {}
+    for name, program in specimens().items():
+        program.save(path)
+        files[name] = path.read_bytes()
+    return _check(path, "clew program", files, use, range(count), seed)
+
+
+def check_graphs(path: Path, count: int, seed: str = "") -> dict[str, int]:
+    """The same of frozen graphs."""
+    files = {}
+    for name, result in graphs().items():
+        clew.graph.freeze(result, path)
+        files[name] = path.read_bytes()
+    return _check(path, "clew graph", files, use_graph, range(count), seed)
+
+
+def _check(
+    path: Path, kind: str, files: dict[str, bytes], use_file: Callable[[Path], str], numbers: range, seed: str
+) -> dict[str, int]:
     outcomes: dict[str, int] = {}
-    files = {name: (write(program, path), path.read_bytes()) for name, program in specimens().items()}
-    for number in range(count):
+    for number in numbers:
         draw = random.Random(f"{seed}{number}")
-        (content, memories, header), raw = files[draw.choice(list(files))]
+        raw = files[draw.choice(list(files))]
         if draw.random() < 0.1:
             path.write_bytes(damage(raw, draw))
         else:
-            content = json.loads(json.dumps(content))
+            path.write_bytes(raw)
+            content, memories, header = take_apart(path)
             copies = {name: bytearray(data) for name, data in memories.items()}
             mutate(content, copies, draw)
-            put_together(path, "clew program", content, copies, header)
+            put_together(path, kind, content, copies, header)
         try:
-            outcome = use(path)
+            outcome = use_file(path)
         except BaseException as error:
             error.add_note(f"file {seed}{number}")
             raise

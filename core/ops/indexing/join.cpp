@@ -81,6 +81,7 @@ struct Cat {
         bool in_run = false;
         for (int i = 0; i < static_cast<int>(call.results.size()); ++i) {
             if (!knows_input(call, i)) {
+                need_fit("cat", in_run || runs < attrs.constant.size());
                 if (!in_run) start += attrs.constant[runs++];
                 in_run = true;
                 continue;

@@ -126,6 +126,7 @@ struct BlockDiag {
         bool in_run = false;
         for (int i = 0; i < static_cast<int>(call.results.size()); ++i) {
             if (!knows_input(call, i)) {
+                need_fit("block_diag", in_run || runs < std::min(attrs.rows.size(), attrs.columns.size()));
                 if (!in_run) row += attrs.rows[runs], column += attrs.columns[runs++];
                 in_run = true;
                 continue;

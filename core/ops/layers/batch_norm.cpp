@@ -132,12 +132,18 @@ struct NativeBatchNorm {
             run_fused<NativeBatchNorm>(call);
     }
     static void fused_backward(BackwardCall& call) {
+        need_fit("batch_norm", call.incoming[0] && call.incoming[0].ndim() >= 2);
         const Tensor g = as_contiguous(call.incoming[0]);
         if (!call.needs(kX) && !call.needs(kWeight)) {
             call.results[kBias] = sum(g, all_but_channels(g.ndim()), false);
             return;
         }
-        const Tensor x = as_contiguous(saved_input(call, kX));
+        const Tensor saved = saved_input(call, kX), weight = saved_input(call, kWeight);
+        need_fit("batch_norm", saved && is_like(g, saved) && saved.ndim() >= 2 && is_floating(saved.dtype()) &&
+                                   (!weight || weight.numel() == saved.size(1)) &&
+                                   is_packed(saved_output(call, 1), saved.dtype(), saved.size(1)) &&
+                                   is_packed(saved_output(call, 2), saved.dtype(), saved.size(1)));
+        const Tensor x = as_contiguous(saved);
         const kernels::BatchNorm shape = shape_of(x);
         const std::int64_t channels = shape.channels;
         const Numbers center = numbers_of(saved_output(call, 1), channels, 0),

@@ -149,7 +149,15 @@ struct FlashAttention {
     static void fused_backward(BackwardCall& call) {
         const Tensor query = saved_input(call, 0), key = saved_input(call, 1), value = saved_input(call, 2),
                      out = saved_output(call, 0), log_sum = saved_output(call, 1);
+        need_fit("attention", query && key && value && fit(query, key, value, saved_input(call, 3)));
         const int last = query.ndim() - 1;
+        Dims sizes(query.sizes());
+        sizes[last] = value.size(last);
+        const Tensor& g = call.incoming[0];
+        need_fit("attention",
+                 out && g && is_like(g, out) && out.dtype() == query.dtype() && same_sizes(out.sizes(), sizes) &&
+                     is_packed(log_sum, query.dtype(), query.numel() / std::max<std::int64_t>(query.size(last), 1)) &&
+                     same_sizes(log_sum.sizes(), query.sizes().first(static_cast<std::size_t>(last))));
         const Tensor grads[] = {empty_rows(query, query.size(last)), empty_rows(key, key.size(last)),
                                 empty_rows(value, value.size(last))};
         if (log_sum.numel() == 0 || key.size(last - 1) == 0) {

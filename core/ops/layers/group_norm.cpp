@@ -107,9 +107,16 @@ struct NativeGroupNorm {
             run_fused<NativeGroupNorm>(call);
     }
     static void fused_backward(BackwardCall& call) {
-        const Tensor g = as_contiguous(call.incoming[0]), x = as_contiguous(saved_input(call, 0));
-        const Groups shape(x, attributes_of<Attrs>(call).groups);
+        const Tensor saved = saved_input(call, 0), weight = saved_input(call, 1);
+        const std::int64_t each = attributes_of<Attrs>(call).groups;
+        need_fit("group_norm", saved && call.incoming[0] && is_like(call.incoming[0], saved) && saved.ndim() >= 2 &&
+                                   is_floating(saved.dtype()) && each > 0 && saved.size(1) % each == 0 &&
+                                   (!weight || weight.numel() == saved.size(1)));
+        const Tensor g = as_contiguous(call.incoming[0]), x = as_contiguous(saved);
+        const Groups shape(x, each);
         const std::int64_t groups = shape.samples * shape.groups;
+        need_fit("group_norm", is_packed(saved_output(call, 1), x.dtype(), groups) &&
+                                   is_packed(saved_output(call, 2), x.dtype(), groups));
         const Numbers center = numbers_of(saved_output(call, 1), groups, 0),
                       rstd = numbers_of(saved_output(call, 2), groups, 1);
         Numbers centers = shape.per_channel(), total = centers, along = centers;

@@ -77,10 +77,15 @@ struct NativeLayerNorm {
         }
         const Tensor x = saved_input(call, 0), weight = saved_input(call, 1), mean_of_x = saved_output(call, 1),
                      rstd = saved_output(call, 2);
-        const Split split = split_at(x.sizes(), attributes_of<Attrs>(call).axes);
-        const Tensor grad = as_contiguous(g), in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight;
         const auto axes = static_cast<std::size_t>(attributes_of<Attrs>(call).axes);
+        need_fit("layer_norm",
+                 x && g && is_like(g, x) && axes <= x.sizes().size() && all_floating(x.dtype(), {&weight}));
+        const Split split = split_at(x.sizes(), attributes_of<Attrs>(call).axes);
         const Sizes parameter = x.sizes().last(axes);
+        need_fit("layer_norm", is_packed(mean_of_x, x.dtype(), split.outer) &&
+                                   is_packed(rstd, x.dtype(), split.outer) &&
+                                   (!weight || same_sizes(weight.sizes(), parameter)));
+        const Tensor grad = as_contiguous(g), in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight;
         void* into[3] = {};
         for (int i = 0; i < 3; ++i) {
             if (!call.needs(i)) continue;

@@ -93,7 +93,25 @@ struct FusedLstmCell {
             call, composed_gates(call), [](const Tensor& a, const Tensor& b) { return mm(a, b); },
             [](const Tensor& a, const Tensor& b) { return mm(t(a), b); });
     }
+    static bool fit(BackwardCall& call) {
+        const Tensor gates = saved_output(call, kGates), cy = saved_output(call, kNextCell);
+        if (!gates || !cy || cy.ndim() != 2) return false;
+        const std::int64_t batch = cy.size(0), rows = 4 * cy.size(1);
+        const auto is_matrix = [&](Input input, std::int64_t size) {
+            const Tensor x = saved_input(call, input);
+            return x && x.dtype() == cy.dtype() && x.ndim() == 2 && x.size(0) == size;
+        };
+        const auto may_be = [&](const Tensor& x) { return !x || is_like(x, cy); };
+        return all_floating(cy.dtype(), {&gates}) && has_sizes(gates, {batch, rows}) && gates.contiguous() &&
+               cy.contiguous() && may_be(call.incoming[kNextHidden]) && may_be(call.incoming[kNextCell]) &&
+               (call.needed == 1u << kCell || (saved_input(call, kCell) && is_like(saved_input(call, kCell), cy))) &&
+               (!call.needs(kX) || is_matrix(kWeightInput, rows)) &&
+               (!call.needs(kHidden) || is_matrix(kWeightHidden, rows)) &&
+               (!call.needs(kWeightInput) || is_matrix(kX, batch)) &&
+               (!call.needs(kWeightHidden) || is_matrix(kHidden, batch));
+    }
     static void fused_backward(BackwardCall& call) {
+        need_fit("lstm_cell", fit(call));
         around_gates(
             call, fused_gates(call), [](const Tensor& a, const Tensor& b) { return product({a}, {b}); },
             [](const Tensor& a, const Tensor& b) { return product({a, true}, {b}); });

@@ -67,6 +67,7 @@ Sizes3 sizes_of(const Tensor& x, const Tensor& hidden, const LayerAttrs& attrs) 
 
 bool fit(const LayerAttrs& attrs, const std::array<Tensor, kInputs>& of) {
     const Tensor &x = of[kX], &hidden = of[kFirstHidden], &cell = of[kFirstCell];
+    if (!x || !hidden || !of[kWeightInput] || !of[kWeightHidden]) return false;
     if (attrs.kind < 0 || attrs.kind > static_cast<int>(RecurrentKind::Relu) || x.ndim() != 3 || hidden.ndim() != 2)
         return false;
     const Sizes3 sizes = sizes_of(x, hidden, attrs);
@@ -247,7 +248,17 @@ struct RecurrentLayer {
         const Tensor grad_output = contiguous_or_null(call.incoming[kAll]),
                      grad_hidden = contiguous_or_null(call.incoming[kLastHidden]),
                      grad_cell = contiguous_or_null(call.incoming[kLastCell]);
+        need_fit("recurrent_layer", fit(attrs, inputs));
         const Sizes3 sizes = sizes_of(inputs[kX], inputs[kFirstHidden], attrs);
+        const DType dtype = inputs[kX].dtype();
+        const std::int64_t cells_of_all = sizes.rows() * sizes.hidden;
+        const auto may_be = [](const Tensor& gradient, const Tensor& of) { return !gradient || is_like(gradient, of); };
+        need_fit(
+            "recurrent_layer",
+            is_packed(output, dtype, cells_of_all) && has_sizes(output, {sizes.steps, sizes.batch, sizes.hidden}) &&
+                (sizes.held > 1 ? is_packed(gates, dtype, cells_of_all * sizes.held) : !gates) &&
+                (inputs[kFirstCell] ? is_packed(cells, dtype, cells_of_all) : !cells) && may_be(grad_output, output) &&
+                may_be(grad_hidden, inputs[kFirstHidden]) && may_be(grad_cell, inputs[kFirstHidden]));
         const Tensor grad_gates =
             gates ? empty(gates.layout_ref(), gates.dtype()) : empty(output.layout_ref(), output.dtype());
         const Tensor grad_first_hidden = empty(inputs[kFirstHidden].layout_ref(), output.dtype());

@@ -5,6 +5,7 @@
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 #include "core/ops/views/geometry.h"
 
 namespace clew {
@@ -113,10 +114,10 @@ struct UnsafeView : ReshapesBack {
                                  .derivative = "self",
                                  .domain = "self=real(a, b), size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        if (x.contiguous())
-            out = alias(x, Layout::make(attrs.size), x->offset);
-        else
-            View::forward(x, attrs, out);
+        if (!x.contiguous()) return View::forward(x, attrs, out);
+        const LayoutRef layout = Layout::make(attrs.size);
+        need_fit("view", are_sizes(attrs.size) && layout->numel == x.numel());
+        out = alias(x, layout, x->offset);
     }
 };
 

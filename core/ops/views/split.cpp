@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
+#include "core/ops/operands.h"
 #include "core/ops/views/geometry.h"
 
 namespace clew {
@@ -155,6 +156,7 @@ struct SplitLong {
                                  .domain = "self=real(d, a), split_sizes=order(1, 1) + 5, dim=0"};
     static std::size_t outputs(Tensors inputs, const Attrs& attrs) {
         const Tensor &x = inputs[0], &sizes = inputs[1];
+        need_fit("split", is_packed(sizes, DType::Int64, sizes.numel()));
         need_values("split_sizes");
         escape(sizes, "split");
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "split_with_sizes"));

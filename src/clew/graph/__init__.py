@@ -6,6 +6,7 @@ the node saved and which call freed it, and these functions read that.
 
 from .explanations.explain import explain
 from .explanations.explanation import Explanation, GroupRecord, LeafRecord, NodeRecord, Note, SavedRecord, Totals
+from .freezing.files import freeze, leaves, thaw
 from .gradients.gradient_flow import GradientFlow, LayerFlow, gradient_flow
 from .gradients.step import Step, step
 from .iterations.diff import Change, Diff, Snapshot, diff, snapshot
@@ -60,7 +61,9 @@ __all__ = [
     "explain",
     "film",
     "free",
+    "freeze",
     "gradient_flow",
+    "leaves",
     "ledger",
     "module_of",
     "nearest",
@@ -68,6 +71,7 @@ __all__ = [
     "record_modules",
     "snapshot",
     "step",
+    "thaw",
     "walk",
     "watch",
     "why_alive",

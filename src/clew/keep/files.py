@@ -5,29 +5,17 @@ The text of a file is JSON with `program` (registers, steps, nodes; see core/pro
 
 from __future__ import annotations
 
-import base64
 import os
-from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from .._core import Tensor
+from .._files import container
+from .._files.data import WRONG, from_json, mapped, to_json
+from .._files.tensors import TensorReader, TensorWriter
 from ..autograd.errors import ProgramError
-from . import container
 from .program import Program
-from .tensors import TensorReader, TensorWriter, dtype_name, dtype_of
 
 _KIND = "clew program"
-# What a file that is not in order may lead to.
-_WRONG = (
-    RuntimeError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    MemoryError,
-)
 
 
 def save(program: Program, path: str | os.PathLike[str]) -> None:
@@ -37,7 +25,7 @@ def save(program: Program, path: str | os.PathLike[str]) -> None:
     named = list(program._names.values())
     data = _core.program_to_python(program._core, named)
     _check(data)
-    text = _mapped(data, lambda value: _to_json(value, writer))
+    text = mapped(data, lambda value: to_json(value, writer))
     content = {"program": text, "names": names, "tensors": writer.tensors}
     container.write(path, _KIND, content, writer.entries)
 
@@ -45,7 +33,7 @@ def save(program: Program, path: str | os.PathLike[str]) -> None:
 def _check(data: dict[str, Any]) -> None:
     """What is written can be read again."""
     try:
-        _core.program_from_python(_core.Program(), _mapped(data, lambda value: value), False)
+        _core.program_from_python(_core.Program(), mapped(data, lambda value: value), False)
     except (RuntimeError, ValueError) as error:
         raise NotImplementedError(f"save: this program has a part that a file can't say: {error}") from None
 
@@ -82,53 +70,12 @@ def load_program(path: str | os.PathLike[str]) -> Program:
     program = Program()
     try:
         reader = TensorReader(content["tensors"], memories)
-        data = _mapped(content["program"], lambda value: _from_json(value, reader))
+        data = mapped(content["program"], lambda value: from_json(value, reader))
         names = {name: reader.tensor(number) for name, number in content["names"].items()}
         _core.program_from_python(program._core, data, True)
     except ProgramError:
         raise
-    except _WRONG as error:
+    except WRONG as error:
         raise ProgramError(f"load_program: this file can't be run: {error}") from error
     program._names = names
     return program
-
-
-def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """The same lists and dicts, with other things in them."""
-    if isinstance(value, (list, tuple)):
-        return [_mapped(one, leaf) for one in value]
-    if isinstance(value, dict):
-        found = leaf(value)
-        return {key: _mapped(one, leaf) for key, one in value.items()} if found is value else found
-    return leaf(value)
-
-
-def _to_json(value: Any, writer: TensorWriter) -> Any:
-    if isinstance(value, Tensor):
-        return {"tensor": writer.number(value)}
-    if isinstance(value, bytes):
-        return {"bytes": base64.b64encode(value).decode()}
-    if isinstance(value, complex):
-        return {"complex": [value.real.hex(), value.imag.hex()]}
-    if isinstance(value, float):
-        return {"float": value.hex()} if value - value != 0 else value
-    if isinstance(value, _core.dtype):
-        return {"dtype": dtype_name(value)}
-    return value
-
-
-def _from_json(value: Any, reader: TensorReader) -> Any:
-    if not isinstance(value, dict) or len(value) != 1:
-        return value
-    [(kind, what)] = value.items()
-    if kind == "tensor":
-        return reader.tensor(what)
-    if kind == "bytes":
-        return base64.b64decode(what, validate=True)
-    if kind == "complex":
-        return complex(float.fromhex(what[0]), float.fromhex(what[1]))
-    if kind == "float":
-        return float.fromhex(what)
-    if kind == "dtype":
-        return dtype_of(what)
-    return value

@@ -1,0 +1,1 @@
+"""What files of programs and of graphs have in common."""

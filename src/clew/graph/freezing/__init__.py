@@ -1,0 +1,1 @@
+"""Live graphs in files."""
