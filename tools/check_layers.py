@@ -33,7 +33,18 @@ PYTHON: dict[str, tuple[str, ...]] = {
     "clew/optim": ("clew.cli",),
 }
 # The packages of clew.graph in their order: each may import those before it. A picture imports its page when asked to.
-GRAPH = ("program", "model", "explanations", "pictures", "page", "memory", "iterations", "gradients", "pruning", "freezing")
+GRAPH = (
+    "program",
+    "model",
+    "explanations",
+    "pictures",
+    "page",
+    "memory",
+    "iterations",
+    "gradients",
+    "pruning",
+    "freezing",
+)
 PYTHON |= {
     f"clew/graph/{one}": tuple(f"clew.graph.{later}" for later in GRAPH[position + 1 :])
     for position, one in enumerate(GRAPH)

@@ -154,10 +154,10 @@ struct FlashAttention {
         Dims sizes(query.sizes());
         sizes[last] = value.size(last);
         const Tensor& g = call.incoming[0];
-        need_fit("attention",
-                 out && g && is_like(g, out) && out.dtype() == query.dtype() && same_sizes(out.sizes(), sizes) &&
-                     is_packed(log_sum, query.dtype(), query.numel() / std::max<std::int64_t>(query.size(last), 1)) &&
-                     same_sizes(log_sum.sizes(), query.sizes().first(static_cast<std::size_t>(last))));
+        need_fit("attention", out && g && is_like(g, out) && out.dtype() == query.dtype() &&
+                                  same_sizes(out.sizes(), sizes) && log_sum &&
+                                  is_packed(log_sum, query.dtype(), log_sum.numel()) &&
+                                  same_sizes(log_sum.sizes(), query.sizes().first(static_cast<std::size_t>(last))));
         const Tensor grads[] = {empty_rows(query, query.size(last)), empty_rows(key, key.size(last)),
                                 empty_rows(value, value.size(last))};
         if (log_sum.numel() == 0 || key.size(last - 1) == 0) {

@@ -8,10 +8,10 @@ from typing import Any
 
 from ... import _core
 from ..._core import Node, Tensor
-from ...autograd.errors import ProgramError
 from ..._files import container
 from ..._files.data import WRONG, from_json, mapped, to_json
 from ..._files.tensors import TensorReader, TensorWriter
+from ...autograd.errors import ProgramError
 
 _KIND = "clew graph"
 _LEAVES = "clew.graph.leaves"  # in the metadata of the node that thaw() made last
