@@ -91,7 +91,7 @@ def _logit_slope(g: Tensor, self: Tensor, eps: float | None) -> Any:
     slope = g / (self * (1 - self) + 0.0)  # of -0 as of 0
     if eps is None:
         return _ops.where((self >= 0) & (self <= 1), slope, _core.tensor(math.nan))
-    return _ops.where((self >= eps) & (self <= 1 - eps), slope, _zero)
+    return _ops.where((self < eps) | (self > 1 - eps), _zero, slope)
 
 
 def _copysign_slope(g: Tensor, self: Tensor, result: Tensor) -> Any:
