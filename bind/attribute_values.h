@@ -88,7 +88,7 @@ inline bool read_ints(PyObject* object, Dims& dims) {
     return true;
 }
 
-inline bool read_attribute(PyObject* object, ArgType type, Value& value) {
+[[gnu::hot]] inline bool read_attribute(PyObject* object, ArgType type, Value& value) {
     switch (type) {
         case ArgType::Bool:
             if (!PyBool_Check(object)) return false;

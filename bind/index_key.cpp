@@ -118,7 +118,7 @@ std::vector<Part> parts_of(PyObject* key) {
 
 }  // namespace
 
-Tensor select_position(const Tensor& x, int axis, PyObject* integer, int real_axis) {
+[[gnu::hot]] Tensor select_position(const Tensor& x, int axis, PyObject* integer, int real_axis) {
     if (x.ndim() == 0)
         fail(ErrorKind::Index,
              "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "

@@ -75,7 +75,7 @@ void set(const Tensor& x, PyObject* key, const Tensor& value) {
 
 }  // namespace
 
-PyObject* tensor_getitem(PyObject* self, PyObject* key) {
+[[gnu::hot]] PyObject* tensor_getitem(PyObject* self, PyObject* key) {
     return guarded([&]() -> PyObject* {
         if (needs_dispatch(self)) return dispatch("__getitem__", self, PyTuple_Pack(2, self, key));
         return wrap(get(Tensor(reinterpret_cast<TensorObject*>(self)), key));

@@ -194,7 +194,7 @@ bool is_number(PyObject* object) {
             !PyObject_HasAttrString(object, "__len__"));
 }
 
-Tensor tensor_from_number(PyObject* number) {
+[[gnu::hot]] Tensor tensor_from_number(PyObject* number) {
     Tensor result;
     if (PyFloat_Check(number)) {
         result = scalar(PyFloat_AS_DOUBLE(number), DType::Float64);

@@ -60,7 +60,7 @@ int node_clear(PyObject* object) {
     return 0;
 }
 
-void node_dealloc(PyObject* object) {
+[[gnu::hot]] void node_dealloc(PyObject* object) {
     Node* self = self_of(object);
     PyObject_GC_UnTrack(object);
     if (self->weak_references) PyObject_ClearWeakRefs(object);

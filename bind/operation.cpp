@@ -39,10 +39,11 @@ namespace {
 OpGroup& add_overload(const OpDef& def) {
     auto& group = groups()[def.schema.name];
     if (!group) group = std::make_unique<OpGroup>(OpGroup{.name = def.schema.name, .overloads = {}});
-    Overload overload{.def = &def, .defaults = std::vector<char>(def.attribute_bytes)};
+    Overload overload{.def = &def, .defaults = std::vector<char>(def.attribute_bytes), .names = {}};
     if (def.attribute_bytes > kAttributeBytes) fail(ErrorKind::Value, "%s: attributes are too large", def.name);
     std::size_t field = 0;
     for (const Argument& argument : def.schema.arguments) {
+        overload.names.push_back(argument_name(argument.name.c_str()));
         if (is_tensor_type(argument.type)) continue;
         if (argument.has_default) def.fields[field].set(overload.defaults.data(), argument.default_value);
         ++field;

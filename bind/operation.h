@@ -12,9 +12,16 @@ namespace clew::bind {
 
 struct Arguments;  // bind/parse.h
 
+// Interned, as the keywords of calls mostly are: then a comparison of addresses tells.
+struct ArgumentName {
+    PyObject* name;
+    PyObject* alias;  // an older spelling, or NumPy's; null: none
+};
+
 struct Overload {
     const OpDef* def;
-    std::vector<char> defaults;  // attributes as the schema's defaults say
+    std::vector<char> defaults;       // attributes as the schema's defaults say
+    std::vector<ArgumentName> names;  // of its arguments
 };
 
 // Most calls give up to three tensors and numbers by position. What a group does with them is known beforehand: by

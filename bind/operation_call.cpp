@@ -94,7 +94,7 @@ bool is_exact_number(PyObject* object) {
 
 // Plain tensors alone: no parsing. Null if this is not that case.
 template <int kCount>
-PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* donated) {
+[[gnu::hot]] PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorObject* donated) {
     const Overload* const overload = group.plain[plain_index(kCount, 0)];
     if (overload == nullptr || overload->def->is(kWritesInput)) return nullptr;
     for (int i = 0; i < kCount; ++i)
@@ -105,7 +105,8 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, const TensorO
     apply(*overload->def, inputs, overload->defaults.data(), std::span<Tensor>(&output, 1));
     return wrap(std::move(output));
 }
-PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count, const TensorObject* donated) {
+[[gnu::hot]] PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t count,
+                                         const TensorObject* donated) {
     switch (count) {
         case 1:
             return call_with_tensors<1>(group, args, donated);
@@ -119,8 +120,8 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
 }
 
 // The same where some are Python's own numbers, operands or attributes, and in place.
-[[gnu::noinline]] PyObject* call_with_numbers(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count,
-                                              const TensorObject* donated) {
+[[gnu::hot]] [[gnu::noinline]] PyObject* call_with_numbers(OpGroup& group, bool in_place, PyObject* const* args,
+                                                           Py_ssize_t count, const TensorObject* donated) {
     if (count > kMostPlain) return nullptr;
     std::uint32_t numbers = 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -157,7 +158,7 @@ PyObject* call_with_tensors(OpGroup& group, PyObject* const* args, Py_ssize_t co
 
 }  // namespace
 
-PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
+[[gnu::hot]] PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     OperationObject* self = self_of(callable);
     return guarded([&] {
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
@@ -166,8 +167,8 @@ PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t 
     });
 }
 
-PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
-                     const TensorObject* donated) {
+[[gnu::hot]] PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count,
+                                  PyObject* names, const TensorObject* donated) {
     if (names == nullptr) {
         if (!in_place)
             if (PyObject* result = call_with_tensors(group, args, count, donated)) return result;
@@ -187,7 +188,7 @@ PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ss
 namespace {
 bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object); }
 
-PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* donated) {
+[[gnu::hot]] PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* donated) {
     PyObject* const args[] = {a, b};
     if (PyObject* result = call_with_numbers(group, false, args, 2, donated)) return result;
     if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
@@ -195,7 +196,7 @@ PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* 
 }
 }  // namespace
 
-PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObject* b) {
+[[gnu::hot]] PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObject* b) {
     if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
     return guarded([&]() -> PyObject* {
         PyObject* const args[] = {a, b};

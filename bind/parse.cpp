@@ -36,13 +36,10 @@ bool read_tensors(PyObject* object, const Argument& argument, std::vector<Tensor
     return false;
 }
 
-// Older and NumPy's spellings of argument names.
-bool same_name(PyObject* given, const std::string& name) {
-    if (PyUnicode_CompareWithASCIIString(given, name.c_str()) == 0) return true;
-    if (name == "self") return PyUnicode_CompareWithASCIIString(given, "input") == 0;
-    if (name == "dim") return PyUnicode_CompareWithASCIIString(given, "axis") == 0;
-    if (name == "keepdim") return PyUnicode_CompareWithASCIIString(given, "keepdims") == 0;
-    return false;
+bool same_name(PyObject* given, const ArgumentName& name) {
+    if (given == name.name || given == name.alias) return true;
+    if (PyUnicode_CHECK_INTERNED(given)) return false;
+    return PyUnicode_Compare(given, name.name) == 0 || (name.alias && PyUnicode_Compare(given, name.alias) == 0);
 }
 
 // Only then may it take all numbers that are left: roll(1, 0) has two lists of one.
@@ -51,8 +48,8 @@ bool is_last_positional(const Schema& schema, const Argument& argument) {
     return after == schema.arguments.data() + schema.arguments.size() || after->keyword_only;
 }
 
-PyObject* find_keyword(const Arguments& arguments, const std::string& name, Py_ssize_t& used) {
-    if (arguments.names == nullptr) return nullptr;
+PyObject* find_keyword(const Arguments& arguments, const ArgumentName& name, Py_ssize_t& used) {
+    if (arguments.names == nullptr || used == PyTuple_GET_SIZE(arguments.names)) return nullptr;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments.names); ++i) {
         if (!same_name(PyTuple_GET_ITEM(arguments.names, i), name)) continue;
         ++used;
@@ -67,6 +64,16 @@ std::string mismatch(const Argument& argument, PyObject* got) {
 }
 
 }  // namespace
+ArgumentName argument_name(const char* name) {
+    const auto interned = [](const char* text) { return checked(PyUnicode_InternFromString(text)); };
+    const std::string_view text(name);
+    const char* const alias = text == "self"      ? "input"
+                              : text == "dim"     ? "axis"
+                              : text == "keepdim" ? "keepdims"
+                                                  : nullptr;
+    return {interned(name), alias ? interned(alias) : nullptr};
+}
+
 PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t field) {
     Value value;
     def.fields[field].get(attributes, value);
@@ -91,14 +98,14 @@ PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t
     Py_RETURN_NONE;
 }
 
-bool set_attribute(const OpDef& def, std::size_t field, ArgType type, PyObject* object, void* attributes) {
+[[gnu::hot]] bool set_attribute(const OpDef& def, std::size_t field, ArgType type, PyObject* object, void* attributes) {
     Value value;
     if (!read_attribute(object, type, value)) return false;
     def.fields[field].set(attributes, value);
     return true;
 }
 
-bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why) {
+[[gnu::hot]] bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why) {
     const OpDef& def = *overload.def;
     parsed.inputs.clear();
     parsed.out = nullptr;
@@ -106,6 +113,7 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
     Py_ssize_t next = 0, used_names = 0;
     std::size_t field = 0;
     Value value;
+    const Argument* const first = def.schema.arguments.data();
     for (const Argument& argument : def.schema.arguments) {
         PyObject* given = nullptr;
         bool rest = false;
@@ -115,7 +123,7 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
             rest = argument.type == ArgType::IntList && next < arguments.count &&
                    (is_integer(given) || PyIndex_Check(given)) && is_last_positional(def.schema, argument);
         } else {
-            given = find_keyword(arguments, argument.name, used_names);
+            given = find_keyword(arguments, overload.names[static_cast<std::size_t>(&argument - first)], used_names);
         }
         const bool tensor = is_tensor_type(argument.type);
         const std::size_t this_field = tensor ? 0 : field++;
@@ -165,14 +173,15 @@ bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed,
     }
     const Py_ssize_t names = arguments.names ? PyTuple_GET_SIZE(arguments.names) : 0;
     if (names > used_names && def.is(kOutArgument)) {
-        parsed.out = find_keyword(arguments, "out", used_names);
+        static const ArgumentName out_name = argument_name("out");
+        parsed.out = find_keyword(arguments, out_name, used_names);
         if (parsed.out == Py_None) parsed.out = nullptr;
     }
     if (names > used_names) {
         for (Py_ssize_t i = 0; i < names; ++i) {
             bool known = false;
-            for (const Argument& argument : def.schema.arguments)
-                known = known || same_name(PyTuple_GET_ITEM(arguments.names, i), argument.name);
+            for (const ArgumentName& name : overload.names)
+                known = known || same_name(PyTuple_GET_ITEM(arguments.names, i), name);
             if (!known) {
                 if (why)
                     *why = format("got an unexpected keyword argument '%s'",

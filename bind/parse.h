@@ -27,6 +27,8 @@ struct Parsed {
 // and most overloads that don't fit are followed by one that does).
 bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why);
 
+ArgumentName argument_name(const char* name);
+
 inline bool is_tensor_type(ArgType type) {
     return type == ArgType::Tensor || type == ArgType::TensorList || type == ArgType::Operand;
 }

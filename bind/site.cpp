@@ -64,7 +64,7 @@ Names names;
 
 #if CLEW_READS_FRAMES
 
-Site current_site() {
+[[gnu::hot]] Site current_site() {
     for (auto* frame = innermost(); frame; frame = frame->previous) {
         if (!runs_python(frame)) continue;
         PyCodeObject* code = code_of(frame);
@@ -77,7 +77,7 @@ Site current_site() {
 
 #else
 
-Site current_site() {
+[[gnu::hot]] Site current_site() {
     PyFrameObject* frame = PyEval_GetFrame();
     Py_XINCREF(frame);
     while (frame) {

@@ -1,4 +1,6 @@
 // Methods of tensors that are no operations.
+#include <optional>
+
 #include "bind/backward.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
@@ -6,6 +8,7 @@
 #include "bind/objects.h"
 #include "bind/prune.h"
 #include "bind/tensor_attributes.h"
+#include "bind/tensor_docs.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/prune.h"
 #include "core/autograd/view.h"
@@ -24,7 +27,8 @@ PyObject* backward(PyObject* self, PyObject* args, PyObject* kwargs) {
                                          &retain_graph, &create_graph, &inputs, &keep))
             return nullptr;
     return guarded([&]() -> PyObject* {
-        const SpareGuard spared(nodes_of_list(keep));
+        std::optional<SpareGuard> spared;
+        if (keep) spared.emplace(nodes_of_list(keep));
         tensor_backward(tensor_of(self), gradient, retain_graph, create_graph, inputs);
         Py_RETURN_NONE;
     });
@@ -132,48 +136,38 @@ PyObject* cast_method(PyObject* self, PyObject* dtype) {
 
 PyMethodDef tensor_methods[] = {
     {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)), METH_VARARGS | METH_KEYWORDS,
-     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, "
-     "keep=None)\n--\n\nAccumulates "
-     "gradients into the "
-     "leaves of the graph."},
-    {"detach", detach_method, METH_NOARGS, "detach($self, /)\n--\n\nThe same memory outside the graph."},
-    {"detach_", detach_in_place, METH_NOARGS, "detach_($self, /)\n--\n\nLeaves the graph: becomes a leaf."},
+     docs::backward},
+    {"detach", detach_method, METH_NOARGS, docs::detach},
+    {"detach_", detach_in_place, METH_NOARGS, docs::detach_in_place},
     {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_method)),
-     METH_VARARGS | METH_KEYWORDS, "requires_grad_($self, /, requires_grad=True)\n--\n\nSets the flag, returns self."},
-    {"retain_grad", retain_grad_method, METH_NOARGS,
-     "retain_grad($self, /)\n--\n\nMakes backward keep the gradient of a tensor that is no leaf."},
-    {"item", item_method, METH_NOARGS, "item($self, /)\n--\n\nThe value of a one-element tensor as a Python number."},
-    {"size", size_method, METH_VARARGS, "size($self, dim=None, /)\n--\n\nThe sizes, or one of them."},
-    {"stride", stride_method, METH_VARARGS,
-     "stride($self, dim=None, /)\n--\n\nThe strides in elements, or one of them."},
-    {"dim", dim_method, METH_NOARGS, "dim($self, /)\n--\n\nThe number of axes."},
-    {"ndimension", dim_method, METH_NOARGS, "ndimension($self, /)\n--\n\nThe number of axes."},
-    {"numel", numel_method, METH_NOARGS, "numel($self, /)\n--\n\nThe number of elements."},
-    {"nelement", numel_method, METH_NOARGS, "nelement($self, /)\n--\n\nThe number of elements."},
-    {"storage_offset", offset_method, METH_NOARGS,
-     "storage_offset($self, /)\n--\n\nWhere it starts in its storage, in elements."},
-    {"data_ptr", data_ptr_method, METH_NOARGS, "data_ptr($self, /)\n--\n\nThe address of the first element."},
-    {"element_size", element_size_method, METH_NOARGS, "element_size($self, /)\n--\n\nBytes of one element."},
-    {"is_contiguous", is_contiguous_method, METH_NOARGS,
-     "is_contiguous($self, /)\n--\n\nWhether the elements lie in row-major order without gaps."},
-    {"is_inference", is_inference_method, METH_NOARGS,
-     "is_inference($self, /)\n--\n\nWhether it was made under inference_mode."},
+     METH_VARARGS | METH_KEYWORDS, docs::requires_grad_in_place},
+    {"retain_grad", retain_grad_method, METH_NOARGS, docs::retain_grad},
+    {"item", item_method, METH_NOARGS, docs::item},
+    {"size", size_method, METH_VARARGS, docs::size},
+    {"stride", stride_method, METH_VARARGS, docs::stride},
+    {"dim", dim_method, METH_NOARGS, docs::dim},
+    {"ndimension", dim_method, METH_NOARGS, docs::ndimension},
+    {"numel", numel_method, METH_NOARGS, docs::numel},
+    {"nelement", numel_method, METH_NOARGS, docs::nelement},
+    {"storage_offset", offset_method, METH_NOARGS, docs::storage_offset},
+    {"data_ptr", data_ptr_method, METH_NOARGS, docs::data_ptr},
+    {"element_size", element_size_method, METH_NOARGS, docs::element_size},
+    {"is_contiguous", is_contiguous_method, METH_NOARGS, docs::is_contiguous},
+    {"is_inference", is_inference_method, METH_NOARGS, docs::is_inference},
     {"_is_view", is_view_method, METH_NOARGS, "_is_view($self, /)\n--\n\nWhether autograd knows it as a view."},
-    {"contiguous", contiguous_method, METH_NOARGS,
-     "contiguous($self, /)\n--\n\nItself if contiguous, else a copy that is."},
+    {"contiguous", contiguous_method, METH_NOARGS, docs::contiguous},
     {"_cast", cast_method, METH_O, "_cast($self, dtype, /)\n--\n\nItself or a copy in another dtype."},
     {"_make_subclass", make_subclass_method, METH_VARARGS | METH_STATIC,
      "_make_subclass(cls, data, requires_grad=False, /)\n--\n\nThe same tensor as an object of a subclass."},
-    {"as_subclass", as_subclass_method, METH_O,
-     "as_subclass($self, cls, /)\n--\n\nThe same tensor as an object of a subclass."},
+    {"as_subclass", as_subclass_method, METH_O, docs::as_subclass},
     {"_add_hook", add_tensor_hook, METH_O, nullptr},
     {"_add_accumulate_hook", add_accumulate_hook, METH_O, nullptr},
     {"_gradient_edge", gradient_edge_method, METH_NOARGS, nullptr},
     {"_remove_hook", remove_hook_method, METH_VARARGS | METH_STATIC, nullptr},
     {"_add_node_hook", add_node_hook, METH_VARARGS | METH_STATIC, nullptr},
     {"numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_numpy)), METH_VARARGS | METH_KEYWORDS,
-     "numpy($self, /, *, force=False)\n--\n\nThe same memory as a NumPy array."},
-    {"tolist", tensor_tolist, METH_NOARGS, "tolist($self, /)\n--\n\nNested lists of Python numbers."},
+     docs::numpy},
+    {"tolist", tensor_tolist, METH_NOARGS, docs::tolist},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -40,7 +40,7 @@ int tensor_clear(PyObject* object) {
     return 0;
 }
 
-void tensor_dealloc(PyObject* object) {
+[[gnu::hot]] void tensor_dealloc(PyObject* object) {
     TensorObject* self = self_of(object);
     if (self->has(TensorObject::kTracked)) PyObject_GC_UnTrack(object);
     if (self->weak_references) PyObject_ClearWeakRefs(object);
@@ -87,7 +87,7 @@ OpGroup* operators[kOperators];
 OpGroup* reflected[kOperators];
 
 template <int Op>
-PyObject* binary_slot(PyObject* a, PyObject* b) {
+[[gnu::hot]] PyObject* binary_slot(PyObject* a, PyObject* b) {
     return binary_operator(operators[Op], reflected[Op], a, b);
 }
 template <int Op>
@@ -95,7 +95,7 @@ PyObject* in_place_slot(PyObject* a, PyObject* b) {
     return in_place_operator(operators[Op], a, b);
 }
 template <int Op>
-PyObject* unary_slot(PyObject* a) {
+[[gnu::hot]] PyObject* unary_slot(PyObject* a) {
     return unary_operator(operators[Op], a);
 }
 

@@ -25,6 +25,8 @@ COMPLETE = {
     "random",
     "special",
     "utils",
+    "_tensor",
+    "_tensor_conversions",
 }
 # Operations that are refused, and what other callables return.
 WITHOUT_EXAMPLE = {"clew.imag", "clew.linalg.eig", "clew.linalg.eigvals", "clew.Node"}
@@ -41,9 +43,11 @@ def own_text(value):
 
 
 def is_complete(value):
-    """It is of these packages, and no in-place form or set of numbers, which are defined by tables."""
-    if own_text(value).endswith("` in place."):
+    """It is of these packages or a method in C++; no refusal, in-place form or set of numbers, which tables define."""
+    if own_text(value).endswith("` in place.") or own_text(value).startswith("Not supported: "):
         return False
+    if inspect.ismethoddescriptor(value):
+        return True
     if isinstance(value, Constraint) or (inspect.isclass(value) and issubclass(value, Constraint)):
         return False
     return f"{getattr(value, '__module__', None)}..".split(".")[1] in COMPLETE

@@ -14,11 +14,11 @@ MANY = 4
 
 # What looks like one, and why it is none.
 KNOWN = {
-    "src/clew/_tensor.py: _CONVERSIONS": "the methods are made from it",
+    "src/clew/_tensor_conversions.py: _CONVERSIONS": "the methods are made from it",
     "src/clew/_tensor.py: _name": "the methods are made from it",
     "src/clew/nn/init.py: _NO_GAIN": "words of calculate_gain",
-    "src/clew/ops/scattering.py: _REDUCTIONS": "words of scatter_reduce",
-    "src/clew/ops/scattering.py: ": "words of index_reduce",
+    "src/clew/ops/scatter_reduce.py: _REDUCTIONS": "words of scatter_reduce",
+    "src/clew/ops/scatter_reduce.py: ": "words of index_reduce",
     "core/ops/meta.cpp: compared": "ways of reading a value, words of its errors",
     "src/clew/keep/targets/elementwise.py: ARITHMETIC": "says what each computes",
     "src/clew/keep/targets/elementwise.py: COMPARING": "says what each computes",

@@ -11,7 +11,7 @@ namespace clew {
 
 EngineOps engine_ops;
 
-Extras& extras_of(TensorObject& tensor) {
+[[gnu::hot]] Extras& extras_of(TensorObject& tensor) {
     if (tensor.extras == nullptr) tensor.extras = new (pool_take(sizeof(Extras))) Extras;
     return *tensor.extras;
 }
@@ -22,7 +22,7 @@ void mark_tracked(TensorObject& tensor) {
     runtime.track(&tensor);
 }
 
-void destroy(Extras* extras) {
+[[gnu::hot]] void destroy(Extras* extras) {
     if (extras->accumulator) {
         OutputRecord& record = extras->accumulator->outputs()[0];
         // A stand-in for a leaf that is gone has the same accumulator; only the leaf itself is in the record.
@@ -147,7 +147,7 @@ void retain_grad(const Tensor& tensor) {
     extras_of(*tensor->grad_fn).retains_grad = true;
 }
 
-void set_history(const Tensor& tensor, const NodeRef& node, int output) {
+[[gnu::hot]] void set_history(const Tensor& tensor, const NodeRef& node, int output) {
     if (tensor->grad_fn) unlink_output(tensor.get());
     set_output(*node, output, tensor.get());
     tensor->output_index = static_cast<std::uint16_t>(output);

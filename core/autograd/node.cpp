@@ -34,7 +34,7 @@ void construct_node(Node* self, const NodeKind& kind) {
     ++graph_counters.nodes_alive;
 }
 
-NodeRef new_node(const NodeKind& kind, NodeShape shape) {
+[[gnu::hot]] NodeRef new_node(const NodeKind& kind, NodeShape shape) {
     const std::size_t body = shape.body_bytes(kind);
     char* memory = static_cast<char*>(pool_take(kGcHead + sizeof(Node) + body));
     std::memset(memory, 0, kGcHead);
@@ -66,7 +66,7 @@ void too_many_outputs(const Node& node) {
     fail(ErrorKind::NotImplemented, "%s: a node with more than 65536 outputs is not supported", node.kind->name);
 }
 
-void unlink_output(TensorObject* tensor) {
+[[gnu::hot]] void unlink_output(TensorObject* tensor) {
     Node* node = tensor->grad_fn.get();
     if (node == nullptr || tensor->output_index >= node->output_count) return;
     OutputRecord& record = node->outputs()[tensor->output_index];
@@ -106,7 +106,7 @@ inline void let_go(Node* node) {
 
 }  // namespace
 
-void drain_dead_nodes() {
+[[gnu::hot]] void drain_dead_nodes() {
     if (dead_nodes == nullptr || dead_nodes->draining) return;
     DeadNodes& dead = *dead_nodes;
     dead.draining = true;
@@ -120,7 +120,7 @@ void drain_dead_nodes() {
 
 void (*kept_node_died)(Node* self) = nullptr;
 
-void destruct_node(Node* self) {
+[[gnu::hot]] void destruct_node(Node* self) {
     bool held = false;
     for (int i = 0; i < self->slot_count; ++i) {
         SavedSlot& slot = self->slots()[i];
@@ -148,7 +148,7 @@ std::size_t node_bytes(Node& self) {
     return kGcHead + sizeof(Node) + body + (self.extras ? sizeof(NodeExtras) : 0);
 }
 
-void free_node(Node* self) {
+[[gnu::hot]] void free_node(Node* self) {
     const std::size_t body =
         self->has(Node::kDetachedBody)
             ? 0

@@ -12,9 +12,8 @@
 namespace clew {
 
 SavedHooks saved_hooks;
-thread_local const Written* written = nullptr;
 
-std::uint32_t version_of(const TensorObject& tensor) {
+[[gnu::hot]] std::uint32_t version_of(const TensorObject& tensor) {
     return tensor.has(TensorObject::kAliasCounter) ? tensor.extras->counter->value : tensor.storage->version;
 }
 
@@ -68,7 +67,7 @@ inline void count_out(Storage& storage, LetGo& account) {
     if (storage.references == 1) account.released += storage.bytes;
 }
 
-void unhold(SavedSlot& slot, LetGo& account) {
+[[gnu::hot]] void unhold(SavedSlot& slot, LetGo& account) {
     Storage* storage = slot.has_rest ? slot.rest->storage.get() : slot.storage;
     count_out(*storage, account);
     if (slot.has_rest) {
@@ -80,24 +79,12 @@ void unhold(SavedSlot& slot, LetGo& account) {
     slot.has_rest = false;
 }
 
-Tensor with_history(Tensor value, Edge edge) {
-    if (!edge) return value;
-    if (edge.node->has(Node::kAccumulate)) {
-        value->set(TensorObject::kRequiresGrad, true);
-        extras_of(*value.get()).accumulator = NodeRef(edge.node);
-    } else {
-        value->grad_fn = NodeRef(edge.node);
-        value->output_index = static_cast<std::uint16_t>(edge.index);
-    }
-    return value;
-}
-
 // saved_tensors_hooks: the packed value is kept in place of the storage.
 void pack(Node& node, SavedSlot& slot, const Tensor& value) {
     Handle packed, unpack_hook;
     const bool is_output = slot.source == SlotSource::Output;
     const Tensor shown =
-        is_output ? with_history(alias(value, value->layout, value->offset), {&node, slot.index}) : value;
+        is_output ? saved_detail::with_history(alias(value, value->layout, value->offset), {&node, slot.index}) : value;
     saved_hooks.pack(shown, packed, unpack_hook);
     // A hook may hand an output back as it came. Through its history the packed value would keep this node alive for
     // ever.
@@ -134,7 +121,7 @@ void save(Node& node, SavedSlot& slot, const Tensor& value, SlotSource source, i
 
 }  // namespace
 
-void save_input(Node& node, SavedSlot& slot, const Tensor& value, int input) {
+[[gnu::hot]] void save_input(Node& node, SavedSlot& slot, const Tensor& value, int input) {
     if (!value) return;
     save(node, slot, value, SlotSource::Input, input);
 }
@@ -160,71 +147,7 @@ void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const 
     if (edge.node->has(Node::kPython)) mark_python(node);
 }
 
-namespace {
-
-Edge edge_of(Node& node, const SavedSlot& slot) {
-    switch (slot.source) {
-        case SlotSource::Input:
-            return node.edge(slot.index);
-        case SlotSource::Output:
-            if (node.has(Node::kWrapped) && written && &written->wrapped == &node) return written->edge;
-            return is_inexact(slot.dtype) ? Edge{&node, slot.index} : Edge{};  // indices have no history
-        default:
-            return slot.has_rest ? Edge{slot.rest->edge.get(), slot.rest->edge_index} : Edge{};
-    }
-}
-
-bool is_the_saved_value(const TensorObject* tensor, const Storage* storage, const SavedSlot& slot) {
-    return tensor && tensor->storage.get() == storage && tensor->offset == slot.offset && tensor->dtype == slot.dtype &&
-           (tensor->layout.get() == slot.layout || (same_shape(*tensor->layout, *slot.layout) &&
-                                                    same_sizes(tensor->layout->strides(), slot.layout->strides())));
-}
-
-// What was saved is as it was: once for each saved value that a backward reads.
-inline void check_versions(Node& node, const SavedSlot& slot) {
-    if (current_version(slot) != slot.version || slot.held_storage()->log) [[unlikely]]
-        saved_detail::check_writes(node, slot);
-}
-
-}  // namespace
-
-Tensor unpack(Node& node, SavedSlot& slot) {
-    if (slot.state == SlotState::Empty) return {};
-    if (slot.state == SlotState::Freed) throw_freed(node);
-    const Edge edge = edge_of(node, slot);
-    if (slot.state == SlotState::Packed) {
-        Tensor value = saved_hooks.unpack(slot.rest->unpack, slot.rest->packed);
-        if (!edge && !value.requires_grad()) return value;
-        Tensor fresh = alias(value, value->layout, value->offset);
-        fresh->set(TensorObject::kWrappedNumber, slot.rest->wrapped_number);
-        return with_history(std::move(fresh), edge);
-    }
-    check_versions(node, slot);
-    Storage* storage = const_cast<Storage*>(slot.held_storage());
-    if (storage->watched) [[unlikely]]
-        storage_watch.read(*storage);
-    // The user's own object, while it lives.
-    if (edge && edge.index < edge.node->output_count) {
-        TensorObject* living = edge.node->outputs()[edge.index].tensor;
-        if (is_the_saved_value(living, storage, slot)) return Tensor(living);
-    } else if (!edge && is_the_saved_value(storage->owner, storage, slot) && !Tensor(storage->owner).requires_grad()) {
-        return Tensor(storage->owner);
-    }
-    TensorObject* fresh = new_tensor_object();
-    retain(storage);
-    fresh->storage = StorageRef::steal(storage);
-    fresh->layout = LayoutRef(slot.layout);
-    fresh->offset = slot.offset;
-    fresh->dtype = slot.dtype;
-    fresh->set(TensorObject::kWrappedNumber, slot.wrapped_number);
-    if (slot.has_rest && slot.rest->counter) {
-        extras_of(*fresh).counter = slot.rest->counter;
-        fresh->set(TensorObject::kAliasCounter, true);
-    }
-    return with_history(Tensor::steal(fresh), edge);
-}
-
-void drop_slot(SavedSlot& slot) {
+[[gnu::hot]] void drop_slot(SavedSlot& slot) {
     if (slot.state == SlotState::Held) {
         unhold(slot, graph_counters.by_scope);
     } else if (slot.state == SlotState::Packed) {

@@ -91,7 +91,8 @@ void undo_release(Node& node);  // all its slots are filled again
 [[noreturn]] void throw_freed(Node& node);
 namespace saved_detail {
 void check_writes(Node& node, const SavedSlot& slot);  // throws ModifiedInPlace if one made it stale
-}
+Tensor with_history(Tensor value, Edge edge);          // of a fresh tensor
+}  // namespace saved_detail
 
 struct GraphFreed : Error {
     GraphFreed(std::string text, NodeRef node) : Error(ErrorKind::Runtime, std::move(text)), node(std::move(node)) {}

@@ -24,7 +24,7 @@ void own_version(const Tensor& result, std::uint32_t value) {
     result->set(TensorObject::kAliasCounter, true);
 }
 
-void mark_view(const Tensor& result, const Tensor& source, ViewKind kind) {
+[[gnu::hot]] void mark_view(const Tensor& result, const Tensor& source, ViewKind kind) {
     share_version(result, source);
     TensorObject* const base = source->base ? source->base.get() : source.get();
     result->base = Ref<TensorObject>(base);

@@ -37,8 +37,8 @@ inline std::uint64_t inputs_that_lead_on(Tensors inputs, std::uint64_t needs) {
 }
 
 // Edges come from `inputs`; `kept` are the values to save, which differ where input 0 is about to be written over.
-NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* attributes, std::size_t output_count,
-                  Saves saves) {
+[[gnu::hot]] NodeRef make_node(const OpDef& op, Tensors inputs, Tensors kept, const void* attributes,
+                               std::size_t output_count, Saves saves) {
     const auto slots = static_cast<std::uint16_t>(__builtin_popcount(saves.inputs) + __builtin_popcount(saves.outputs));
     NodeRef node =
         new_node(op, {static_cast<std::uint32_t>(inputs.size()), slots, static_cast<std::uint16_t>(output_count)});
@@ -124,7 +124,7 @@ const OpDef& recorded_in_place(const OpDef& op, Tensors inputs) {
 
 }  // namespace
 
-void finish_views(const OpDef& op, const Tensor& source, std::span<Tensor> outputs) {
+[[gnu::hot]] void finish_views(const OpDef& op, const Tensor& source, std::span<Tensor> outputs) {
     const bool many = outputs.size() > 1 || op.is(kManyViews);
     const ViewKind kind = !grad_enabled() ? ViewKind::NoGrad : many ? ViewKind::MultiOutput : ViewKind::Default;
     for (const Tensor& output : outputs) {
@@ -136,7 +136,7 @@ void finish_views(const OpDef& op, const Tensor& source, std::span<Tensor> outpu
     }
 }
 
-void keep_history(const OpCall& call, std::uint64_t needs) {
+[[gnu::hot]] void keep_history(const OpCall& call, std::uint64_t needs) {
     const OpDef& op = call.op;
     const Tensors inputs = call.inputs;
     const std::span<Tensor> outputs = call.outputs;

@@ -40,7 +40,7 @@ Layout* allocate(int ndim) {
 
 }  // namespace
 
-LayoutRef Layout::make(Sizes sizes) {
+[[gnu::hot]] LayoutRef Layout::make(Sizes sizes) {
     const int ndim = static_cast<int>(sizes.size());
     if (ndim == 0) return scalar();
     if (ndim > kMaxDims)
@@ -64,7 +64,7 @@ LayoutRef Layout::make(Sizes sizes) {
     return made;
 }
 
-LayoutRef Layout::make(Sizes sizes, Sizes strides) {
+[[gnu::hot]] LayoutRef Layout::make(Sizes sizes, Sizes strides) {
     const int ndim = static_cast<int>(sizes.size());
     if (ndim == 0) return scalar();
     if (ndim > kMaxDims)

@@ -45,11 +45,11 @@ std::int64_t unbacked_storages = 0;
 }
 }  // namespace
 
-void release(VersionCounter* counter) {
+[[gnu::hot]] void release(VersionCounter* counter) {
     if (--counter->references == 0) delete counter;
 }
 
-StorageRef Storage::make(std::int64_t bytes, bool backed) {
+[[gnu::hot]] StorageRef Storage::make(std::int64_t bytes, bool backed) {
     if (storage_detour) [[unlikely]]
         return take_on_detour(bytes, backed);
     return StorageRef::steal(take(bytes));
@@ -65,7 +65,7 @@ StorageRef Storage::wrap(void* data, std::int64_t bytes, void (*free)(void*), vo
     return StorageRef::steal(storage);
 }
 
-void destroy(Storage* storage) {
+[[gnu::hot]] void destroy(Storage* storage) {
     if (storage->watched) [[unlikely]]
         storage_watch.died(*storage);
     delete storage->log;

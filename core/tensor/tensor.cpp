@@ -31,7 +31,7 @@ void construct(TensorObject* self) {
     living_tensors = self;
 }
 
-void destruct(TensorObject* self) {
+[[gnu::hot]] void destruct(TensorObject* self) {
     (self->previous ? self->previous->next : living_tensors) = self->next;
     if (self->next) self->next->previous = self->previous;
     if (self->storage && self->storage->owner == self) self->storage->owner = nullptr;
@@ -43,7 +43,7 @@ void destruct(TensorObject* self) {
     self->grad_fn.~NodeRef();
 }
 
-TensorObject* new_tensor_object() {
+[[gnu::hot]] TensorObject* new_tensor_object() {
     char* memory = static_cast<char*>(pool_take(kGcHead + sizeof(TensorObject)));
     std::memset(memory, 0, kGcHead);
     auto* self = reinterpret_cast<TensorObject*>(memory + kGcHead);
@@ -54,7 +54,7 @@ TensorObject* new_tensor_object() {
     return self;
 }
 
-void free_tensor_object(TensorObject* self) {
+[[gnu::hot]] void free_tensor_object(TensorObject* self) {
     pool_give(reinterpret_cast<char*>(self) - kGcHead, kGcHead + sizeof(TensorObject));
 }
 
@@ -73,7 +73,7 @@ namespace {
 }
 }  // namespace
 
-Tensor empty(const LayoutRef& layout, DType dtype) {
+[[gnu::hot]] Tensor empty(const LayoutRef& layout, DType dtype) {
     constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes; what the allocator rounds up to still fits 64 bits
     if (layout->numel > kMost / static_cast<std::int64_t>(sizeof(double))) [[unlikely]]
         fail(ErrorKind::Runtime, "empty: Storage size calculation overflowed with sizes=%s; make the tensor smaller",
@@ -81,7 +81,7 @@ Tensor empty(const LayoutRef& layout, DType dtype) {
     return first_on(Storage::make(layout->numel * static_cast<std::int64_t>(item_size(dtype))), layout, dtype);
 }
 
-Tensor empty(Sizes sizes, DType dtype) {
+[[gnu::hot]] Tensor empty(Sizes sizes, DType dtype) {
     for (auto size : sizes)
         if (size < 0)
             fail(ErrorKind::Runtime,
@@ -111,7 +111,7 @@ void check_inside_storage(const char* op, const Layout& layout, std::int64_t off
              static_cast<long long>(offset), static_cast<long long>(storage.bytes));
 }
 
-Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset) {
+[[gnu::hot]] Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset) {
     TensorObject* self = new_tensor_object();
     self->storage = source->storage;
     self->layout = std::move(layout);
@@ -120,7 +120,7 @@ Tensor alias(const Tensor& source, LayoutRef layout, std::int64_t offset) {
     return Tensor::steal(self);
 }
 
-Tensor scalar(double value, DType dtype) {
+[[gnu::hot]] Tensor scalar(double value, DType dtype) {
     Tensor result = backed_scalar(dtype);
     with_any_type(dtype, [&]<class T>() { *result.data_as<T>() = static_cast<T>(value); });
     return result;

@@ -20,6 +20,7 @@ from typing import Any as _Any
 
 from . import _core
 from . import _tensor as _tensor  # gives Tensor its methods
+from . import _tensor_conversions as _tensor_conversions  # more of them
 from . import autograd as autograd
 from . import memory as memory
 from . import ops as ops

@@ -1,4 +1,4 @@
-"""Methods of Tensor that are no operations: hooks, conversions, and what other libraries and Python itself ask for.
+"""Methods of Tensor that are no operations: hooks, and questions about it.
 
 The type is C++'s; each function here is added to it under its own name.
 """
@@ -9,22 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
-from ._core import Tensor, dtype
-from ._device import CPU, check_device, device, strided
+from ._core import Tensor
+from ._device import strided
 from ._domains import domain
 from ._methods import method, operation_method
-from ._numeric import PYTHON_DTYPES
 from ._unsupported import unsupported
 from .autograd.handles import HookHandle
-
-_DTYPES: dict[str, dtype] = _core.dtypes
-
-
-def _converted(self: Tensor, kind: dtype, copy: bool = False) -> Tensor:
-    """Itself if it has the dtype already, else (or with `copy`) a copy in it."""
-    if copy and self.dtype is kind:
-        return self.clone()
-    return self if self.dtype is kind else self._cast(kind)
 
 
 # -------------------------------------------------------------------------------------------------------- kept programs
@@ -87,117 +77,6 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     return HookHandle(*self._add_accumulate_hook(hook))
 
 
-# ---------------------------------------------------------------------------------------------------- dtype and device
-@operation_method
-@domain(
-    "real, args=[float64]; "
-    "real, args=['cpu']; "
-    "integer, args=['cpu', float64]; "
-    "real, args=[int64]; "
-    "self=integer(a, b), args=[constant(real(b))]"
-)
-def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor in another dtype: `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`.
-
-    Args:
-        dtype: by default that of the tensor.
-        device: the CPU, or "meta" for a tensor of the same geometry without values.
-        other: what to take dtype and device from.
-        non_blocking: accepted; everything waits.
-        copy: copy even if nothing changes.
-
-    Returns:
-        The tensor itself if nothing changes.
-
-    Raises:
-        NotImplementedError: from "meta" to the CPU, for there are no values to copy; or another device.
-        TypeError: what is neither dtype, device nor tensor.
-
-    Example:
-        >>> torch.tensor([1.5, 2.5]).to(torch.int64)
-        tensor([1, 2])
-    """
-    if len(args) == 1 and isinstance(args[0], dtype) and not kwargs:
-        return _converted(self, args[0])
-    place, kind, copy = _read_to(args, kwargs)
-    if place is not None and place is not self.device:
-        if place is CPU:
-            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        moved: Tensor = _core.ops._to_meta(self, self.dtype if kind is None else kind)
-        return moved
-    return _converted(self, self.dtype if kind is None else kind, copy)
-
-
-def _read_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[device | None, dtype | None, bool]:
-    place: device | None = None
-    kind: dtype | None = None
-    rest = list(args)
-    if rest and isinstance(rest[0], Tensor):
-        place, kind = rest[0].device, rest.pop(0).dtype
-    elif rest and isinstance(rest[0], (dtype, type)):
-        kind = rest.pop(0)
-    elif rest:
-        if rest[0] is not None and not isinstance(rest[0], str | int | device):
-            raise TypeError(f"to: expected a dtype, a device or a tensor, got {type(rest[0]).__name__}")
-        named = rest.pop(0)
-        place = None if named is None else check_device(named, "to")
-        if rest and (rest[0] is None or isinstance(rest[0], (dtype, type))):
-            kind = rest.pop(0)
-    options = {"non_blocking": False, "copy": False, **dict(zip(("non_blocking", "copy"), rest, strict=False))}
-    if len(rest) > 2:
-        raise TypeError(f"to: expected at most {len(args) - len(rest) + 2} positional arguments, got {len(args)}")
-    for name, value in kwargs.items():
-        if name == "device":
-            place = None if value is None else check_device(value, "to")
-        elif name == "dtype":
-            kind = value
-        elif name == "other":
-            place, kind = value.device, value.dtype
-        elif name in options:
-            options[name] = value
-        elif name != "memory_format":
-            raise TypeError(f"to: got an unexpected keyword argument '{name}'")
-    if kind is not None and not isinstance(kind, dtype):
-        if not isinstance(kind, type) or kind not in PYTHON_DTYPES:
-            raise TypeError(f"to: expected a dtype, got {kind!r}")
-        kind = PYTHON_DTYPES[kind]
-    return place, kind, bool(options["copy"])
-
-
-_BY_VALUE = "positive; self=index(3, a, b)"
-_WITHOUT_DIFFERENCES = "self=constant(positive(a, b)); self=index(3, a, b)"  # which float32 is too coarse for
-_CONVERSIONS = {
-    "double": ("double", _BY_VALUE),
-    "float": ("float", _WITHOUT_DIFFERENCES),
-    "long": ("long", _BY_VALUE),
-    "int": ("int", _BY_VALUE),
-    "bool": ("bool", _BY_VALUE),
-    "byte": ("uint8", _BY_VALUE),
-    "half": ("half", _WITHOUT_DIFFERENCES),
-    "bfloat16": ("bfloat16", _WITHOUT_DIFFERENCES),
-    "short": ("short", _BY_VALUE),
-    "char": ("int8", _BY_VALUE),
-    "cfloat": ("complex64", _WITHOUT_DIFFERENCES),
-    "cdouble": ("complex128", _BY_VALUE),
-}
-
-
-def _add_conversions() -> None:
-    for name, (kind, values) in _CONVERSIONS.items():
-        wanted = _DTYPES[kind]
-
-        def convert(self: Tensor, memory_format: Any = None, *, _kind: dtype = wanted) -> Tensor:
-            return _converted(self, _kind)
-
-        convert.__name__ = convert.__qualname__ = name
-        convert.__doc__ = f"The tensor in dtype {wanted}; itself if it has that already."
-        convert.__doc__ += f"\n\nExample:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {wanted}"
-        operation_method(domain(values)(convert))
-
-
-_add_conversions()
-
-
 @operation_method
 @domain("self=real(d, a), split_size=2; self=real(d, a), split_size=(2, d - 2)")
 def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
@@ -210,49 +89,6 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
     from .ops.rearrange import split as function  # it is loaded after this module
 
     return function(self, split_size, dim)
-
-
-@operation_method
-@domain("real; self=integer(a, b), other=constant(real(b)); self=real(a, b), other=index(3, b)")
-def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of the other.
-
-    Example:
-        >>> torch.tensor([1, 2]).type_as(torch.tensor(0.5))
-        tensor([1., 2.])
-    """
-    return _converted(self, other.dtype)
-
-
-@method
-@domain("real")
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Itself if it is on the CPU; a tensor on "meta" has no values to bring there, and raises.
-
-    Example:
-        >>> torch.ones(1).cpu()
-        tensor([1.])
-    """
-    return self.to(CPU)
-
-
-@method
-@domain("unsampled, 'there is none'")
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Not supported: the CPU is the only device so far."""
-    raise NotImplementedError("cuda: expected device 'cpu', got 'cuda'; the CPU is the only device so far")
-
-
-@method
-@domain("real")
-def get_device(self: Tensor) -> int:
-    """The number of the accelerator that holds the tensor; -1 for the CPU.
-
-    Example:
-        >>> torch.ones(1).get_device()
-        -1
-    """
-    return -1
 
 
 @method
@@ -270,7 +106,12 @@ def is_floating_point(self: Tensor) -> bool:
 @method
 @domain("real; integer")
 def is_complex(self: Tensor) -> bool:
-    """Whether the dtype is complex."""
+    """Whether the dtype is complex.
+
+    Example:
+        >>> torch.tensor([1j]).is_complex()
+        True
+    """
     return bool(self.dtype.is_complex)
 
 
@@ -329,42 +170,72 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 @method
 @domain("real")
 def is_conj(self: Tensor) -> bool:
-    """False: conjugation is never lazy."""
+    """False: conjugation is never lazy.
+
+    Example:
+        >>> torch.tensor([1j]).is_conj()
+        False
+    """
     return False
 
 
 @method
 @domain("real")
 def is_neg(self: Tensor) -> bool:
-    """False: negation is never lazy."""
+    """False: negation is never lazy.
+
+    Example:
+        >>> torch.ones(1).is_neg()
+        False
+    """
     return False
 
 
 @method
 @domain("real")
 def resolve_conj(self: Tensor) -> Tensor:
-    """Itself."""
+    """Itself, since conjugation is never lazy.
+
+    Example:
+        >>> torch.tensor([1 + 2j]).resolve_conj()
+        tensor([1.+2.j])
+    """
     return self
 
 
 @method
 @domain("real")
 def resolve_neg(self: Tensor) -> Tensor:
-    """Itself."""
+    """Itself, since negation is never lazy.
+
+    Example:
+        >>> torch.ones(1).resolve_neg()
+        tensor([1.])
+    """
     return self
 
 
 @method
 @domain("real")
 def is_pinned(self: Tensor) -> bool:
-    """False: memory is pinned for accelerators only."""
+    """False: memory is pinned for accelerators only.
+
+    Example:
+        >>> torch.ones(1).is_pinned()
+        False
+    """
     return False
 
 
 @method
 @domain("real")
 def is_shared(self: Tensor) -> bool:
-    """False: the memory belongs to this process."""
+    """False: the memory belongs to this process.
+
+    Example:
+        >>> torch.ones(1).is_shared()
+        False
+    """
     return False
 
 

@@ -12,7 +12,8 @@ from ._domains import domain
 from ._methods import method
 from ._size import Size
 from ._storage import TypedStorage
-from .ops.creation import empty, tensor
+from .ops.creation import empty
+from .ops.from_data import tensor
 
 _MISSING: Any = object()
 _NAMES = {

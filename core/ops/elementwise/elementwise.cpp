@@ -26,7 +26,7 @@ Tensor as_contiguous(const Tensor& x) {
     return copy;
 }
 
-DType result_dtype(Tensors inputs) {
+[[gnu::hot]] DType result_dtype(Tensors inputs) {
     // The category decides first; within a category only the operands of the highest rank count.
     DType by_rank[3] = {DType::Bool, DType::Bool, DType::Bool};  // dimensioned, 0-dim, number
     bool present[3] = {};
@@ -144,7 +144,8 @@ inline void put_single(char* place, DType dtype, const Tensor& single) {
 // Small arrays that lie alike in memory, and single elements beside them: one call of the loop. False if this is not
 // that case.
 template <class Call>
-bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Tensor& out, const Call& call) {
+[[gnu::hot]] bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Tensor& out,
+                           const Call& call) {
     const Tensor* whole = &inputs[0];
     for (std::size_t i = 1; i < inputs.size() && whole->ndim() == 0; ++i) whole = &inputs[i];
     if (!is_packed(whole->layout()) || !is_small(whole->numel())) return false;
@@ -172,7 +173,8 @@ bool run_flat(Tensors inputs, std::size_t first, DType compute, DType result, Te
 }
 
 // Apart from the common case, which needs no room for all that this may need.
-[[gnu::noinline]] void any_dtypes(const char* op, Table loops, Tensors inputs, Tensor& out, Result result) {
+[[gnu::hot]] [[gnu::noinline]] void any_dtypes(const char* op, Table loops, Tensors inputs, Tensor& out,
+                                               Result result) {
     const DType compute = operating_dtype(inputs, result);
     const kernels::Loop loop = loops[static_cast<int>(compute_dtype(compute))];
     if (loop == nullptr) no_kernel(op, compute);
@@ -205,7 +207,7 @@ void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dty
              dtype_name(dtype), dtype_name(out.dtype()));
 }
 
-void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result) {
+[[gnu::hot]] void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result result) {
     const DType dtype = x.dtype();
     if (!out && is_packed(x.layout()) && is_small(x.numel()) && !(result == Result::Float && is_integral(dtype))) {
         const kernels::Loop loop = loops[static_cast<int>(dtype)];
@@ -220,7 +222,7 @@ void unary(const char* op, Table loops, const Tensor& x, Tensor& out, Result res
     any_dtypes(op, loops, Tensors(&x, 1), out, result);
 }
 
-void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result) {
+[[gnu::hot]] void binary(const char* op, Table loops, const Tensor& a, const Tensor& b, Tensor& out, Result result) {
     const DType dtype = a.dtype();
     if (dtype == b.dtype() && is_packed(a.layout()) && lie_alike(b, a) && is_small(a.numel()) &&
         !(result == Result::Float && is_integral(dtype))) {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import Any, Protocol
 
 from .. import _core
 from .._core import Tensor, dtype
@@ -13,6 +14,72 @@ from .._device import check_device, placed, strided
 from .._domains import domain
 
 _PYTHON_TYPES = (float, int, bool)
+
+
+class Filled(Protocol):
+    """A function that makes a tensor of given sizes."""
+
+    def __call__(
+        self,
+        *given: Any,
+        size: Any = None,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+
+
+class Drawn(Protocol):
+    """One that draws its elements."""
+
+    def __call__(
+        self,
+        *given: Any,
+        size: Any = None,
+        generator: Any = None,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+
+
+class Alike(Protocol):
+    """A function that makes a tensor in the image of another."""
+
+    def __call__(
+        self,
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor: ...
+
+
+class DrawnAlike(Protocol):
+    """One that draws its elements."""
+
+    def __call__(
+        self,
+        input: Tensor,
+        *,
+        generator: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor: ...
 
 
 def need_values(name: str, *tensors: Any) -> None:
@@ -150,3 +217,8 @@ def in_place(function: Callable[..., Tensor], where: str) -> Callable[..., Tenso
     write.__name__ = write.__qualname__ = f"{function.__name__}_"
     write.__doc__ = f"`{function.__name__}` in place."
     return domain(where)(write)
+
+
+def linalg(module: str = "") -> Any:
+    """clew.linalg, or a module of it, which is loaded with the first call."""
+    return import_module(f"clew.linalg{module}")

@@ -1,153 +1,48 @@
-"""New tensors, from data or filled with a number."""
+"""New tensors of given sizes, filled with a number or not at all."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from .. import _core
 from .._core import Tensor, dtype
-from .._device import CPU, check_device, get_default_device, placed
 from .._domains import domain
-from ._options import check_options, checked_dtype, checked_size, made
+from ._options import Filled, check_options, checked_dtype, checked_size, made
 
-__all__ = [
-    "as_tensor",
-    "asarray",
-    "empty",
-    "empty_strided",
-    "eye",
-    "full",
-    "ones",
-    "scalar_tensor",
-    "tensor",
-    "zeros",
-]
+__all__ = ["empty", "empty_strided", "eye", "full", "ones", "scalar_tensor", "zeros"]
 
 _ops: Any = _core.ops
 _default_dtype = _core.get_default_dtype
 _INT64, _BOOL = _core.dtypes["int64"], _core.dtypes["bool"]
 
 
-# ------------------------------------------------------------------------------------------------------------ from data
-@domain("data=[[1, 2], [3, 4]]")
-def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
-) -> Tensor:
-    """A new tensor with a copy of the data: a number, nested lists, an array, or a tensor (without its history).
+def _filled(name: str, value: int, doc: str) -> Filled:
+    @domain("given=(2, 3)")
+    def create(
+        *given: Any,
+        size: Any = None,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        if out is dtype is layout is device is None and not (pin_memory or requires_grad):
+            filled: Tensor = _ops._full(checked_size(name, given, size), value, _default_dtype())
+            return filled
+        check_options(name, layout, device, pin_memory)
+        sizes = checked_size(name, given, size)
+        return made(name, lambda kind: _ops._full(sizes, value, kind), out, dtype, requires_grad, device=device)
 
-    Args:
-        dtype: by default that of an array; bool, int64 or the default dtype for Python's numbers.
-        requires_grad: whether operations on it are recorded; for floating dtypes only.
-
-    Raises:
-        ValueError: nested lists of different lengths, or an integer beyond int64.
-        RuntimeError: what is neither number, list, array nor tensor; an integer that the dtype cannot hold; integers
-            that require a gradient.
-
-    Example:
-        >>> torch.tensor([[1, 2], [3, 4]])
-        tensor([[1, 2],
-                [3, 4]])
-    """
-    if dtype is not None:
-        dtype = checked_dtype("tensor", dtype)
-    if device is not None or pin_memory:
-        check_options("tensor", None, device, pin_memory)
-        with placed(device):
-            there: Tensor = _core.default_tensor(data, dtype=dtype, requires_grad=requires_grad)
-        return there
-    result: Tensor = _core.default_tensor(data, dtype=dtype, requires_grad=requires_grad)
-    return result
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = doc
+    return create
 
 
-@domain("data=[1.0, 2.0]")
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """The data as a tensor, without a copy if possible.
-
-    A tensor of the same dtype is returned itself, an array lends its memory: writes to one are seen in the other.
-    Arguments and errors as for `tensor`.
-
-    Example:
-        >>> import numpy
-        >>> array = numpy.zeros(2)
-        >>> torch.as_tensor(array)[0] = 1.0
-        >>> float(array[0])
-        1.0
-    """
-    check_options("as_tensor", None, device, False)
-    kind = None if dtype is None else checked_dtype("as_tensor", dtype)
-    place = get_default_device() if device is None else check_device(device, "as_tensor")
-    if isinstance(data, Tensor):
-        there = data if device is None and place is CPU else data.to(place)
-        return there if kind is None or there.dtype is kind else there.to(kind)
-    if isinstance(data, numpy.ndarray) and data.flags.writeable and all(stride >= 0 for stride in data.strides):
-        lent: Tensor = _core.from_numpy(data).to(place)
-        return lent if kind is None or lent.dtype is kind else lent.to(kind)
-    return tensor(data, dtype=kind, device=place)
-
-
-@domain("obj=[1.0, 2.0]")
-def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
-) -> Tensor:
-    """`as_tensor`, by the name of the array API standard.
-
-    Args:
-        copy: True always copies; False raises where a copy would be needed.
-
-    Raises:
-        ValueError: `copy=False`, and data that must be copied.
-
-    Example:
-        >>> torch.asarray([1, 2], copy=True)
-        tensor([1, 2])
-    """
-    if copy:
-        result = obj.detach().clone() if isinstance(obj, Tensor) else tensor(obj)
-        result = as_tensor(result, dtype, device)
-    else:
-        result = as_tensor(obj, dtype, device)
-        lends = isinstance(obj, Tensor | numpy.ndarray) and result.data_ptr() == as_tensor(obj).data_ptr()
-        if copy is False and not lends:
-            raise ValueError("asarray: can't alias or copy this object without a copy; leave copy=False off")
-    return result.requires_grad_() if requires_grad else result
-
-
-@domain("s=2.5")
-def scalar_tensor(
-    s: Any,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A number as a tensor of shape (), of the default dtype unless another is given.
-
-    Example:
-        >>> torch.scalar_tensor(3)
-        tensor(3.)
-    """
-    return full(
-        (), s, dtype=checked_dtype("scalar_tensor", dtype), layout=layout, device=device, requires_grad=requires_grad
-    )
-
-
-# -------------------------------------------------------------------------------------------------------------- filled
-@domain("given=(2, 3)")
-def zeros(
-    *given: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+zeros = _filled(
+    "zeros",
+    0,
     """Zeros of the given sizes.
 
     Args:
@@ -165,39 +60,19 @@ def zeros(
     Example:
         >>> torch.zeros(2, dtype=torch.int64)
         tensor([0, 0])
-    """
-    if out is dtype is layout is device is None and not (pin_memory or requires_grad):
-        filled: Tensor = _ops._full(checked_size("zeros", given, size), 0, _default_dtype())
-        return filled
-    check_options("zeros", layout, device, pin_memory)
-    sizes = checked_size("zeros", given, size)
-    return made("zeros", lambda kind: _ops._full(sizes, 0, kind), out, dtype, requires_grad, device=device)
-
-
-@domain("given=(2, 3)")
-def ones(
-    *given: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+    """,
+)
+ones = _filled(
+    "ones",
+    1,
     """Ones of the given sizes; arguments as for `zeros`.
 
     Example:
         >>> torch.ones(2, 3)
         tensor([[1., 1., 1.],
                 [1., 1., 1.]])
-    """
-    if out is dtype is layout is device is None and not (pin_memory or requires_grad):
-        filled: Tensor = _ops._full(checked_size("ones", given, size), 1, _default_dtype())
-        return filled
-    check_options("ones", layout, device, pin_memory)
-    sizes = checked_size("ones", given, size)
-    return made("ones", lambda kind: _ops._full(sizes, 1, kind), out, dtype, requires_grad, device=device)
+    """,
+)
 
 
 @domain("unsampled, 'its numbers are what was in memory'")
@@ -302,6 +177,27 @@ def full(
         filled: Tensor = _ops._full(sizes, value, _default_dtype() if default is None else default)
         return filled
     return made("full", lambda kind: _ops._full(sizes, value, kind), out, dtype, requires_grad, default, device)
+
+
+@domain("s=2.5")
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A number as a tensor of shape (), of the default dtype unless another is given.
+
+    Example:
+        >>> torch.scalar_tensor(3)
+        tensor(3.)
+    """
+    return full(
+        (), s, dtype=checked_dtype("scalar_tensor", dtype), layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
 @domain("n=3; n=2, m=4")

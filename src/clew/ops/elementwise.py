@@ -16,13 +16,13 @@ from .._core import Tensor
 from .._numeric import array_of, result_type
 from .._operation import ELEMENTWISE, FUNCTION, IN_PLACE, METHOD, OUT, OUT_ALIKE, Rule, operation
 from .._size import broadcast_shapes
+from . import _elementwise_derivatives as derivatives
 
 _ops: Any = _core.ops
 _NUMPY = {kind: str(kind).removeprefix("torch.") for kind in _core.dtypes.values()}
 _FLAGS = METHOD | FUNCTION | IN_PLACE | OUT | ELEMENTWISE
 _OUT_ALIKE = ("frac", "heaviside")
 _OWN_NODE_IN_PLACE = ("acosh", "asinh", "atanh")
-
 # What dtype an operation is computed in: that of its operands, with integers as floats, or refused for those.
 SAME, FLOAT, FLOATS_ONLY, INTEGERS_ONLY, ONE_DTYPE = "same", "float", "floats", "integers", "one dtype"
 COMPLEX = "float or complex"  # the others refuse complex numbers
@@ -58,61 +58,10 @@ def _define(
 
     forward.__doc__ = doc
     # PyTorch's name of a node without a derivative is that.
-    node = "torch::autograd::NotImplemented" if _no_slope in rules else f"{name.title()}Backward0"
+    node = "torch::autograd::NotImplemented" if derivatives.no_slope in rules else f"{name.title()}Backward0"
     written = f"{name.title()}Backward1" if name in _OWN_NODE_IN_PLACE else ""
     flags = _FLAGS | OUT_ALIKE if name in _OUT_ALIKE else _FLAGS
     operation(schema, rules=rules, node=node, in_place_node=written, flags=flags, domain=where, arrays=False)(forward)
-
-
-# ---------------------------------------------------------------------------------------------------------- derivatives
-# (sin(y) - y cos(y)) / y² = y / 3 - y³ / 30 + ..., whose coefficients are 2 n (-1)ⁿ⁺¹ / (2 n + 1)!
-_SINC_SERIES = [2 * n * (-1) ** (n + 1) / math.factorial(2 * n + 1) for n in range(1, 7)]
-
-
-def _sinc_slope(g: Tensor, self: Tensor) -> Any:
-    """π (y cos(y) - sin(y)) / y² for y = π x; near 0, where that cancels, by its series."""
-    y = self * math.pi
-    near = y.abs() < 0.5
-    far = _ops.where(near, _one, y)
-    small = _ops.where(near, y, _zero)
-    square, series = small * small, _zero
-    for coefficient in reversed(_SINC_SERIES):
-        series = series * square + coefficient
-    return g * -math.pi * _ops.where(near, series * small, (far.sin() - far * far.cos()) / (far * far))
-
-
-def _acosh_slope(g: Tensor, self: Tensor) -> Any:
-    if self.is_complex():
-        return g * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj()
-    return g * (self * self - 1).rsqrt()
-
-
-def _logit_slope(g: Tensor, self: Tensor, eps: float | None) -> Any:
-    slope = g / (self * (1 - self) + 0.0)  # of -0 as of 0
-    if eps is None:
-        return _ops.where((self >= 0) & (self <= 1), slope, _core.tensor(math.nan))
-    return _ops.where((self < eps) | (self > 1 - eps), _zero, slope)
-
-
-def _copysign_slope(g: Tensor, self: Tensor, result: Tensor) -> Any:
-    at_zero = self == 0
-    return g * _ops.where(at_zero, _zero, result / _ops.where(at_zero, _one, self))
-
-
-def _larger(self: Tensor, other: Tensor) -> Any:
-    return (self >= other) | _ops.isnan(other)
-
-
-def _smaller(self: Tensor, other: Tensor) -> Any:
-    return (self <= other) | _ops.isnan(other)
-
-
-def _part(g: Tensor, chosen: Tensor) -> Any:
-    return _ops.where(chosen, g, _zero)
-
-
-def _no_slope(g: Tensor) -> Tensor:
-    raise NotImplementedError("heaviside: its derivative is not implemented; detach() the input")
 
 
 # --------------------------------------------------------------------------------------------------------------- loops
@@ -126,12 +75,10 @@ def _heaviside(x: Any, values: Any) -> Any:
     return numpy.where(x == 0, values, x > 0).astype(x.dtype)
 
 
-_zero, _one = _core.tensor(0.0), _core.tensor(1.0)
-
 _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, str]] = [
     (
         "acosh(Tensor self)", numpy.arccosh, COMPLEX,
-        (_acosh_slope,),
+        (derivatives.acosh_slope,),
         "self=1 + positive(a, b)",
         """The inverse of cosh, at least 0; NaN below 1.
 
@@ -188,7 +135,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "sinc(Tensor self)", numpy.sinc, FLOAT, (_sinc_slope,), "nonzero",
+        "sinc(Tensor self)", numpy.sinc, FLOAT, (derivatives.sinc_slope,), "nonzero",
         """sin(pi x) / (pi x), and 1 at 0.
 
         Example:
@@ -197,7 +144,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "logit(Tensor self, float? eps=None)", _logit, FLOAT, (_logit_slope,), "fraction; fraction, eps=0.3",
+        "logit(Tensor self, float? eps=None)", _logit, FLOAT, (derivatives.logit_slope,), "fraction; fraction, eps=0.3",
         """log(x / (1 - x)), the inverse of sigmoid; with eps, x is first clamped to [eps, 1 - eps].
 
         Example:
@@ -242,7 +189,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
     ),
     (
         "copysign(Tensor self, Operand other)", numpy.copysign, FLOAT,
-        (_copysign_slope, lambda g: g.new_zeros(g.shape)), "nonzero",
+        (derivatives.copysign_slope, lambda g: g.new_zeros(g.shape)), "nonzero",
         """The magnitude of self with the sign of other; zeros have signs, too.
 
         Example:
@@ -253,8 +200,8 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
     (
         "fmax(Tensor self, Tensor other)", numpy.fmax, SAME,
         (
-            lambda g, self, other: _part(g, _larger(self, other)),
-            lambda g, self, other: _part(g, ~_larger(self, other)),
+            lambda g, self, other: derivatives.part(g, derivatives.larger(self, other)),
+            lambda g, self, other: derivatives.part(g, ~derivatives.larger(self, other)),
         ),
         "real",
         """The larger of two; where one is NaN, the other.
@@ -267,8 +214,8 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
     (
         "fmin(Tensor self, Tensor other)", numpy.fmin, SAME,
         (
-            lambda g, self, other: _part(g, _smaller(self, other)),
-            lambda g, self, other: _part(g, ~_smaller(self, other)),
+            lambda g, self, other: derivatives.part(g, derivatives.smaller(self, other)),
+            lambda g, self, other: derivatives.part(g, ~derivatives.smaller(self, other)),
         ),
         "real",
         """The smaller of two; where one is NaN, the other.
@@ -307,7 +254,8 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "heaviside(Tensor self, Tensor values)", _heaviside, ONE_DTYPE, (_no_slope, _no_slope), "real",
+        "heaviside(Tensor self, Tensor values)", _heaviside, ONE_DTYPE,
+        (derivatives.no_slope, derivatives.no_slope), "real",
         """The step function: 0 below 0, 1 above it, and `values` at 0.
 
         Example:
@@ -316,6 +264,5 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
 ]  # fmt: skip
-
 for _entry in _TABLE:
     _define(*_entry)

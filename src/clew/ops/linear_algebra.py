@@ -1,23 +1,18 @@
-"""Older names of clew.linalg's functions, and products of vectors. The module is loaded when one of them is called."""
+"""Older names of clew.linalg's functions, and products of vectors. clew.linalg is loaded when one of them is called."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._numeric import array_of
 from .._out import filled
-from .creation import eye
+from ._options import linalg
 from .tensordot import tensordot
 
 __all__ = [
     "chain_matmul",
-    "cholesky",
-    "cholesky_inverse",
-    "cholesky_solve",
     "cross",
     "det",
     "dist",
@@ -25,58 +20,29 @@ __all__ = [
     "inner",
     "inverse",
     "logdet",
-    "lu_solve",
-    "lu_unpack",
     "matrix_exp",
     "matrix_power",
     "nuclear_norm",
-    "orgqr",
     "pinverse",
-    "qr",
     "slogdet",
-    "svd",
-    "triangular_solve",
     "vander",
     "vdot",
 ]
 METHODS = [
-    "cholesky",
-    "cholesky_inverse",
-    "cholesky_solve",
     "cross",
     "det",
     "dist",
     "inner",
     "inverse",
     "logdet",
-    "lu_solve",
     "matrix_exp",
     "matrix_power",
-    "orgqr",
     "pinverse",
-    "qr",
     "slogdet",
-    "svd",
-    "triangular_solve",
     "vdot",
 ]
 
 _ops: Any = _core.ops
-
-
-def _linalg(name: str = "") -> Any:
-    return import_module(f"clew.linalg{name}")
-
-
-class svd_result(NamedTuple):
-    U: Tensor
-    S: Tensor
-    V: Tensor
-
-
-class triangular_solve_result(NamedTuple):
-    solution: Tensor
-    cloned_coefficient: Tensor
 
 
 # ------------------------------------------------------------------------------------------------- inverses and systems
@@ -89,7 +55,7 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
     """
-    result: Tensor = _linalg().inv(input, out=out)
+    result: Tensor = linalg().inv(input, out=out)
     return result
 
 
@@ -101,7 +67,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
         >>> torch.pinverse(torch.tensor([[2.0], [0.0]]))
         tensor([[0.5000, 0.0000]])
     """
-    result: Tensor = _linalg().pinv(input, rtol=rcond)
+    result: Tensor = linalg().pinv(input, rtol=rcond)
     return result
 
 
@@ -113,7 +79,7 @@ def det(input: Tensor) -> Tensor:
         >>> torch.det(torch.tensor([[2.0, 1.0], [1.0, 3.0]]))
         tensor(5.)
     """
-    result: Tensor = _linalg().det(input)
+    result: Tensor = linalg().det(input)
     return result
 
 
@@ -126,7 +92,7 @@ def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
         >>> sign, logabsdet
         (tensor(-1.), tensor(0.))
     """
-    return _linalg().slogdet(input, out=out)
+    return linalg().slogdet(input, out=out)
 
 
 @domain("input=definite(a, b, b)")
@@ -137,175 +103,8 @@ def logdet(input: Tensor) -> Tensor:
         >>> torch.logdet(torch.eye(2))
         tensor(0.)
     """
-    sign, logarithm = _linalg().slogdet(input)
+    sign, logarithm = linalg().slogdet(input)
     result: Tensor = logarithm.masked_fill(sign < 0, float("nan"))
-    return result
-
-
-@domain("input=definite(a, b, b); input=definite(b, b), upper=True")
-def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The Cholesky factor: `clew.linalg.cholesky`. PyTorch warns that it is deprecated.
-
-    Example:
-        >>> import warnings
-        >>> with warnings.catch_warnings(action="ignore"):
-        ...     torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
-        tensor([[2., 0.],
-                [1., 2.]])
-    """
-    if not input.numel():
-        result: Tensor = filled("cholesky", input.clone(), out)
-    else:
-        result = _linalg().cholesky(input, upper=upper, out=out)
-    return result
-
-
-@domain("input=real(b, a), input2=dominant(b, b); input=real(a, b, a), input2=dominant(a, b, b), upper=True")
-def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Solve `A X = input` with the Cholesky factor of A.
-
-    Args:
-        input: shape (*, n, k).
-        input2: L with `L @ L.mT == A`, of shape (*, n, n), or with `upper=True` its transpose.
-
-    Returns:
-        X, of shape (*, n, k); the batches are broadcast.
-
-    Example:
-        >>> torch.cholesky_solve(torch.ones(1, 1), torch.tensor([[2.0]]))
-        tensor([[0.2500]])
-    """
-    linalg = _linalg()
-    lower = input2.mT if upper else input2
-    half = linalg.solve_triangular(lower, input, upper=False)
-    result: Tensor = linalg.solve_triangular(lower.mT, half, upper=True, out=out)
-    return result
-
-
-@domain("input=dominant(b, b); input=dominant(a, b, b), upper=True")
-def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of the matrix whose Cholesky factor is given: L with `L @ L.mT`, or with `upper=True` its transpose.
-
-    Example:
-        >>> torch.cholesky_inverse(torch.tensor([[2.0]]))
-        tensor([[0.2500]])
-    """
-    checks = _linalg("._checks")
-    checks.check_square("cholesky_inverse", input)
-    if not input.is_meta:
-        zeros = _core.tensor(_linalg("._arrays").zero_on_diagonal(array_of(input)))
-        checks.check_info("cholesky_inverse", zeros, _linalg("._systems")._SINGULAR)
-    lower = input.mT if upper else input
-    root = _linalg().solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype, device=input.device), upper=False)
-    result: Tensor = filled("cholesky_inverse", root.mT @ root, out)
-    return result
-
-
-@domain("b=real(b, a), A=dominant(b, b); b=real(b, a), A=dominant(b, b), upper=False, transpose=True")
-def triangular_solve(
-    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> triangular_solve_result:
-    """Solve `A X = b` for triangular A, or `A.mT X = b`: `clew.linalg.solve_triangular` with the solution, and A.
-
-    Example:
-        >>> X, A = torch.triangular_solve(torch.tensor([[6.0]]), torch.tensor([[2.0]]))
-        >>> X
-        tensor([[3.]])
-    """
-    linalg = _linalg()
-    matrix = A.mT if transpose else A
-    solution = linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
-    return triangular_solve_result(solution, A.expand(*solution.shape[:-2], *A.shape[-2:]).clone())
-
-
-@domain("b=real(b, a), LU_data=dominant(b, b), LU_pivots=index(1, b).astype('int32') + b")
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Solve `A X = b` with the LU decomposition of A: `clew.linalg.lu_solve`. PyTorch warns that it is deprecated.
-
-    Example:
-        >>> import warnings
-        >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
-        >>> with warnings.catch_warnings(action="ignore"):
-        ...     torch.lu_solve(torch.tensor([[1.0], [4.0]]), LU, pivots)
-        tensor([[2.],
-                [1.]])
-    """
-    result: Tensor = _linalg().lu_solve(LU_data, LU_pivots, b, out=out)
-    return result
-
-
-@domain("LU_data=real(c, b), LU_pivots=index(1, b).astype('int32') + b")
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """The matrices P, L and U of the packed form that `clew.linalg.lu_factor` gives, with `P @ L @ U` the original.
-
-    Args:
-        unpack_data: False leaves L and U empty.
-        unpack_pivots: False leaves P empty.
-
-    Raises:
-        RuntimeError: the pivots are not int32.
-
-    Example:
-        >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[0.0, 1.0], [2.0, 3.0]])))
-        >>> P
-        tensor([[0., 1.],
-                [1., 0.]])
-    """
-    _linalg("._checks").check_matrices("lu_unpack", LU_data, "LU", floating=False)
-    if unpack_pivots and LU_pivots.dtype != _core.dtypes["int32"]:
-        raise RuntimeError(
-            f"lu_unpack: LU_pivots is expected to be of torch.int32 dtype, got {LU_pivots.dtype}; cast it"
-        )
-    return _linalg("._lu").unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
-
-
-# ------------------------------------------------------------------------------------------------------- factorizations
-@domain("input=real(a, c, b)")
-def qr(input: Tensor, some: bool = True, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
-    """The QR decomposition: `clew.linalg.qr`, complete with `some=False`.
-
-    Example:
-        >>> Q, R = torch.qr(torch.eye(3)[:, :2], some=False)
-        >>> Q.shape, R.shape
-        (torch.Size([3, 3]), torch.Size([3, 2]))
-    """
-    return _linalg().qr(input, "reduced" if some else "complete", out=out)
-
-
-@domain("unsampled, 'signs of vectors are arbitrary: _linalg_svd is sampled'")
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:
-    """The singular value decomposition `input = U @ diag(S) @ V.mT`: `clew.linalg.svd` with V instead of its transpose.
-
-    Args:
-        some: leave out the vectors beyond the smaller size.
-        compute_uv: False gives zeros for U and V.
-
-    Example:
-        >>> torch.svd(torch.tensor([[3.0, 0.0], [0.0, 4.0]])).S
-        tensor([4., 3.])
-    """
-    linalg = _linalg()
-    _linalg("._checks").check_matrices("linalg.svd", input)
-    if not compute_uv:
-        rows, columns = input.shape[-2:]
-        batch = input.shape[:-2]
-        return svd_result(
-            input.new_zeros(*batch, rows, rows), linalg.svdvals(input), input.new_zeros(*batch, columns, columns)
-        )
-    U, S, Vh = linalg.svd(input, not some)
-    return svd_result(U, S, Vh.mT)
-
-
-@domain("input=unit(a, c, b), input2=fraction(a, a)")
-def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """A product of Householder reflectors: `clew.linalg.householder_product`.
-
-    Example:
-        >>> torch.orgqr(torch.tensor([[0.0], [1.0]]), torch.tensor([1.0]))
-        tensor([[ 0.],
-                [-1.]])
-    """
-    result: Tensor = _linalg().householder_product(input, input2)
     return result
 
 
@@ -319,7 +118,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         tensor([[1., 3.],
                 [0., 1.]])
     """
-    result: Tensor = _linalg().matrix_power(input, n, out=out)
+    result: Tensor = linalg().matrix_power(input, n, out=out)
     return result
 
 
@@ -332,7 +131,7 @@ def matrix_exp(input: Tensor) -> Tensor:
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    result: Tensor = _linalg().matrix_exp(input)
+    result: Tensor = linalg().matrix_exp(input)
     return result
 
 
@@ -349,7 +148,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         tensor([[12.],
                 [12.]])
     """
-    result: Tensor = _linalg().multi_dot(matrices, out=out) if len(matrices) > 1 else matrices[0]
+    result: Tensor = linalg().multi_dot(matrices, out=out) if len(matrices) > 1 else matrices[0]
     return result
 
 
@@ -368,7 +167,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
         dim = next((axis for axis, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError(f"cross: no dimension of size 3 in input of shape {list(input.shape)}; give dim")
-    result: Tensor = _linalg().cross(input, other, dim=dim, out=out)
+    result: Tensor = linalg().cross(input, other, dim=dim, out=out)
     return result
 
 
@@ -449,7 +248,7 @@ def nuclear_norm(
         tensor(7.)
     """
     dim, keepdim = ((-2, -1), dim) if isinstance(dim, bool) else (dim, keepdim)
-    result: Tensor = _linalg().matrix_norm(input, "nuc", dim, keepdim, out=out)
+    result: Tensor = linalg().matrix_norm(input, "nuc", dim, keepdim, out=out)
     return result
 
 
@@ -465,7 +264,7 @@ def frobenius_norm(
         ...     torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), dim=1)
         tensor([5.])
     """
-    result: Tensor = _linalg().vector_norm(input, 2, dim, keepdim, out=out)
+    result: Tensor = linalg().vector_norm(input, 2, dim, keepdim, out=out)
     return result
 
 

@@ -12,8 +12,8 @@ from .._core import Tensor, dtype
 from .._domains import domain
 from .._numeric import array_of
 from ._options import need_values
-from .creation import as_tensor
 from .creation_like import zeros_like
+from .from_data import as_tensor
 
 __all__ = [
     "diff",

@@ -11,7 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .creation import tensor
+from .from_data import tensor
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
