@@ -106,7 +106,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "deg2rad(Tensor self)", lambda x: x * x.dtype.type(math.pi / 180), COMPLEX, (lambda g: g * (math.pi / 180),),
+        "deg2rad(Tensor self)", lambda x: x * x.dtype.type(math.pi / 180), FLOAT, (lambda g: g * (math.pi / 180),),
         "real",
         """self * pi / 180: degrees in radians.
 
@@ -116,7 +116,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
         """,
     ),
     (
-        "rad2deg(Tensor self)", lambda x: x * x.dtype.type(180 / math.pi), COMPLEX, (lambda g: g * (180 / math.pi),),
+        "rad2deg(Tensor self)", lambda x: x * x.dtype.type(180 / math.pi), FLOAT, (lambda g: g * (180 / math.pi),),
         "real",
         """self * 180 / pi: radians in degrees.
 
