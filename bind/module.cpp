@@ -15,6 +15,7 @@
 #include "bind/objects.h"
 #include "bind/operation.h"
 #include "bind/optimizer_step.h"
+#include "bind/compile/compiled.h"
 #include "bind/program.h"
 #include "bind/prune.h"
 #include "bind/python_operation.h"
@@ -57,6 +58,7 @@ NB_MODULE(_core, m) {
         init_interpreter(m);
         init_program(m);
         init_budget(m);
+        init_compile(m);
         init_watching(m);
         init_random(module);
         init_devices(module);

@@ -17,6 +17,7 @@ extern PyTypeObject node_type;  // the base of all
 // The class of the nodes of that name ("MulBackward0"): one for each name, for good.
 PyTypeObject* node_class(const char* name);
 
+inline PyObject* as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }
 inline PyObject* as_object(Object* object) { return reinterpret_cast<PyObject*>(object); }
 
 inline bool is_exact_tensor(PyObject* object) { return Py_TYPE(object) == &tensor_type; }

@@ -189,6 +189,13 @@ void free_slot(SavedSlot& slot) {
         release(&storage);
 }
 
+void set_released(Node& node, const Ref<Release>& record) {
+    node.set(Node::kFreed);
+    retain(record.get());
+    if (node.released) release(node.released);
+    node.released = record.get();
+}
+
 }  // namespace
 
 void release_saved(Node& node, const Ref<Release>& record) {
@@ -220,10 +227,19 @@ void release_saved(Node& node, const Ref<Release>& record) {
         if (!any) return;
         ++graph_counters.nodes_freed_by_backward;
     }
-    node.set(Node::kFreed);
-    retain(record.get());
-    if (node.released) release(node.released);
-    node.released = record.get();
+    set_released(node, record);
+}
+
+void mark_released(Node& node, const Ref<Release>& record) {
+    for (int i = 0; i < node.slot_count; ++i) {
+        SavedSlot& slot = node.slots()[i];
+        slot.freed_bytes = 0;
+        slot.freed_identity = 0;
+        slot.fate = Fate::Elsewhere;
+        slot.state = SlotState::Freed;
+    }
+    ++graph_counters.nodes_freed_by_backward;
+    set_released(node, record);
 }
 
 void refill(SavedSlot& slot, const Tensor& value, std::uint32_t version) {

@@ -10,6 +10,7 @@
 #include "core/base/frame.h"
 #include "core/kernels/memory/copy.h"
 #include "core/program/kept.h"
+#include "core/program/outcome.h"
 
 namespace clew {
 namespace {
@@ -20,14 +21,16 @@ public:
         places_.resize(program_.memories.size());
     }
 
-    void go() {
+    std::vector<Tensor> go() {
         [[maybe_unused]] const DispatchFrame frame;
         write_older();
         for (const int i : slice_.living) renew(program_.living[static_cast<std::size_t>(i)]);
         for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
         renumber();
+        if (program_.outcome) results_ = make_results(state_, *program_.outcome, places_);
         set_gradients();
         for (const int i : slice_.living) settle(program_.living[static_cast<std::size_t>(i)]);
+        return std::move(results_);
     }
 
 private:
@@ -160,6 +163,8 @@ private:
     Tensor object_of(int index) {
         for (const Input& input : program_.inputs)
             if (input.reg == index) return input.present();
+        for (std::size_t i = 0; i < results_.size(); ++i)
+            if (program_.outcome->results[i].reg == index) return results_[i];
         for (const int i : slice_.living) {
             Living& living = program_.living[static_cast<std::size_t>(i)];
             if (living.reg != index) continue;
@@ -179,6 +184,7 @@ private:
     Program& program_;
     const Slice& slice_;
     std::vector<StorageRef> places_;  // of each memory: where it lies from now on, if that is not the new one
+    std::vector<Tensor> results_;     // of a compiled call
 };
 
 }  // namespace
@@ -190,6 +196,6 @@ GeneratorGuard::~GeneratorGuard() {
     for (auto& [generator, state] : before_) *generator = state;
 }
 
-void commit(ReplayState& state) { Commit(state).go(); }
+std::vector<Tensor> commit(ReplayState& state) { return Commit(state).go(); }
 
 }  // namespace clew

@@ -41,6 +41,7 @@ private:
     std::vector<std::pair<Generator*, Generator>> before_;
 };
 
-void commit(ReplayState& state);
+// Gives the results of a compiled call.
+std::vector<Tensor> commit(ReplayState& state);
 
 }  // namespace clew

@@ -31,6 +31,13 @@ void Recorder::keep_living() {
             {one, reg, node, version, one->base ? version - one->history_version : 0, place_of(*one)});
         places[one] = index;
     }
+    note_leaves(places);
+    for (std::size_t i = 0; i < program_.living.size(); ++i)
+        keep_tensor(program_, static_cast<int>(i), !gradients.contains(program_.living[i].tensor));
+}
+
+// Which assignment to each .grad is the last.
+void Recorder::note_leaves(const std::unordered_map<const TensorObject*, int>& places) {
     std::unordered_map<const TensorObject*, std::size_t> last;
     for (std::size_t i = 0; i < program_.leaves.size(); ++i) last[program_.leaves[i].tensor.get()] = i;
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
@@ -44,8 +51,6 @@ void Recorder::keep_living() {
         leaf.input = 0;
         while (program_.inputs[static_cast<std::size_t>(leaf.input)].reg != reg) ++leaf.input;
     }
-    for (std::size_t i = 0; i < program_.living.size(); ++i)
-        keep_tensor(program_, static_cast<int>(i), !gradients.contains(program_.living[i].tensor));
 }
 
 void Recorder::note_ends() {

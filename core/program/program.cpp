@@ -7,6 +7,7 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
 #include "core/program/kept.h"
+#include "core/program/outcome.h"
 #include "core/program/slice.h"
 
 namespace clew {
@@ -24,6 +25,12 @@ Program::~Program() {
         graves.pop_back();
     }
     digging = false;
+}
+
+bool NumberWitness::holds(double number) const {
+    const bool found[] = {number < constant,  number <= constant, number == constant,
+                          number != constant, number > constant,  number >= constant};
+    return found[operation] == outcome;
 }
 
 Tensor Input::present() const {

@@ -48,6 +48,7 @@ struct Input {
     bool requires_grad;
     std::uint64_t history;  // number of its node, 0: none
     std::uint64_t hooks;    // told by hooks_of()
+    bool bound = false;     // an argument: another tensor in each call
     Tensor present() const;
 };
 
@@ -122,6 +123,22 @@ struct GradWitness {
 };
 
 struct Slice;
+struct Outcome;
+
+// What a replay found where Python read one number and only handed it on.
+struct ReadNumber {
+    DType dtype;
+    alignas(16) char bytes[16];
+};
+
+// What Python found when it compared a followed number with a constant: the operators of Python, < <= == != > >=.
+struct NumberWitness {
+    int read;
+    int operation;
+    double constant;
+    bool outcome;
+    bool holds(double number) const;
+};
 
 struct Program {
     std::vector<KeptRegister> registers;
@@ -129,6 +146,8 @@ struct Program {
     std::vector<Input> inputs;
     std::vector<std::pair<int, Tensor>> constants;  // register, value
     std::vector<Tensor> reads;                      // what each Read found
+    std::vector<char> followed;                     // of each: the number may be another one in each run
+    std::vector<NumberWitness> comparisons;            // of followed numbers
     std::vector<Leaf> leaves;
     std::vector<Step> steps;
     std::vector<KeptNode> nodes;
@@ -154,6 +173,7 @@ struct Program {
     bool writes(int step, int reg) const;  // whether the step may reach bytes of the register
 
     std::vector<std::unique_ptr<Slice>> slices;  // made when asked for
+    std::unique_ptr<Outcome> outcome;            // of a compiled call: Note [Outcome]
 };
 
 Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype);  // offset in bytes

@@ -81,11 +81,19 @@ void Recorder::begin() {
     }
 }
 
-void Recorder::end(bool whole) {
-    if (!on_) return;
+void Recorder::leave() {
     pop();
     on_ = false;
     under_way = nullptr;
+}
+
+void Recorder::unmark() {
+    for (TensorObject* one = living_tensors; one; one = one->next) one->set(TensorObject::kOlder, false);
+}
+
+void Recorder::end(bool whole) {
+    if (!on_) return;
+    leave();
     if (whole) look_back();
     if (whole && program_.refusals.empty()) {
         keep_living();
@@ -95,7 +103,7 @@ void Recorder::end(bool whole) {
         forget_nodes(program_);
         program_.nodes.clear();
     }
-    for (TensorObject* one = living_tensors; one; one = one->next) one->set(TensorObject::kOlder, false);
+    unmark();
 }
 
 void Recorder::refuse(std::string text) {
@@ -148,7 +156,12 @@ void Recorder::handle(OpCall& call) {
             --functions_;
             return;
         default:
-            return is_constant(call.op) ? load_constant(call) : run(call);
+            try {
+                return is_constant(call.op) ? load_constant(call) : run(call);
+            } catch (...) {
+                failed_ = true;
+                throw;
+            }
     }
 }
 
@@ -214,6 +227,7 @@ void Recorder::read(OpCall& call) {
     step.kind = StepKind::Read;
     step.index = static_cast<int>(program_.reads.size());
     program_.reads.push_back(copied_value(call.inputs[0]));
+    program_.followed.push_back(0);
     program_.steps.push_back(std::move(step));
 }
 

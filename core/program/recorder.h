@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/ops/interpreter.h"
+#include "core/program/outcome.h"
 #include "core/program/program.h"
 
 namespace clew {
@@ -18,6 +19,14 @@ public:
     // Takes it from the stack. What the block made and still lives is kept, if the program is `whole`: nothing was
     // refused, and no error left the block.
     void end(bool whole);
+
+    // The same of a call that gives these tensors: they are outlined, not kept (core/program/outcome.h). `arguments` may
+    // be others in the next call.
+    void end_call(bool whole, Tensors results, Tensors arguments);
+    // The input that this tensor from before the block is; it becomes one.
+    int input_of(const Tensor& tensor);
+
+    bool failed() const { return failed_; }
 
     static Recorder* at_work();
     void hold(Handle what) { program_.held.push_back(std::move(what)); }
@@ -52,13 +61,23 @@ private:
     void note_node(Node* node, int step);
     void note_history(const Tensor& tensor, int step);
 
+    // outline.cpp
+    int outline_result(const Tensor& tensor);
+    int outline_node(Node* node);
+    EdgeOutline outline_edge(const Edge& edge);
+    void outline_slots(NodeOutline& outline, Node& node, const KeptNode& kept);
+
     // living.cpp
+    void leave();
+    void unmark();
     void look_back();
     void keep_living();
+    void note_leaves(const std::unordered_map<const TensorObject*, int>& places);
     void note_ends();
 
     Program& program_;
     bool on_ = false;
+    bool failed_ = false;  // an operation raised
     std::unordered_map<std::uint64_t, int> memories_;  // by identity
     std::unordered_map<const Storage*, int> foreign_;  // by address: held
     std::vector<StorageRef> held_;
@@ -66,6 +85,8 @@ private:
     std::unordered_map<const TensorObject*, std::uint64_t> hooks_;  // of tensors that had some before
     std::unordered_set<const TensorObject*> cells_;                 // leaves whose .grad was read or set
     const TensorObject* grad_read_ = nullptr;
+    std::unordered_map<const TensorObject*, int> outlined_results_;
+    std::unordered_map<const Node*, int> outlined_nodes_;
     int functions_ = 0;  // under way, one in another
     Handle last_code_;
 };

@@ -12,6 +12,7 @@
 #include "core/ops/dispatch.h"
 #include "core/program/commit.h"
 #include "core/program/kept.h"
+#include "core/program/outcome.h"
 #include "core/program/witness.h"
 
 namespace clew {
@@ -23,7 +24,7 @@ class Replay {
 public:
     Replay(Program& program, Slice& slice) : program_(program), slice_(slice), state_(program, slice) {}
 
-    void go() {
+    std::vector<Tensor> go() {
         check_inputs(program_, slice_);
         const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
         {
@@ -34,8 +35,9 @@ public:
         GeneratorGuard generators(slice_);
         for (const Run& one : slice_.runs_of) run(one);
         generators.keep();
-        commit(state_);
+        return commit(state_);
     }
+    std::vector<ReadNumber> take_numbers() { return std::move(numbers_); }
 
 private:
     void load_inputs() {
@@ -79,6 +81,8 @@ private:
         if (slice_.target < 0)
             for (const Step& step : program_.steps)
                 if (step.kind == StepKind::Rebind && step.inputs[0] >= 0) want_gradient(step);
+        if (program_.outcome)
+            for (const int reg : program_.outcome->registers()) wanted[static_cast<std::size_t>(reg)] = 1;
         slice_.deaths = program_.deaths;
     }
     void check_edges(const KeptNode& kept) const {
@@ -163,9 +167,18 @@ private:
             before = Tensor();
     }
 
-    void check_read(const Step& step) const {
+    void check_read(const Step& step) {
         [[maybe_unused]] const DispatchFrame frame;
         const Tensor& now = state_.regs[static_cast<std::size_t>(step.inputs[0])];
+        if (!program_.followed.empty() && program_.followed[static_cast<std::size_t>(step.index)]) {
+            ReadNumber& number = numbers_.emplace_back(ReadNumber{now.dtype(), {}});
+            std::memcpy(number.bytes, now.data(), item_size(now.dtype()));
+            for (const NumberWitness& one : program_.comparisons)
+                if (one.read == step.index && !one.holds(read_number(now)))
+                    throw ReplayFailed(format("a comparison with %.9g comes out otherwise than in the recorded run", one.constant),
+                                       &step);
+            return;
+        }
         const Tensor& then = program_.reads[static_cast<std::size_t>(step.index)];
         const bool truth = std::strcmp(step.name, "bool") == 0;
         if (truth ? (read_number(now) != 0) == (read_number(then) != 0) : same_bits(now, then)) return;
@@ -181,9 +194,10 @@ private:
     Slice& slice_;
     ReplayState state_;
     Tensor in_place_;
+    std::vector<ReadNumber> numbers_;
 };
 
-void replay_now(Program& program, int target) {
+void check_can_replay(const Program& program) {
     if (!program.finished)
         fail(ErrorKind::Runtime, "replay: expected a block that has ended; it is under way or failed");
     if (mode(kInterpreted))
@@ -192,6 +206,10 @@ void replay_now(Program& program, int target) {
     if (mode(kWatchWrites) || backward_serial())
         fail(ErrorKind::NotImplemented, "replay: not supported %s; do it outside",
              backward_serial() ? "in a backward, as in a hook" : "under allow_mutation_on_saved_tensors()");
+}
+
+void replay_now(Program& program, int target) {
+    check_can_replay(program);
     Slice& slice = slice_of(program, target);
     if (target < 0 && !program.once.empty()) {
         Step at{.op = nullptr, .form = Form::Read};
@@ -221,6 +239,14 @@ void replay_loaded(Program& program, int target) {
 
 void replay(Program& program, int target) {
     program.loaded ? replay_loaded(program, target) : replay_now(program, target);
+}
+
+std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers) {
+    check_can_replay(program);
+    Replay replay(program, slice_of(program, -1));
+    std::vector<Tensor> results = replay.go();
+    numbers = replay.take_numbers();
+    return results;
 }
 
 }  // namespace clew

@@ -14,4 +14,8 @@ namespace clew {
 // Of the value of a living tensor, or (-1) of the whole program.
 void replay(Program& program, int target);
 
+// A compiled call: what it gives, and the numbers at reads that are followed, in order. The inputs that are bound hold
+// the arguments.
+std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers);
+
 }  // namespace clew

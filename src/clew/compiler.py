@@ -1,4 +1,4 @@
-"""`torch.compiler` where nothing is compiled: decorators change nothing, questions are answered with no."""
+"""`torch.compiler`: `compile`, and questions about compilers, which are answered with no."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._unsupported import missing_from
-from .jit import say_once
+from .keep.compiled import compile, disabled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +18,7 @@ __all__ = [
     "compile",
     "cudagraph_mark_step_begin",
     "disable",
+    "disabled",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
@@ -27,21 +28,6 @@ __all__ = [
 ]
 
 _F = TypeVar("_F")
-
-
-def compile(model: Any = None, **options: Any) -> Any:
-    """The function or module itself, as PyTorch's backend "eager" gives it; said once in a warning.
-
-    Example:
-        >>> import warnings
-        >>> with warnings.catch_warnings():
-        ...     warnings.simplefilter("ignore")
-        ...     double = torch.compile(lambda x: x * 2)
-        >>> double(torch.ones(2))
-        tensor([2., 2.])
-    """
-    say_once("torch.compile", "clew compiles nothing (yet), the function or module runs as it is")
-    return (lambda function: function) if model is None else model
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

@@ -204,3 +204,12 @@ class ProgramError(ReplayError):
         ...     print(type(error).__name__)
         ProgramError
     """
+
+
+class KeepWarning(UserWarning):
+    """A compiled function stays eager; says what it does that a replay could not repeat, and where.
+
+    Example:
+        >>> issubclass(clew.KeepWarning, UserWarning)
+        True
+    """

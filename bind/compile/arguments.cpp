@@ -1,0 +1,92 @@
+#include "bind/compile/arguments.h"
+
+#include "bind/errors.h"
+#include "core/base/error.h"
+#include "bind/objects.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
+#include "core/base/dtype.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+constexpr int kDeepest = 16;
+
+}  // namespace
+
+Arguments::Arguments(PyObject* positional, PyObject* named) {
+    add_value(mode_word);
+    add_value(default_dtype());
+    add(positional, 0);
+    if (named) add(named, 0);
+}
+
+void Arguments::add_text(PyObject* text) {
+    Py_ssize_t length = 0;
+    const char* const bytes = PyUnicode_AsUTF8AndSize(text, &length);
+    if (bytes == nullptr) throw PythonError();
+    add_value(length);
+    add_bytes(bytes, static_cast<std::size_t>(length));
+}
+
+void Arguments::add_tensor(PyObject* object) {
+    const Tensor tensor(as_tensor(object));
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (tensors[i].same(tensor)) {
+            key += '=';
+            return add_value(i);
+        }
+    tensors.push_back(tensor);
+    key += 'T';
+    if (!is_exact_tensor(object)) add_value(Py_TYPE(object)), objects.push_back(as_object(Py_TYPE(object)));
+    const bool grad = tensor->extras && tensor->extras->grad;
+    key += static_cast<char>(tensor.dtype());
+    key += static_cast<char>(tensor.requires_grad() | grad << 1 | bool(tensor->grad_fn) << 2 | bool(tensor->base) << 3 |
+                             is_meta(tensor) << 4);
+    key += static_cast<char>(tensor.ndim());
+    for (const std::int64_t size : tensor.sizes()) add_value(size);
+    for (const std::int64_t stride : tensor.strides()) add_value(stride);
+}
+
+void Arguments::add(PyObject* object, int depth) {
+    if (depth > kDeepest) {
+        unknown = "its arguments are nested more than 16 deep";
+        return;
+    }
+    if (as_tensor(object)) return add_tensor(object);
+    if (object == Py_None || object == Py_True || object == Py_False) {
+        key += object == Py_None ? 'n' : object == Py_True ? '1' : '0';
+    } else if (PyFloat_CheckExact(object)) {
+        key += 'f';
+        add_value(PyFloat_AS_DOUBLE(object));
+    } else if (PyLong_CheckExact(object)) {
+        key += 'i';
+        add_text(nb::steal(checked(_PyLong_Format(object, 16))).ptr());
+    } else if (PyUnicode_CheckExact(object)) {
+        key += 's';
+        add_text(object);
+    } else if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+        key += PyTuple_CheckExact(object) ? '(' : '[';
+        containers.push_back(object);
+        const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+        add_value(count);
+        for (Py_ssize_t i = 0; i < count; ++i) add(PySequence_Fast_GET_ITEM(object, i), depth + 1);
+    } else if (PyDict_CheckExact(object)) {
+        key += '{';
+        containers.push_back(object);
+        add_value(PyDict_GET_SIZE(object));
+        PyObject *name, *value;
+        for (Py_ssize_t place = 0; PyDict_Next(object, &place, &name, &value);)
+            add(name, depth + 1), add(value, depth + 1);
+    } else if (PyObject_CheckBuffer(object) && !PyBytes_Check(object)) {
+        unknown = "an argument is an array; give tensors";
+    } else {
+        key += 'o';
+        add_value(object);
+        objects.push_back(object);
+    }
+}
+
+}  // namespace clew::bind

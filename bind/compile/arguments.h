@@ -1,0 +1,38 @@
+// The arguments of a compiled call: what chooses a variant, and the tensors in them.
+#pragma once
+#include <Python.h>
+
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "core/tensor/tensor.h"
+
+namespace clew::bind {
+
+// Note [Keys]
+// Two calls may share a variant if their keys are the same bytes: shapes, strides, dtypes, requires_grad and whether
+// there is a .grad of tensors, which of them are the same object; numbers and strings by type and bits; containers by
+// content; all other objects by identity (a variant keeps these alive, so that an address stays theirs); the modes.
+struct Arguments {
+    std::string key;
+    std::vector<Tensor> tensors;        // each once
+    std::vector<PyObject*> containers;  // borrowed, in order: lists, dicts, tuples
+    std::vector<PyObject*> objects;     // known by identity
+    const char* unknown = nullptr;      // why such a call can't be told from others
+
+    Arguments(PyObject* positional, PyObject* named);
+
+private:
+    void add(PyObject* object, int depth);
+    void add_tensor(PyObject* object);
+    void add_text(PyObject* text);
+    void add_bytes(const void* bytes, std::size_t count) { key.append(static_cast<const char*>(bytes), count); }
+    template <class T>
+    void add_value(const T& value) {
+        add_bytes(&value, sizeof value);
+    }
+};
+
+}  // namespace clew::bind

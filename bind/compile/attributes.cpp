@@ -1,0 +1,240 @@
+// Attributes and items: what a read finds is a witness, if the object is older than the call.
+#include "bind/compile/tracer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "bind/errors.h"
+#include "core/base/error.h"
+#include "bind/objects.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+// Attributes of tensors that are geometry, or of which the recorder is told.
+constexpr const char* kGeometry[] = {"shape",   "dtype",     "ndim",     "device",   "layout",   "requires_grad",
+                                     "is_leaf", "itemsize",  "nbytes",   "is_sparse", "is_cuda", "is_meta",
+                                     "names",   "is_nested", "is_quantized", "is_mkldnn", "__class__"};
+constexpr const char* kTold[] = {"grad", "data", "T", "mT", "H", "mH", "real", "imag"};
+
+template <std::size_t N>
+bool is_one_of(const char* name, const char* const (&list)[N]) {
+    return std::any_of(list, list + N, [&](const char* one) { return std::strcmp(name, one) == 0; });
+}
+
+bool reads_plainly(PyTypeObject* type) {
+    if (type->tp_getattro == PyObject_GenericGetAttr) return true;
+    // A class with __getattr__ in Python: plain first, then that function, which is watched.
+    static PyObject* const name = PyUnicode_InternFromString("__getattribute__");
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+           _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
+}
+
+bool has_python_method(PyTypeObject* type, const char* name) {
+    const nb::object key = nb::steal(PyUnicode_InternFromString(name));
+    PyObject* const found = _PyType_Lookup(type, key.ptr());
+    return found && PyFunction_Check(found);
+}
+
+bool is_clews(PyTypeObject* type) { return std::strncmp(type->tp_name, "clew", 4) == 0; }
+
+}  // namespace
+
+bool Tracer::was_set(PyObject* holder, PyObject* key) const {
+    return std::any_of(effects.begin(), effects.end(), [&](const Effect& one) {
+        return one.holder.ptr() == holder && same_value(one.key.ptr(), key);
+    });
+}
+
+void Tracer::look_up_entry(PyObject* dict, PyObject* key) {
+    if (was_set(dict, key)) return;
+    state.entry(dict, key);
+    PyObject* const value = PyDict_GetItemWithError(dict, key);
+    if (value == nullptr && PyErr_Occurred()) throw PythonError();
+    add_older(value);
+}
+
+void Tracer::attribute(PyObject* object, PyObject* name) {
+    use(object);
+    if (as_tensor(object)) return tensor_attribute(object, name);
+    if (PyModule_CheckExact(object)) return module_attribute(object, name);
+    if (PyType_Check(object)) return type_attribute(object, name);
+    if (Py_TYPE(object) == &PySuper_Type) {
+        // The class after which the search begins, and the one whose order counts.
+        const nb::object self_class = nb::steal(PyObject_GetAttrString(object, "__self_class__"));
+        PyErr_Clear();
+        if (self_class.is_valid() && PyType_Check(self_class.ptr()))
+            state.type(reinterpret_cast<PyTypeObject*>(self_class.ptr()), name);
+        return;
+    }
+    if (PyFunction_Check(object) || PyMethod_Check(object)) {
+        PyObject* const function = PyMethod_Check(object) ? PyMethod_GET_FUNCTION(object) : object;
+        if (!is_older(function)) return;
+        if (PyObject* const dict = dict_of(function)) look_up_entry(dict, name);
+        return state.function(function);
+    }
+    instance_attribute(object, name);
+}
+
+void Tracer::instance_attribute(PyObject* object, PyObject* name) {
+    PyTypeObject* const type = Py_TYPE(object);
+    const bool older = is_older(object);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) state.type(type, name);
+    if (!reads_plainly(type)) {
+        if (has_python_method(type, "__getattribute__") || is_clews(type) || !older) return;
+        return stay_eager(std::string("reads an attribute of a ") + type->tp_name);
+    }
+    PyObject* const found = _PyType_Lookup(type, name);
+    const bool is_data = found && Py_TYPE(found)->tp_descr_set;
+    if (is_data && Py_TYPE(found) == &PyMemberDescr_Type && older) {
+        state.instance(object);
+        state.slot(object, found);
+        const nb::object value = nb::steal(Py_TYPE(found)->tp_descr_get(found, object, as_object(type)));
+        PyErr_Clear();
+        return add_older(value.ptr());
+    }
+    if (is_data && Py_TYPE(found) == &PyGetSetDescr_Type) {
+        if (!older || is_clews(type)) return;
+        state.instance(object);
+        const char* const text = PyUnicode_AsUTF8(name);
+        if (std::strcmp(text, "__dict__") == 0) return add_older(dict_of(object));
+        if (std::strcmp(text, "__class__") == 0) return;
+        return stay_eager(std::string("reads ") + text + " of a " + type->tp_name);
+    }
+    if (is_data && PyObject_TypeCheck(found, &PyProperty_Type)) {
+        const nb::object getter = nb::steal(PyObject_GetAttrString(found, "fget"));
+        if (getter.is_none() || PyFunction_Check(getter.ptr())) return;  // watched
+        return stay_eager("reads a property that is written in C");
+    }
+    if (is_data) return;  // its __get__ is Python, and watched
+    if (!older) return;
+    if (PyObject* const dict = dict_of(object)) {
+        state.instance(object);
+        look_up_entry(dict, name);
+        if (PyDict_GetItemWithError(dict, name)) return;
+    } else {
+        state.instance(object);
+    }
+    if (found && !Py_TYPE(found)->tp_descr_get) add_older(found);
+}
+
+void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
+    TensorObject* const tensor = as_tensor(object);
+    const char* const text = PyUnicode_AsUTF8(name);
+    PyTypeObject* const type = Py_TYPE(object);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) state.type(type, name);
+    PyObject* const found = _PyType_Lookup(type, name);
+    const bool older = tensor->has(TensorObject::kOlder);
+    if (is_one_of(text, kGeometry)) {
+        if (older) recorder_.input_of(Tensor(tensor));
+        return;
+    }
+    if (is_one_of(text, kTold)) return;
+    if (found && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_set)) return;  // a method: its call is seen
+    if (found && PyObject_TypeCheck(found, &PyProperty_Type)) return;                // watched
+    if (found == nullptr && older) {
+        if (PyObject* const dict = dict_of(object)) {
+            state.instance(object);
+            return look_up_entry(dict, name);
+        }
+    }
+    if (found && !older && std::strcmp(text, "grad_fn") == 0) return;
+    stay_eager(std::string("reads ") + text + " of a tensor");
+}
+
+void Tracer::type_attribute(PyObject* object, PyObject* name) {
+    auto* const type = reinterpret_cast<PyTypeObject*>(object);
+    state.type(Py_TYPE(object), name);
+    state.type(type, name);
+    if (PyObject* const found = _PyType_Lookup(type, name)) add_older(found);
+}
+
+void Tracer::module_attribute(PyObject* module, PyObject* name) {
+    if (!is_older(module)) return stay_eager("reads a module that it did not import");
+    look_up_entry(PyModule_GetDict(module), name);  // absent: __getattr__ of the module is Python, and watched
+}
+
+void Tracer::subscript(PyObject* container, PyObject* key) {
+    use(key);
+    if (as_tensor(container)) return contents(key);
+    const bool older = is_older(container);
+    if (PyTuple_Check(container)) {
+        if (older) contents(container);
+        return;
+    }
+    if (PyList_CheckExact(container)) {
+        if (older) contents(container);
+        return;
+    }
+    if (PyDict_Check(container)) {
+        static PyObject* const missing = PyUnicode_InternFromString("__missing__");
+        contents(key);
+        if (!older) return;
+        look_up_entry(container, key);
+        PyObject* const found = PyDict_GetItemWithError(container, key);
+        if (found == nullptr && _PyType_Lookup(Py_TYPE(container), missing))
+            stay_eager("makes an entry of a dict from before the call");
+        return;
+    }
+    if (PyType_Check(container)) return;  // list[int]
+    static const char* const names[] = {"__getitem__", nullptr};
+    if (older && !has_python_method(Py_TYPE(container), "__getitem__") && !PyUnicode_Check(container) &&
+        !PyRange_Check(container) && !PyBytes_Check(container))
+        return stay_eager(std::string("reads an item of a ") + Py_TYPE(container)->tp_name);
+    operand(container, names);
+}
+
+void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
+    if (TensorObject* const tensor = as_tensor(object)) {
+        const char* const text = PyUnicode_AsUTF8(name);
+        if (is_one_of(text, kTold) || std::strcmp(text, "requires_grad") == 0) return;  // the recorder is told
+        if (tensor->has(TensorObject::kOlder)) stay_eager(std::string("sets ") + text + " of a tensor");
+        return;
+    }
+    if (is_argument(object)) return stay_eager("sets an attribute of an argument");
+    if (!is_older(object)) return;
+    PyTypeObject* const type = Py_TYPE(object);
+    if (type->tp_setattro != PyObject_GenericSetAttr) {
+        if (has_python_method(type, "__setattr__")) return state.type(type, nb::str("__setattr__").ptr());  // watched
+        return stay_eager(std::string("sets an attribute of a ") + type->tp_name);
+    }
+    state.type(type, name);
+    PyObject* const found = _PyType_Lookup(type, name);
+    if (found && Py_TYPE(found)->tp_descr_set) {
+        if (PyObject_TypeCheck(found, &PyProperty_Type)) return;  // watched
+        return stay_eager("sets a slot of an object from before the call");
+    }
+    PyObject* const dict = dict_of(object);
+    if (dict == nullptr) return stay_eager("sets the first attribute of an object from before the call");
+    state.instance(object);
+    effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(name), nb::borrow(value)});
+}
+
+void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
+    use(key);
+    if (as_tensor(container)) return contents(value);
+    if (is_argument(container)) return stay_eager("sets an item of an argument");
+    if (!is_older(container)) return;
+    if (PyDict_Check(container) && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key))) {
+        effects.push_back({Effect::SetItem, nb::borrow(container), nb::borrow(key), nb::borrow(value)});
+        return;
+    }
+    if (has_python_method(Py_TYPE(container), "__setitem__")) return;  // watched
+    stay_eager(std::string("sets an item of a ") + Py_TYPE(container)->tp_name + " from before the call");
+}
+
+void Tracer::enter_with(PyObject* manager) {
+    static const char* const names[] = {"__enter__", "__exit__", nullptr};
+    operand(manager, names);
+    PyTypeObject* const type = Py_TYPE(manager);
+    if (is_clews(type) || (has_python_method(type, "__enter__") && has_python_method(type, "__exit__"))) return;
+    stay_eager(std::string("enters a ") + type->tp_name);
+}
+
+}  // namespace clew::bind
+
+#endif

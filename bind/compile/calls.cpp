@@ -1,0 +1,246 @@
+// Calls of what is written in C: what it reads has to be known.
+#include "bind/compile/tracer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "bind/errors.h"
+#include "core/base/error.h"
+#include "bind/objects.h"
+#include "bind/operation_object.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+std::unordered_map<std::string, std::string>& known_calls() {
+    static auto* const all = new std::unordered_map<std::string, std::string>;
+    return *all;
+}
+
+}  // namespace
+
+void set_known_calls(nb::dict known) {
+    for (const auto [name, what] : known) known_calls()[nb::cast<std::string>(name)] = nb::cast<std::string>(what);
+}
+
+const std::string* known_call(const std::string& name) {
+    const auto found = known_calls().find(name);
+    return found == known_calls().end() ? nullptr : &found->second;
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+
+namespace {
+
+template <std::size_t N>
+bool is_one_of(const std::string& name, const char* const (&list)[N]) {
+    return std::any_of(list, list + N, [&](const char* one) { return name == one; });
+}
+
+// Methods of the built-in types that change the object.
+constexpr const char* kWriters[] = {
+    "append",      "extend",      "insert",     "pop",      "remove",      "clear",       "sort",
+    "reverse",     "__setitem__", "__delitem__", "__iadd__", "__imul__",   "update",      "popitem",
+    "setdefault",  "move_to_end", "add",        "discard",  "appendleft",  "popleft",     "extendleft",
+    "rotate",      "__ior__",     "__setattr__", "__delattr__", "send",    "throw",       "close",
+    "__next__",    "__setstate__", "difference_update", "intersection_update"};
+
+bool is_builtin_container(PyObject* object) {
+    return PyList_Check(object) || PyDict_Check(object) || PyTuple_Check(object) || PyAnySet_Check(object) ||
+           PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
+           PyComplex_Check(object) || PyRange_Check(object) || PySlice_Check(object);
+}
+
+std::string text_of(PyObject* object, const char* attribute) {
+    const nb::object text = nb::steal(PyObject_GetAttrString(object, attribute));
+    if (!text.is_valid() || !PyUnicode_Check(text.ptr())) {
+        PyErr_Clear();
+        return {};
+    }
+    return PyUnicode_AsUTF8(text.ptr());
+}
+
+std::string full_name(PyObject* callee) {
+    const std::string module = text_of(callee, "__module__");
+    const std::string name = text_of(callee, "__qualname__");
+    return module.empty() ? name : module + "." + name;
+}
+
+bool is_clews_callable(PyObject* callee) {
+    const std::string module = text_of(callee, "__module__");
+    return module.compare(0, 4, "clew") == 0;
+}
+
+}  // namespace
+
+void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t count, PyObject* names) {
+    (void)names;
+    if (PyFunction_Check(callee)) return;  // watched
+    if (PyMethod_Check(callee)) {
+        // What it is bound to is its first argument.
+        std::vector<PyObject*> all{PyMethod_GET_SELF(callee)};
+        all.insert(all.end(), arguments, arguments + count);
+        return call(PyMethod_GET_FUNCTION(callee), all.data(), all.size(), nullptr);
+    }
+    if (PyType_Check(callee)) return call_type(reinterpret_cast<PyTypeObject*>(callee), arguments, count);
+    PyTypeObject* const type = Py_TYPE(callee);
+    if (type == &operation_type) {
+        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+        return;
+    }
+    if (PyCFunction_Check(callee)) {
+        PyObject* const self = PyCFunction_GET_SELF(callee);
+        const std::string name = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
+        if (self == nullptr || PyModule_Check(self)) return call_known(full_name(callee), arguments, count);
+        return call_builtin(callee, self, name, arguments, count);
+    }
+    if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) {
+        const std::string name = PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(callee)->d_name);
+        if (count == 0) return;  // an error, raised by the call
+        return call_builtin(callee, arguments[0], name, arguments + 1, count - 1);
+    }
+    if (std::strcmp(type->tp_name, "method-wrapper") == 0) {
+        const nb::object self = nb::steal(checked(PyObject_GetAttrString(callee, "__self__")));
+        return call_builtin(callee, self.ptr(), text_of(callee, "__name__"), arguments, count);
+    }
+    if (std::strcmp(type->tp_name, "functools.partial") == 0) {
+        const nb::object function = nb::steal(checked(PyObject_GetAttrString(callee, "func")));
+        const nb::object given = nb::steal(checked(PyObject_GetAttrString(callee, "args")));
+        const nb::object named = nb::steal(checked(PyObject_GetAttrString(callee, "keywords")));
+        if (is_older(callee))
+            for (PyObject* one : {function.ptr(), given.ptr(), named.ptr()}) add_older(one);
+        contents(named.ptr());
+        contents(given.ptr());
+        return call(function.ptr(), arguments, count, nullptr);
+    }
+    static PyObject* const name = PyUnicode_InternFromString("__call__");
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        PyObject* const method = _PyType_Lookup(type, name);
+        if (method && PyFunction_Check(method)) return state.type(type, name);  // watched
+    }
+    call_known(full_name(callee), arguments, count);
+}
+
+void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        // float(loss) reads a number.
+        if (type == &PyFloat_Type && count == 1 && as_tensor(arguments[0])) expect_number();
+        if (std::strncmp(type->tp_name, "clew", 4) == 0 || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
+            return;
+        if (!known_call(std::string("type ") + type->tp_name))
+            stay_eager(std::string("calls ") + type->tp_name + ", of which it is not known what it reads");
+        return;
+    }
+    for (const char* const name : {"__new__", "__init__"}) {
+        const nb::object key = nb::steal(PyUnicode_InternFromString(name));
+        state.type(type, key.ptr());
+        PyObject* const found = _PyType_Lookup(type, key.ptr());
+        if (found == nullptr || PyFunction_Check(found)) continue;
+        if (PyObject_TypeCheck(found, &PyStaticMethod_Type)) continue;  // a __new__ in Python
+        // Inherited from a type in C: the same as calling that.
+    }
+    PyTypeObject* base = type;
+    while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
+    if (base == nullptr || base == &PyBaseObject_Type || base == &tensor_type) return;
+    if (std::strncmp(base->tp_name, "clew", 4) == 0 || PyType_IsSubtype(base, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) ||
+        known_call(std::string("type ") + base->tp_name))
+        return;
+    stay_eager(std::string("makes a ") + type->tp_name + ", of which it is not known what it reads");
+}
+
+// `name` of an object of a type that is written in C.
+void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
+                          std::size_t count) {
+    use(self);
+    if (as_tensor(self)) {
+        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+        if (name == "item" || name == "__float__") {
+            expect_number();
+            return;
+        }
+        const std::string* const known = known_call("Tensor." + name);
+        if (known == nullptr) stay_eager("calls Tensor." + name + ", of which it is not known what it reads");
+        return;
+    }
+    if (is_builtin_container(self)) return call_method(self, name, arguments, count);
+    if (PyType_Check(self)) {
+        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+        if (name == "__new__" || name == "fromkeys" || name == "__call__") {
+            if (name == "__call__") return call_type(reinterpret_cast<PyTypeObject*>(self), arguments, count);
+            return;
+        }
+        if (name == "mro" || name == "__subclasscheck__" || name == "__instancecheck__" || name == "__subclasses__")
+            return;
+        if (is_clews_callable(callee)) return call_known("clew." + name, arguments, count);
+        return call_known(std::string(reinterpret_cast<PyTypeObject*>(self)->tp_name) + "." + name, arguments, count);
+    }
+    // Of object itself.
+    static const char* const plain[] = {"__init__", "__init_subclass__", "__new__", "__eq__", "__ne__", "__hash__"};
+    if (is_one_of(name, plain)) {
+        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+        return;
+    }
+    if (name == "__getattribute__" && count == 1) return instance_attribute(self, arguments[0]);
+    if (name == "__setattr__" && count == 2) {
+        if (!is_older(self)) return;
+        PyObject* const dict = dict_of(self);
+        PyObject* const found = _PyType_Lookup(Py_TYPE(self), arguments[0]);
+        if (dict == nullptr || (found && Py_TYPE(found)->tp_descr_set))
+            return stay_eager("sets a slot of an object from before the call");
+        state.instance(self);
+        effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(arguments[0]), nb::borrow(arguments[1])});
+        return;
+    }
+    if (PyGen_CheckExact(self) || PyIter_Check(self)) {
+        if (is_older(self)) stay_eager("goes on with an iterator from before the call");
+        return;
+    }
+    call_known(std::string(Py_TYPE(self)->tp_name) + "." + name, arguments, count);
+}
+
+void Tracer::call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count) {
+    const bool writes = is_one_of(name, kWriters) && !PyUnicode_Check(self);
+    const bool given = is_argument(self), older = is_older(self);
+    if (older && PyList_CheckExact(self) && name == "append" && count == 1) {
+        effects.push_back({Effect::Append, nb::borrow(self), {}, nb::borrow(arguments[0])});
+        return;
+    }
+    if (name == "__setitem__" && count == 2 && (older || given)) return set_item(self, arguments[0], arguments[1]);
+    const bool one_entry = name == "get" || name == "__getitem__" || name == "setdefault" || name == "pop";
+    if (older && PyDict_Check(self) && one_entry && count) {
+        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+        look_up_entry(self, arguments[0]);
+        if (writes && (name == "pop" || PyDict_GetItemWithError(self, arguments[0]) == nullptr))
+            stay_eager("changes a dict from before the call");
+        return;
+    }
+    if (!writes || older || given)
+        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+    if (writes && (older || given))
+        return stay_eager(std::string("changes a ") + Py_TYPE(self)->tp_name + " from before the call by " + name);
+    if (older) contents(self);
+}
+
+void Tracer::call_known(const std::string& name, PyObject* const* arguments, std::size_t count) {
+    const std::string* const known = known_call(name);
+    if (known == nullptr)
+        return stay_eager("calls " + (name.empty() ? std::string("something") : name) +
+                          ", of which it is not known what it reads");
+    if (*known == "attribute" && count >= 2 && PyUnicode_Check(arguments[1])) return attribute(arguments[0], arguments[1]);
+    if (*known == "next" && count >= 1) {
+        if (is_older(arguments[0])) stay_eager("goes on with an iterator from before the call");
+        return;
+    }
+    if (*known == "setattr" && count == 3) return set_attribute(arguments[0], arguments[1], arguments[2]);
+    if (*known == "type") return;
+    static const char* const names[] = {"__len__", "__iter__", "__getitem__", "__bool__", "__index__", "__abs__",
+                                        "__round__", "__eq__", "__lt__", "__gt__", "__add__", "__radd__", nullptr};
+    for (std::size_t i = 0; i < count; ++i) operand(arguments[i], names);
+}
+
+#endif
+
+}  // namespace clew::bind

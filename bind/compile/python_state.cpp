@@ -1,0 +1,231 @@
+#include "bind/compile/python_state.h"
+
+#include <cstring>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "core/base/error.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+PyObject* look_up(PyObject* dict, PyObject* key) {
+    PyObject* const found = PyDict_GetItemWithError(dict, key);
+    if (found == nullptr && PyErr_Occurred()) throw PythonError();
+    return found;
+}
+
+PyObject* keyword_defaults_of(PyObject* function) {
+    return reinterpret_cast<PyFunctionObject*>(function)->func_kwdefaults;
+}
+PyObject* defaults_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_defaults; }
+PyObject* code_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_code; }
+
+nb::object slot_value(PyObject* object, PyObject* descriptor) {
+    PyObject* const value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, as_object(Py_TYPE(object)));
+    if (value == nullptr) PyErr_Clear();  // an empty slot
+    return nb::steal(value);
+}
+
+}  // namespace
+
+bool same_value(PyObject* now, PyObject* then) {
+    if (now == then) return true;
+    if (now == nullptr || then == nullptr || Py_TYPE(now) != Py_TYPE(then)) return false;
+    if (PyFloat_CheckExact(now)) {
+        const double values[2] = {PyFloat_AS_DOUBLE(now), PyFloat_AS_DOUBLE(then)};
+        return std::memcmp(&values[0], &values[1], sizeof(double)) == 0;
+    }
+    if (PyLong_CheckExact(now) || PyUnicode_CheckExact(now) || PyBytes_CheckExact(now))
+        return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
+    if (PyComplex_CheckExact(now)) {
+        const Py_complex values[2] = {PyComplex_AsCComplex(now), PyComplex_AsCComplex(then)};
+        return std::memcmp(&values[0], &values[1], sizeof(Py_complex)) == 0;
+    }
+    if (!PyTuple_CheckExact(now) || PyTuple_GET_SIZE(now) != PyTuple_GET_SIZE(then)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(now); ++i)
+        if (!same_value(PyTuple_GET_ITEM(now, i), PyTuple_GET_ITEM(then, i))) return false;
+    return true;
+}
+
+PyObject* dict_of(PyObject* object) {
+    PyObject** const place = _PyObject_GetDictPtr(object);
+    return place ? *place : nullptr;
+}
+
+PythonState::Dict& PythonState::of_dict(PyObject* dict) {
+    const auto [found, fresh] = index_.emplace(dict, dicts_.size());
+    if (fresh) dicts_.push_back({.dict = nb::borrow(dict), .entries = {}});
+    return dicts_[found->second];
+}
+
+void PythonState::entry(PyObject* dict, PyObject* key) {
+    Dict& known = of_dict(dict);
+    if (known.whole) return;
+    for (const Entry& entry : known.entries)
+        if (same_value(entry.key.ptr(), key)) return;
+    known.entries.push_back({nb::borrow(key), nb::borrow(look_up(dict, key))});
+}
+
+void PythonState::whole(PyObject* dict) {
+    Dict& known = of_dict(dict);
+    if (known.whole) return;
+    known.whole = true;
+    known.entries.clear();
+    Py_ssize_t place = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &place, &key, &value)) known.entries.push_back({nb::borrow(key), nb::borrow(value)});
+}
+
+void PythonState::list(PyObject* list) {
+    if (!index_.emplace(list, lists_.size()).second) return;
+    List& known = lists_.emplace_back(List{nb::borrow(list), {}});
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) known.items.push_back(nb::borrow(PyList_GET_ITEM(list, i)));
+}
+
+void PythonState::cell(PyObject* cell) {
+    if (index_.emplace(cell, cells_.size()).second)
+        cells_.push_back({nb::borrow(cell), nb::borrow(PyCell_GET(cell))});
+}
+
+void PythonState::function(PyObject* function) {
+    if (!index_.emplace(function, functions_.size()).second) return;
+    functions_.push_back({nb::borrow(function), nb::borrow(code_of(function)), nb::borrow(defaults_of(function)),
+                          nb::borrow(keyword_defaults_of(function))});
+    if (keyword_defaults_of(function)) whole(keyword_defaults_of(function));
+}
+
+void PythonState::instance(PyObject* object) {
+    if (index_.emplace(object, instances_.size()).second)
+        instances_.push_back(
+            {nb::borrow(object), nb::borrow(as_object(Py_TYPE(object))), nb::borrow(dict_of(object))});
+}
+
+void PythonState::type(PyTypeObject* type, PyObject* name) {
+    const auto [found, fresh] = index_.emplace(as_object(type), types_.size());
+    if (fresh) types_.push_back({.type = nb::borrow(as_object(type)), .entries = {}});
+    Type& known = types_[found->second];
+    for (const Entry& entry : known.entries)
+        if (entry.key.ptr() == name) return;
+    known.entries.push_back({nb::borrow(name), nb::borrow(_PyType_Lookup(type, name))});
+}
+
+void PythonState::slot(PyObject* object, PyObject* descriptor) {
+    slots_.push_back({nb::borrow(object), nb::borrow(descriptor), slot_value(object, descriptor)});
+}
+
+std::size_t PythonState::size() const {
+    std::size_t count = lists_.size() + cells_.size() + functions_.size() + instances_.size() + slots_.size();
+    for (const Dict& dict : dicts_) count += dict.entries.size();
+    for (const Type& type : types_) count += type.entries.size();
+    return count;
+}
+
+void PythonState::seal() {
+    index_.clear();
+    for (Type& type : types_) type.version = reinterpret_cast<PyTypeObject*>(type.type.ptr())->tp_version_tag;
+}
+
+bool PythonState::fails(PyObject* holder, PyObject* key) {
+    failed = std::string(key && PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : "an entry") + " of a " +
+             (PyType_Check(holder) ? reinterpret_cast<PyTypeObject*>(holder)->tp_name : Py_TYPE(holder)->tp_name);
+    return false;
+}
+
+bool PythonState::dict_holds(Dict& known) {
+    PyObject* const dict = known.dict.ptr();
+    const std::uint64_t version = reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+    if (version == known.version) return true;
+    if (known.whole) {
+        if (static_cast<std::size_t>(PyDict_GET_SIZE(dict)) != known.entries.size()) return fails(dict, nullptr);
+        Py_ssize_t place = 0;
+        PyObject *key, *value;
+        for (std::size_t i = 0; PyDict_Next(dict, &place, &key, &value); ++i)
+            if (!same_value(key, known.entries[i].key.ptr()) || !same_value(value, known.entries[i].value.ptr()))
+                return fails(dict, key);
+    } else {
+        for (const Entry& entry : known.entries)
+            if (!same_value(look_up(dict, entry.key.ptr()), entry.value.ptr())) return fails(dict, entry.key.ptr());
+    }
+    known.version = version;
+    return true;
+}
+
+bool PythonState::type_holds(Type& known) {
+    auto* const type = reinterpret_cast<PyTypeObject*>(known.type.ptr());
+    if (known.version && type->tp_version_tag == known.version) return true;
+    for (const Entry& entry : known.entries)
+        if (_PyType_Lookup(type, entry.key.ptr()) != entry.value.ptr()) return fails(known.type.ptr(), entry.key.ptr());
+    known.version = type->tp_version_tag;
+    return true;
+}
+
+bool PythonState::holds() {
+    for (Dict& dict : dicts_)
+        if (!dict_holds(dict)) return false;
+    for (const Instance& one : instances_)
+        if (as_object(Py_TYPE(one.object.ptr())) != one.type.ptr() || dict_of(one.object.ptr()) != one.dict.ptr())
+            return fails(one.object.ptr(), nullptr);
+    for (Type& type : types_)
+        if (!type_holds(type)) return false;
+    for (const Function& one : functions_) {
+        PyObject* const function = one.function.ptr();
+        if (code_of(function) != one.code.ptr() || defaults_of(function) != one.defaults.ptr() ||
+            keyword_defaults_of(function) != one.keyword_defaults.ptr())
+            return fails(function, nullptr);
+    }
+    for (const Cell& one : cells_)
+        if (!same_value(PyCell_GET(one.cell.ptr()), one.value.ptr())) return fails(one.cell.ptr(), nullptr);
+    for (const List& one : lists_) {
+        PyObject* const list = one.list.ptr();
+        if (static_cast<std::size_t>(PyList_GET_SIZE(list)) != one.items.size()) return fails(list, nullptr);
+        for (std::size_t i = 0; i < one.items.size(); ++i)
+            if (!same_value(PyList_GET_ITEM(list, static_cast<Py_ssize_t>(i)), one.items[i].ptr()))
+                return fails(list, nullptr);
+    }
+    for (const Slot& one : slots_)
+        if (!same_value(slot_value(one.object.ptr(), one.descriptor.ptr()).ptr(), one.value.ptr()))
+            return fails(one.object.ptr(), nullptr);
+    return true;
+}
+
+template <class Visit>
+void PythonState::each(const Visit& visit) const {
+    const auto entries = [&](const std::vector<Entry>& list) {
+        for (const Entry& one : list) visit(one.key), visit(one.value);
+    };
+    for (const Dict& one : dicts_) visit(one.dict), entries(one.entries);
+    for (const Type& one : types_) visit(one.type), entries(one.entries);
+    for (const List& one : lists_) {
+        visit(one.list);
+        for (const nb::object& item : one.items) visit(item);
+    }
+    for (const Cell& one : cells_) visit(one.cell), visit(one.value);
+    for (const Function& one : functions_)
+        visit(one.function), visit(one.code), visit(one.defaults), visit(one.keyword_defaults);
+    for (const Instance& one : instances_) visit(one.object), visit(one.type), visit(one.dict);
+    for (const Slot& one : slots_) visit(one.object), visit(one.descriptor), visit(one.value);
+}
+
+bool PythonState::mentions(PyObject* value) const {
+    bool found = false;
+    each([&](const nb::object& one) { found = found || one.ptr() == value; });
+    return found;
+}
+
+int PythonState::traverse(visitproc visit, void* arg) const {
+    int result = 0;
+    each([&](const nb::object& one) {
+        if (result == 0 && one.is_valid()) result = visit(one.ptr(), arg);
+    });
+    return result;
+}
+
+void PythonState::clear() {
+    PythonState gone;
+    std::swap(*this, gone);
+}
+
+}  // namespace clew::bind

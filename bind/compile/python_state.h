@@ -1,0 +1,98 @@
+// What the Python of a compiled call read that is older than the call, as it was then.
+//
+// Note [Witnesses of Python]
+// A replay is right while the Python would go the way it went. So each read of state that was there before the call is
+// kept with what it found: entries of dicts (globals, attributes of instances and modules), of types, cells, lists,
+// slots, the code and defaults of functions. Numbers, strings and None are compared by type and bits, all else by
+// identity, with the object held alive, so that an address is never another object's. A dict whose version tag has not
+// changed needs no look; types have such tags, too.
+#pragma once
+#include <Python.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+namespace clew::bind {
+
+// By type and bits for numbers, strings, None and tuples of them; by identity for all else.
+bool same_value(PyObject* now, PyObject* then);
+
+class PythonState {
+public:
+    void entry(PyObject* dict, PyObject* key);  // there or not
+    void whole(PyObject* dict);                 // all of it, in order
+    void list(PyObject* list);
+    void cell(PyObject* cell);
+    void function(PyObject* function);
+    void instance(PyObject* object);  // its class and its dict
+    void type(PyTypeObject* type, PyObject* name);
+    void slot(PyObject* object, PyObject* descriptor);
+
+    std::size_t size() const;
+    bool mentions(PyObject* value) const;  // as something that a read found
+    // Versions are taken when the call is over.
+    void seal();
+    // Whether all is as it was; else `failed` says what is not.
+    bool holds();
+    std::string failed;
+
+    int traverse(visitproc visit, void* arg) const;
+    void clear();
+
+private:
+    struct Entry {
+        nanobind::object key, value;  // no value: it was not there
+    };
+    struct Dict {
+        nanobind::object dict;
+        std::uint64_t version = 0;
+        bool whole = false;
+        std::vector<Entry> entries;
+    };
+    struct List {
+        nanobind::object list;
+        std::vector<nanobind::object> items;
+    };
+    struct Cell {
+        nanobind::object cell, value;
+    };
+    struct Function {
+        nanobind::object function, code, defaults, keyword_defaults;
+    };
+    struct Instance {
+        nanobind::object object, type, dict;
+    };
+    struct Type {
+        nanobind::object type;
+        unsigned int version = 0;
+        std::vector<Entry> entries;
+    };
+    struct Slot {
+        nanobind::object object, descriptor, value;
+    };
+
+    Dict& of_dict(PyObject* dict);
+    bool dict_holds(Dict& dict);
+    bool type_holds(Type& type);
+    bool fails(PyObject* holder, PyObject* key);
+    template <class Visit>
+    void each(const Visit& visit) const;
+
+    std::vector<Dict> dicts_;
+    std::vector<List> lists_;
+    std::vector<Cell> cells_;
+    std::vector<Function> functions_;
+    std::vector<Instance> instances_;
+    std::vector<Type> types_;
+    std::vector<Slot> slots_;
+    std::unordered_map<PyObject*, std::size_t> index_;  // of dicts, lists, ... by address, while the call is recorded
+};
+
+// The dict of an instance, or null; borrowed.
+PyObject* dict_of(PyObject* object);
+
+}  // namespace clew::bind

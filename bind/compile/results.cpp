@@ -1,0 +1,167 @@
+#include "bind/compile/results.h"
+
+#include <algorithm>
+
+#include "bind/errors.h"
+#include "core/base/error.h"
+#include "bind/objects.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+bool is_constant(PyObject* object) {
+    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
+           object == Py_Ellipsis;
+}
+
+}  // namespace
+
+ResultForm::ResultForm(const Tracer& tracer, const Arguments& arguments, const Program& program)
+    : tracer_(&tracer), arguments_(&arguments), program_(&program) {}
+
+int ResultForm::add(PyObject* object) {
+    if (const auto found = seen_.find(object); found != seen_.end()) {
+        if (found->second < 0 && unknown.empty()) unknown = "gives a container that holds itself";
+        return found->second;
+    }
+    const auto value = [&](ValueForm form) { return seen_[object] = add_value(std::move(form)); };
+    if (TensorObject* const tensor = as_tensor(object)) {
+        for (std::size_t i = 0; i < arguments_->tensors.size(); ++i)
+            if (arguments_->tensors[i].get() == tensor)
+                return value({.kind = ValueForm::ArgumentTensor, .index = static_cast<int>(i)});
+        if (tensor->has(TensorObject::kOlder)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
+        tensors.emplace_back(tensor);
+        return value({.kind = ValueForm::ResultTensor, .index = static_cast<int>(tensors.size()) - 1});
+    }
+    if (const auto found = tracer_->numbers.find(object); found != tracer_->numbers.end() && !found->second.used)
+        return value({.kind = ValueForm::Number, .index = found->second.read});
+    if (is_constant(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
+    const auto given = std::find(arguments_->containers.begin(), arguments_->containers.end(), object);
+    if (given != arguments_->containers.end())
+        return value({.kind = ValueForm::ArgumentContainer,
+                      .index = static_cast<int>(given - arguments_->containers.begin())});
+    if (tracer_->is_older(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
+    seen_[object] = -1;  // one that holds itself
+    return seen_[object] = add_container(object);
+}
+
+int ResultForm::add_container(PyObject* object) {
+    const bool tuple = PyTuple_Check(object);
+    if (tuple || PyList_CheckExact(object)) {
+        ValueForm form{.kind = tuple ? ValueForm::Tuple : ValueForm::List};
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+            form.items.push_back(add(PySequence_Fast_GET_ITEM(object, i)));
+        if (tuple && !PyTuple_CheckExact(object)) {
+            if (!PyObject_HasAttrString(object, "_fields")) {
+                unknown = std::string("gives a ") + Py_TYPE(object)->tp_name;
+                return -1;
+            }
+            form.object = nb::borrow(as_object(Py_TYPE(object)));
+        }
+        return add_value(std::move(form));
+    }
+    if (PyDict_CheckExact(object)) {
+        ValueForm form{.kind = ValueForm::Dict};
+        nb::list keys;
+        PyObject *key, *item;
+        for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &item);) {
+            if (!is_constant(key)) {
+                unknown = "gives a dict whose keys are no strings or numbers";
+                return -1;
+            }
+            keys.append(nb::handle(key));
+            form.items.push_back(add(item));
+        }
+        form.object = nb::tuple(keys);
+        return add_value(std::move(form));
+    }
+    unknown = std::string("gives or keeps a ") + Py_TYPE(object)->tp_name + " that it made";
+    return -1;
+}
+
+void ResultForm::add_effects() {
+    for (const Effect& one : tracer_->effects) effects_.push_back({one, add(one.value.ptr())});
+}
+
+void ResultForm::settle(Program& program) {
+    for (const auto& [address, number] : tracer_->numbers)
+        if (!number.used) program.followed[static_cast<std::size_t>(number.read)] = 1;
+    for (ValueForm& value : values_) {
+        if (value.kind != ValueForm::Number) continue;
+        const auto end = program.followed.begin() + value.index;
+        value.index = static_cast<int>(std::count(program.followed.begin(), end, char{1}));
+    }
+    for (MadeEffect& one : effects_) one.effect.value = {};
+}
+
+void ResultForm::forget_call() {
+    tracer_ = nullptr;
+    arguments_ = nullptr;
+    program_ = nullptr;
+    seen_.clear();
+    tensors.clear();
+}
+
+nb::object ResultForm::make(int index, Made& made) const {
+    made.values.resize(values_.size());
+    nb::object& known = made.values[static_cast<std::size_t>(index)];
+    if (!known.is_valid()) known = make_value(values_[static_cast<std::size_t>(index)], made);
+    return known;
+}
+
+nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
+    const auto at = static_cast<std::size_t>(value.index);
+    switch (value.kind) {
+        case ValueForm::ResultTensor:
+            return nb::steal(wrap(made.tensors[at]));
+        case ValueForm::ArgumentTensor:
+            return nb::steal(wrap(made.arguments.tensors[at]));
+        case ValueForm::ArgumentContainer:
+            return nb::borrow(made.arguments.containers[at]);
+        case ValueForm::Number:
+            return made.numbers[at];
+        case ValueForm::Constant:
+            return value.object;
+        case ValueForm::Dict: {
+            const nb::object dict = nb::steal(checked(PyDict_New()));
+            for (std::size_t i = 0; i < value.items.size(); ++i)
+                checked(PyDict_SetItem(dict.ptr(), PyTuple_GET_ITEM(value.object.ptr(), static_cast<Py_ssize_t>(i)),
+                                       make(value.items[i], made).ptr()));
+            return dict;
+        }
+        default: {
+            const auto count = static_cast<Py_ssize_t>(value.items.size());
+            const bool list = value.kind == ValueForm::List;
+            const nb::object sequence = nb::steal(checked(list ? PyList_New(count) : PyTuple_New(count)));
+            for (Py_ssize_t i = 0; i < count; ++i) {
+                PyObject* const item = make(value.items[static_cast<std::size_t>(i)], made).release().ptr();
+                list ? PyList_SET_ITEM(sequence.ptr(), i, item) : PyTuple_SET_ITEM(sequence.ptr(), i, item);
+            }
+            if (!value.object.is_valid()) return sequence;
+            return nb::steal(checked(PyObject_CallObject(value.object.ptr(), sequence.ptr())));
+        }
+    }
+}
+
+void ResultForm::make_effects(Made& made) const {
+    for (const MadeEffect& one : effects_) {
+        const nb::object value = make(one.value, made);
+        PyObject* const holder = one.effect.holder.ptr();
+        checked(one.effect.kind == Effect::Append ? PyList_Append(holder, value.ptr())
+                                                  : PyDict_SetItem(holder, one.effect.key.ptr(), value.ptr()));
+    }
+}
+
+int ResultForm::traverse(visitproc visit, void* arg) const {
+    for (const ValueForm& value : values_) Py_VISIT(value.object.ptr());
+    for (const MadeEffect& one : effects_) {
+        Py_VISIT(one.effect.holder.ptr());
+        Py_VISIT(one.effect.key.ptr());
+    }
+    return 0;
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,64 @@
+// What a compiled call gives to Python, and changes there: as it can be made again from the results of a replay.
+#pragma once
+#include <vector>
+
+#include "bind/compile/arguments.h"
+#include "bind/compile/tracer.h"
+#include "core/program/program.h"
+
+namespace clew::bind {
+
+// Note [Values of results]
+// A value is a tensor of the replay, an argument, a number that was read, a container of values, or an object that was
+// there before.
+struct ValueForm {
+    enum Kind { ResultTensor, ArgumentTensor, ArgumentContainer, Number, Constant, Tuple, List, Dict } kind;
+    int index = -1;
+    nanobind::object object{};  // Constant; the class of a tuple with names; the keys of a dict, a tuple
+    std::vector<int> items{};   // of ResultForm::values
+};
+
+class ResultForm {
+public:
+    // Lists in `tensors` which tensors a replay has to make; what can't be told is a cause in the tracer.
+    ResultForm(const Tracer& tracer, const Arguments& arguments, const Program& program);
+    int add(PyObject* object);
+    void add_effects();
+
+    std::vector<Tensor> tensors;
+    std::string unknown;
+
+    // The value of a replay. `numbers`: of reads that are followed, by their place among these.
+    struct Made {
+        const std::vector<Tensor>& tensors;
+        const std::vector<nanobind::object>& numbers;
+        const Arguments& arguments;
+        std::vector<nanobind::object> values{};  // each once, so that what was one object is one
+    };
+    nanobind::object make(int value, Made& made) const;
+    void make_effects(Made& made) const;
+    // Which followed number each read is; after all has been added.
+    void settle(Program& program);
+    void forget_call();
+    int traverse(visitproc visit, void* arg) const;
+
+private:
+    int add_container(PyObject* object);
+    nanobind::object make_value(const ValueForm& value, Made& made) const;
+    int add_value(ValueForm value) {
+        values_.push_back(std::move(value));
+        return static_cast<int>(values_.size()) - 1;
+    }
+    struct MadeEffect {
+        Effect effect;
+        int value;
+    };
+    const Tracer* tracer_;
+    const Arguments* arguments_;
+    const Program* program_;
+    std::vector<ValueForm> values_;
+    std::vector<MadeEffect> effects_;
+    std::unordered_map<PyObject*, int> seen_;
+};
+
+}  // namespace clew::bind

@@ -1,0 +1,128 @@
+// Watches the Python of a call while it is recorded: Note [Watching].
+//
+// Note [Watching]
+// A trace function in C is told of each instruction before it runs, and looks at its operands on the frame's stack. An
+// object is older than the call if it was reached through something older: an argument that is known by identity, a
+// global, a cell, an entry of an older dict. What an instruction reads of an older object becomes a witness
+// (python_state.h); what it reads of a young one needs none, since the call made that itself. Python functions are
+// watched in turn. Of callables in C only those are let pass of which it is known what they read: clew's, methods of
+// the built-in types, and those in a table. Everything else, and a write to an older object that a replay can't make
+// again, is a cause to stay eager.
+#pragma once
+#include "bind/frame.h"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "bind/compile/python_state.h"
+#include "core/base/object.h"
+#include "core/program/recorder.h"
+
+namespace clew::bind {
+
+struct Cause {
+    std::string text;
+    Handle code;
+    std::int32_t instruction;
+};
+
+// A change of an older object, made again at the end of a replay.
+struct Effect {
+    enum Kind { SetItem, Append } kind;
+    nanobind::object holder, key, value;
+};
+
+// Numbers that were read from tensors and only handed on.
+struct FollowedNumber {
+    nanobind::object number;  // held, so that its address is no other's
+    int read;
+    bool used = false;  // in another way: then its value is a witness
+};
+
+class Watch;
+class Tracer {
+public:
+    Tracer(Recorder& recorder, Program& program) : recorder_(recorder), program_(program) {}
+    ~Tracer() { stop(); }
+    Tracer(const Tracer&) = delete;
+    Tracer& operator=(const Tracer&) = delete;
+
+    // What the call is given: by identity, or by content, which the variant's key compares.
+    void add_older(PyObject* object);
+    void add_argument(PyObject* container);
+    void start();
+    void stop();
+
+    static bool others_trace();  // a debugger, a profiler
+
+    PythonState state;
+    std::optional<Cause> cause;
+    std::vector<Effect> effects;
+    std::unordered_map<PyObject*, FollowedNumber> numbers;
+    bool is_older(PyObject* object) const;
+    bool is_argument(PyObject* object) const { return arguments_.contains(object); }
+
+private:
+    friend class Watch;
+    static int trace(PyObject* self, PyFrameObject* frame, int what, PyObject* arg);
+    void enter(PyFrameObject* frame);
+    void instruction(PyFrameObject* frame);
+    const unsigned char* bytes_of(PyCodeObject* code);
+
+    // tracer.cpp
+    void stay_eager(std::string text);
+    void use(PyObject* operand);  // a number that was read is more than handed on
+    void expect_number() {
+        reading_ = current_;
+        reads_before_ = program_.reads.size();
+    }
+    void compare(PyObject* left, PyObject* right, int operation);
+    void contents(PyObject* object);  // all that a callee may read of it
+    void operand(PyObject* object, const char* const* names);
+    void truth(PyObject* object);
+    void iterate(PyObject* object);
+    void load_global(_PyInterpreterFrame& frame, PyObject* name);
+    void import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level);
+
+    // attributes.cpp
+    void attribute(PyObject* object, PyObject* name);
+    void instance_attribute(PyObject* object, PyObject* name);
+    void tensor_attribute(PyObject* object, PyObject* name);
+    void type_attribute(PyObject* type, PyObject* name);
+    void module_attribute(PyObject* module, PyObject* name);
+    void look_up_entry(PyObject* dict, PyObject* key);  // of an older dict
+    void subscript(PyObject* container, PyObject* key);
+    void set_attribute(PyObject* object, PyObject* name, PyObject* value);
+    void set_item(PyObject* container, PyObject* key, PyObject* value);
+    void enter_with(PyObject* manager);
+    bool was_set(PyObject* holder, PyObject* key) const;
+
+    // calls.cpp
+    void call(PyObject* callee, PyObject* const* arguments, std::size_t count, PyObject* names);
+    void call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count);
+    void call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
+                      std::size_t count);
+    void call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count);
+    void call_known(const std::string& name, PyObject* const* arguments, std::size_t count);
+
+    Recorder& recorder_;
+    Program& program_;
+    std::unordered_set<PyObject*> older_, arguments_, made_codes_;
+    std::vector<nanobind::object> held_;
+    std::unordered_map<PyCodeObject*, nanobind::object> bytes_;
+    PyFrameObject* current_ = nullptr;
+    PyFrameObject* reading_ = nullptr;  // the frame whose last instruction called what may read a number
+    std::size_t reads_before_ = 0;
+    bool on_ = false;
+};
+
+// Calls of which it is known that they read no more than their arguments, by full name: set from Python.
+void set_known_calls(nanobind::dict known);
+const std::string* known_call(const std::string& name);
+
+}  // namespace clew::bind

@@ -1,0 +1,71 @@
+// What a compiled call hands out: tensors, and the nodes of their graphs, as they can be made again.
+//
+// Note [Outcome]
+// A kept block refreshes the tensors that it made. A compiled call gives new ones each time, and nobody may see those
+// of an earlier call change. So the recorder outlines what leaves the call: where each tensor lies, and for each node
+// that it leads to, its kind, attributes, edges and which registers its slots hold. After a replay the same is made
+// from the registers of that replay.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/autograd/node.h"
+#include "core/program/program.h"
+
+namespace clew {
+
+struct ReplayState;
+
+struct EdgeOutline {
+    int node = -1;    // of the outcome
+    int input = -1;   // or where the gradient of this input goes
+    int result = -1;  // or of this result, a leaf
+    std::uint32_t index = 0;
+};
+
+struct SlotOutline {
+    int reg = -1;  // -1: empty
+    int through = -1;
+    std::uint32_t behind = 0;  // writes since it was saved
+    SlotSource source{};
+    std::uint8_t index = 0;
+    bool wrapped_number = false;
+};
+
+struct NodeOutline {
+    const NodeKind* kind;
+    NodeShape shape;
+    std::vector<char> attributes;
+    Handle code;
+    std::int32_t instruction;
+    std::vector<EdgeOutline> edges;
+    std::vector<SlotOutline> slots;
+    std::vector<std::pair<LayoutRef, DType>> outputs;
+    bool freed;
+};
+
+struct ResultOutline {
+    int input = -1;  // a tensor from before the call
+    int reg = -1;    // or one that it made
+    int base = -1;   // a result that it is a view of
+    int through = -1;
+    int node = -1;
+    std::uint16_t output = 0;
+    ViewKind view_kind{};
+    std::uint8_t flags = 0;  // of TensorObject
+    bool own_counter = false;
+    std::uint32_t version = 0, behind = 0;
+    Ref<HistoryBreak> lost{};
+};
+
+struct Outcome {
+    std::vector<NodeOutline> nodes;      // what edges lead to comes first
+    std::vector<ResultOutline> results;  // a base comes first
+    std::vector<int> given;              // of these, what the call gives, in order
+    std::vector<int> registers() const;  // that have to be there at the end
+};
+
+// `places`: where each memory lies after the commit, if that is not where the replay made it.
+std::vector<Tensor> make_results(ReplayState& state, const Outcome& outcome, const std::vector<StorageRef>& places);
+
+}  // namespace clew

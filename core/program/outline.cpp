@@ -1,0 +1,164 @@
+// The end of a compiled call: Note [Outcome].
+#include "core/autograd/hooks.h"
+#include "core/autograd/leaf.h"
+#include "core/autograd/saved.h"
+#include "core/autograd/view.h"
+#include "core/program/kept.h"
+#include "core/program/outcome.h"
+#include "core/program/recorder.h"
+
+namespace clew {
+namespace {
+
+// What a tensor's flags say that a new one is to have, too.
+constexpr std::uint8_t kCopied = TensorObject::kRequiresGrad | TensorObject::kInference | TensorObject::kRetainsGrad;
+
+}  // namespace
+
+void Recorder::end_call(bool whole, Tensors results, Tensors arguments) {
+    if (!on_) return;
+    leave();
+    if (whole) look_back();
+    if (whole && program_.refusals.empty()) {
+        program_.outcome = std::make_unique<Outcome>();
+        for (const Tensor& one : results) program_.outcome->given.push_back(outline_result(one));
+        note_leaves({});
+        for (const Leaf& leaf : program_.leaves) {
+            const Tensor grad = leaf.tensor->extras ? leaf.tensor->extras->grad : Tensor();
+            if (grad && grad->grad_fn && !grad->has(TensorObject::kOlder)) refuse("leaves a .grad with a history");
+        }
+        note_ends();
+        program_.finished = program_.refusals.empty();
+    }
+    forget_nodes(program_);
+    for (KeptNode& kept : program_.nodes) kept.node = nullptr;
+    unmark();
+    for (Input& input : program_.inputs)
+        for (const Tensor& argument : arguments) input.bound = input.bound || input.tensor.same(argument);
+}
+
+int Recorder::input_of(const Tensor& tensor) {
+    const int reg = resolve(tensor);
+    int input = 0;
+    while (program_.inputs[static_cast<std::size_t>(input)].reg != reg) ++input;
+    return input;
+}
+
+int Recorder::outline_result(const Tensor& tensor) {
+    if (const auto found = outlined_results_.find(tensor.get()); found != outlined_results_.end()) return found->second;
+    ResultOutline outline;
+    if (tensor->has(TensorObject::kOlder)) {
+        outline.input = input_of(tensor);
+    } else {
+        const NodeRef history = grad_fn_of(tensor);
+        if (tensor->base) outline.base = outline_result(Tensor(tensor->base.get()));
+        outline.reg = resolve(tensor);
+        outline.view_kind = tensor->view_kind;
+        outline.flags = tensor->flags & kCopied;
+        outline.version = version_of(*tensor.get());
+        outline.through = input_with_counter(program_.of(outline.reg).memory, counter_of(*tensor.get()));
+        outline.own_counter = tensor->has(TensorObject::kAliasCounter);
+        outline.behind = outline.base >= 0 ? outline.version - tensor->history_version : 0;
+        outline.lost = tensor->lost;
+        outline.output = tensor->output_index;
+        if (tensor->has(TensorObject::kSubclass)) refuse("gives a tensor of a subclass that it made");
+        if (tensor->extras && tensor->extras->grad) refuse("gives a tensor that it made and that has a .grad");
+        if (tensor->dict) refuse("gives a tensor that it made and that has attributes of the user's");
+        if (hooks_of(tensor)) refuse("gives a tensor that it made and that has hooks");
+        if (history && program_.refusals.empty()) outline.node = outline_node(history.get());
+    }
+    const int index = static_cast<int>(program_.outcome->results.size());
+    program_.outcome->results.push_back(std::move(outline));
+    outlined_results_[tensor.get()] = index;
+    return index;
+}
+
+EdgeOutline Recorder::outline_edge(const Edge& edge) {
+    if (!edge) return {};
+    Node& node = *edge.node;
+    if (node.has(Node::kAccumulate)) {
+        TensorObject* const leaf = node.outputs()[0].tensor;
+        if (leaf == nullptr)
+            refuse("gives a graph that ends in a leaf which the call made and dropped");
+        else if (leaf->has(TensorObject::kOlder))
+            return {.input = input_of(Tensor(leaf)), .index = edge.index};
+        else
+            return {.result = outline_result(Tensor(leaf)), .index = edge.index};
+        return {};
+    }
+    if (node.sequence >= program_.began) return {.node = outline_node(&node), .index = edge.index};
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+        const Tensor input = program_.inputs[i].present();
+        if (!input || program_.inputs[i].grad_of) continue;
+        const Edge to = gradient_edge(input);
+        if (to.node == &node && to.index == edge.index) return {.input = static_cast<int>(i), .index = edge.index};
+    }
+    refuse("gives a graph that leads to one from before the call by no tensor that it was given");
+    return {};
+}
+
+int Recorder::outline_node(Node* root) {
+    // What is below comes first; no recursion, since graphs are deep.
+    std::vector<Node*> stack{root};
+    while (!stack.empty() && program_.refusals.empty()) {
+        Node* const node = stack.back();
+        if (outlined_nodes_.contains(node)) {
+            stack.pop_back();
+            continue;
+        }
+        const std::size_t before = stack.size();
+        for (std::uint32_t i = 0; i < node->edge_count; ++i) {
+            Node* const below = node->edge_nodes()[i];
+            if (below && !below->has(Node::kAccumulate) && below->sequence >= program_.began &&
+                !outlined_nodes_.contains(below))
+                stack.push_back(below);
+        }
+        if (stack.size() > before) continue;
+        stack.pop_back();
+        const int kept = index_of(program_, node);
+        if (kept < 0 || node->has(Node::kFunction) || node->has(Node::kCut) || node->extras) {
+            refuse(format("gives a graph with %s, which is of Python, has hooks or was written through a view, so that "
+                          "a replay can't make it again yet",
+                          node->kind->node_name));
+            break;
+        }
+        NodeOutline outline{.kind = node->kind,
+                            .shape = {node->edge_count, node->slot_count, node->output_count},
+                            .attributes = {},
+                            .code = Handle::borrow(node->code),
+                            .instruction = node->instruction,
+                            .edges = {},
+                            .slots = {},
+                            .outputs = {},
+                            .freed = node->has(Node::kFreed)};
+        const char* const bytes = static_cast<const char*>(node->attributes());
+        outline.attributes.assign(bytes, bytes + node->kind->kept_bytes);
+        for (std::uint32_t i = 0; i < node->edge_count; ++i)
+            outline.edges.push_back(outline_edge(node->edge(static_cast<int>(i))));
+        for (int i = 0; i < node->output_count; ++i)
+            outline.outputs.emplace_back(LayoutRef(node->outputs()[i].layout), node->output_dtypes()[i]);
+        outline_slots(outline, *node, program_.nodes[static_cast<std::size_t>(kept)]);
+        outlined_nodes_[node] = static_cast<int>(program_.outcome->nodes.size());
+        program_.outcome->nodes.push_back(std::move(outline));
+    }
+    const auto found = outlined_nodes_.find(root);
+    return found == outlined_nodes_.end() ? -1 : found->second;
+}
+
+void Recorder::outline_slots(NodeOutline& outline, Node& node, const KeptNode& kept) {
+    for (std::size_t i = 0; i < kept.slots.size(); ++i) {
+        const SavedSlot& slot = node.slots()[i];
+        const KeptSlot& known = kept.slots[i];
+        if (known.edge)
+            refuse(format("gives a graph with %s, which saved a value with a history of its own",
+                          node.kind->node_name));
+        outline.slots.push_back({.reg = known.reg,
+                                 .through = known.through,
+                                 .behind = current_version(slot) - slot.version,
+                                 .source = slot.source,
+                                 .index = slot.index,
+                                 .wrapped_number = slot.wrapped_number});
+    }
+}
+
+}  // namespace clew

@@ -1,0 +1,144 @@
+"""`clew.compile`: a function whose first call of a kind is recorded, and whose later ones are replayed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import _core
+from .known_calls import KNOWN
+
+_core.set_known_calls(KNOWN)
+if os.environ.get("CLEW_COMPILE") == "0":
+    _core.set_compile_disabled(True)
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    fuse: bool = False,
+    max_variants: int = 16,
+) -> Any:
+    """A function that is recorded in its first call and replayed, without Python, in later ones.
+
+    The function may hold a whole training step: forward, backward, an optimizer's step. What a call gives, and all that
+    it leaves in parameters, gradients, buffers and generators, is what the function itself would give and leave, to the
+    bit. All that its Python reads that is older than the call (globals, attributes, items, values of tensors) is
+    compared before a call is replayed; if something differs, the function runs and is recorded again. What can't be
+    compared keeps the function eager, with a `KeepWarning` that names it and its line.
+
+    Args:
+        model: a function, or a module, whose `forward` is compiled. Without it, a decorator.
+        fullgraph: raise `KeepError` where the function would stay eager.
+        dynamic: True is refused: each size is a variant of its own.
+        backend, mode, options: accepted; "eager" as backend gives the function itself.
+        disable: the function itself.
+        fuse: not supported yet.
+        max_variants: how many kinds of call (shapes, strides, dtypes, numbers, ...) are kept; the least recently used
+            goes.
+
+    Returns:
+        A callable with the counts `hits`, `misses` and `variants`, with `why()`, `cache_clear()` and, as `eager`, the
+        function itself.
+
+    Raises:
+        NotImplementedError: `dynamic=True`, `fuse=True`.
+
+    Example:
+        >>> @clew.compile
+        ... def scaled(x, factor):
+        ...     return (x * factor).sum()
+        >>> scaled(clew.ones(3), 2.0), scaled(clew.arange(3.0), 2.0)
+        (tensor(6.), tensor(6.))
+        >>> scaled.hits, scaled.misses
+        (1, 1)
+    """
+    if dynamic:
+        raise NotImplementedError("compile: dynamic=True is not supported; each size is a variant of its own")
+    if fuse:
+        raise NotImplementedError("compile: fuse=True is not supported yet; without it, results are eager's to the bit")
+    if model is None:
+        return functools.partial(
+            compile, fullgraph=fullgraph, backend=backend, disable=disable, max_variants=max_variants
+        )
+    if disable or backend == "eager":
+        return model
+    if isinstance(model, Compiled):
+        return model
+    if not callable(model):
+        raise TypeError(f"compile: expected a function or a module, got {type(model).__name__}")
+    from ..nn import Module
+
+    if isinstance(model, Module):
+        from .compiled_module import OptimizedModule
+
+        return OptimizedModule(model, Compiled(model, max_variants, fullgraph))
+    return Compiled(model, max_variants, fullgraph)
+
+
+class Compiled(_core.CompiledFunction):
+    """What `clew.compile` gives for a function.
+
+    Attributes:
+        hits: calls that were replayed.
+        misses: calls that ran as Python, recorded or not.
+        variants: recorded calls that can be replayed.
+        eager: the function itself.
+    """
+
+    def __init__(self, function: Callable[..., Any], max_variants: int, strict: bool) -> None:
+        if max_variants < 1:
+            raise ValueError(f"compile: expected max_variants of at least 1, got {max_variants}")
+        super().__init__(function, max_variants, strict)
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            with contextlib.suppress(AttributeError):
+                setattr(self, name, getattr(function, name))
+        self.__wrapped__ = function
+
+    def why(self) -> str:
+        """Hits, misses, each variant with its steps and witnesses, and why calls stay eager.
+
+        Example:
+            >>> double = clew.compile(lambda x: x * 2)
+            >>> _ = double(clew.ones(2))
+            >>> print(double.why().splitlines()[0])
+            <lambda>: 0 hits, 1 misses, 1 variants
+        """
+        name = getattr(self, "__qualname__", type(self.eager).__name__)
+        lines = [f"{name.rpartition('.')[2]}: {self.hits} hits, {self.misses} misses, {self.variants} variants"]
+        lines += [f"  variant: {steps} steps, {witnesses} witnesses of Python" for steps, witnesses in self._describe()]
+        lines += [f"  {'stays eager' if eager else 'ran eagerly'}: it {text}" for text, eager in self._reasons()]
+        return "\n".join(lines)
+
+    def __reduce__(self) -> Any:
+        return Compiled, (self.eager, 16, False)
+
+    def __repr__(self) -> str:
+        return f"<clew.compile of {self.eager!r}>"
+
+
+@contextlib.contextmanager
+def disabled() -> Iterator[None]:
+    """Compiled functions run as they are, without a look at what was recorded.
+
+    Example:
+        >>> double = clew.compile(lambda x: x * 2)
+        >>> with clew.compiler.disabled():
+        ...     _ = double(clew.ones(2))
+        >>> double.misses
+        0
+    """
+    before = _core.set_compile_disabled(True)
+    try:
+        yield
+    finally:
+        _core.set_compile_disabled(before)

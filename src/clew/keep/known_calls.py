@@ -1,0 +1,47 @@
+"""Callables that are written in C and of which it is known what they read: nothing but their arguments.
+
+A compiled function that calls another one stays eager. "reads": the contents of its arguments; "attribute", "setattr",
+"next": what the name says; "type": nothing but the class of an object.
+"""
+
+from __future__ import annotations
+
+_READS = """
+    builtins.abs builtins.all builtins.any builtins.bin builtins.callable builtins.chr builtins.divmod builtins.format
+    builtins.iter builtins.len builtins.max builtins.min builtins.ord builtins.pow builtins.repr builtins.round
+    builtins.sorted builtins.sum
+    math.ceil math.comb math.copysign math.cos math.exp math.floor math.fsum math.gcd math.isclose math.isfinite
+    math.isinf math.isnan math.log math.log10 math.log2 math.pow math.prod math.sin math.sqrt math.tan math.tanh
+    _operator.add _operator.index _operator.mul _operator.sub _operator.truediv _operator.neg _operator.matmul
+    _operator.itemgetter _operator.attrgetter
+    _functools.reduce
+    _abc._abc_instancecheck _abc._abc_subclasscheck
+    clew._core.run_backward clew._core.tensor clew._core.optimizer_step clew._core.promote_types
+    clew._core.get_default_dtype clew._core.is_grad_enabled clew._core.set_grad_enabled clew._core.set_mode
+    clew._core.get_mode clew._core.is_interpreted clew._core.function_call clew._core.function_record
+    clew._core.function_kind clew._core.function_saved_tensors clew._core.function_zero_gradient
+    clew._core.default_tensor clew._core.infer clew._core.python_step clew._core.timing clew._core.backward_serial
+    clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
+"""
+_TYPES = """
+    float int bool str bytes complex tuple list dict set frozenset range zip enumerate reversed map filter slice object
+    super type property staticmethod classmethod collections.OrderedDict collections.defaultdict collections.deque
+    itertools.chain itertools.islice itertools.repeat itertools.count itertools.product itertools.zip_longest
+    functools.partial
+"""
+_TENSOR = """
+    numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex data_ptr
+    requires_grad_ detach detach_ bool tolist __bool__ __int__ __len__ __index__ backward retain_grad register_hook
+    new_tensor nelement ndimension get_device is_signed __hash__ __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
+    __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __neg__ __pow__
+    __rpow__ __matmul__ __rmatmul__ __init__ __contains__ __abs__ _is_view item
+"""
+
+KNOWN = (
+    dict.fromkeys(_READS.split(), "reads")
+    | {f"type {name}": "reads" for name in _TYPES.split()}
+    | {f"Tensor.{name}": "reads" for name in _TENSOR.split()}
+    | dict.fromkeys(["builtins.isinstance", "builtins.issubclass", "type.__instancecheck__"], "type")
+    | dict.fromkeys(["builtins.getattr", "builtins.hasattr"], "attribute")
+    | {"builtins.setattr": "setattr", "builtins.next": "next"}
+)
