@@ -56,7 +56,7 @@ PyObject* dict_of(PyObject* object) {
 }
 
 PythonState::Dict& PythonState::of_dict(PyObject* dict) {
-    const auto [found, fresh] = index_.emplace(dict, dicts_.size());
+    const auto [found, fresh] = dict_index_.emplace(dict, dicts_.size());
     if (fresh) dicts_.push_back({.dict = nb::borrow(dict), .entries = {}});
     return dicts_[found->second];
 }
@@ -80,31 +80,31 @@ void PythonState::whole(PyObject* dict) {
 }
 
 void PythonState::list(PyObject* list) {
-    if (!index_.emplace(list, lists_.size()).second) return;
+    if (!list_index_.emplace(list, lists_.size()).second) return;
     List& known = lists_.emplace_back(List{nb::borrow(list), {}});
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) known.items.push_back(nb::borrow(PyList_GET_ITEM(list, i)));
 }
 
 void PythonState::cell(PyObject* cell) {
-    if (index_.emplace(cell, cells_.size()).second)
+    if (cell_index_.emplace(cell, cells_.size()).second)
         cells_.push_back({nb::borrow(cell), nb::borrow(PyCell_GET(cell))});
 }
 
 void PythonState::function(PyObject* function) {
-    if (!index_.emplace(function, functions_.size()).second) return;
+    if (!function_index_.emplace(function, functions_.size()).second) return;
     functions_.push_back({nb::borrow(function), nb::borrow(code_of(function)), nb::borrow(defaults_of(function)),
                           nb::borrow(keyword_defaults_of(function))});
     if (keyword_defaults_of(function)) whole(keyword_defaults_of(function));
 }
 
 void PythonState::instance(PyObject* object) {
-    if (index_.emplace(object, instances_.size()).second)
+    if (instance_index_.emplace(object, instances_.size()).second)
         instances_.push_back(
             {nb::borrow(object), nb::borrow(as_object(Py_TYPE(object))), nb::borrow(dict_of(object))});
 }
 
 void PythonState::type(PyTypeObject* type, PyObject* name) {
-    const auto [found, fresh] = index_.emplace(as_object(type), types_.size());
+    const auto [found, fresh] = type_index_.emplace(as_object(type), types_.size());
     if (fresh) types_.push_back({.type = nb::borrow(as_object(type)), .entries = {}});
     Type& known = types_[found->second];
     for (const Entry& entry : known.entries)
@@ -124,7 +124,8 @@ std::size_t PythonState::size() const {
 }
 
 void PythonState::seal() {
-    index_.clear();
+    for (auto* index : {&dict_index_, &list_index_, &cell_index_, &function_index_, &instance_index_, &type_index_})
+        index->clear();
     for (Type& type : types_) type.version = reinterpret_cast<PyTypeObject*>(type.type.ptr())->tp_version_tag;
 }
 

@@ -89,7 +89,9 @@ private:
     std::vector<Instance> instances_;
     std::vector<Type> types_;
     std::vector<Slot> slots_;
-    std::unordered_map<PyObject*, std::size_t> index_;  // of dicts, lists, ... by address, while the call is recorded
+    // Where each of these is, by address, while the call is recorded.
+    std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, cell_index_, function_index_, instance_index_,
+        type_index_;
 };
 
 // The dict of an instance, or null; borrowed.

@@ -3,8 +3,9 @@
 docs/keeping.md says what is promised and what is refused.
 """
 
-from ..autograd.errors import KeepError, ProgramError, ReplayError
+from ..autograd.errors import KeepError, KeepWarning, ProgramError, ReplayError
 from .block import keep_graph
+from .compiled import compile
 from .files import load_program
 from .program import Input, Program, Step
 from .python_steps import pure
@@ -12,10 +13,12 @@ from .python_steps import pure
 __all__ = [
     "Input",
     "KeepError",
+    "KeepWarning",
     "Program",
     "ProgramError",
     "ReplayError",
     "Step",
+    "compile",
     "keep_graph",
     "load_program",
     "pure",
