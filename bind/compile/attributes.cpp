@@ -1,8 +1,11 @@
 // Attributes and items: what a read finds is a witness, if the object is older than the call.
 #include "bind/compile/tracer.h"
 
+#include <opcode.h>
+
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "bind/errors.h"
 #include "core/base/error.h"
@@ -18,7 +21,7 @@ namespace {
 // Attributes of tensors that are geometry, or of which the recorder is told.
 constexpr const char* kGeometry[] = {"shape",   "dtype",     "ndim",     "device",   "layout",   "requires_grad",
                                      "is_leaf", "itemsize",  "nbytes",   "is_sparse", "is_cuda", "is_meta",
-                                     "names",   "is_nested", "is_quantized", "is_mkldnn", "__class__"};
+                                     "_is_wrapped_number", "names",   "is_nested", "is_quantized", "is_mkldnn", "__class__"};
 constexpr const char* kTold[] = {"grad", "data", "T", "mT", "H", "mH", "real", "imag"};
 
 template <std::size_t N>
@@ -40,9 +43,20 @@ bool has_python_method(PyTypeObject* type, const char* name) {
     return found && PyFunction_Check(found);
 }
 
-bool is_clews(PyTypeObject* type) { return std::strncmp(type->tp_name, "clew", 4) == 0; }
-
 }  // namespace
+
+bool is_clews(PyTypeObject* type) {
+    constexpr const char* names[] = {"torch.dtype", "torch.device", "torch.Size", "torch.layout", "torch.memory_format",
+                                     "torch.finfo", "torch.iinfo", "torch.Generator"};
+    return std::strncmp(type->tp_name, "clew", 4) == 0 || is_one_of(type->tp_name, names);
+}
+
+PyObject* behind_proxy(PyObject* proxy) {
+    struct Proxy {
+        PyObject_HEAD PyObject* mapping;
+    };
+    return reinterpret_cast<Proxy*>(proxy)->mapping;
+}
 
 bool Tracer::was_set(PyObject* holder, PyObject* key) const {
     return std::any_of(effects.begin(), effects.end(), [&](const Effect& one) {
@@ -50,8 +64,46 @@ bool Tracer::was_set(PyObject* holder, PyObject* key) const {
     });
 }
 
+Counter* Tracer::counter_of(PyObject* dict, PyObject* key) {
+    for (Counter& one : counters)
+        if (one.dict.ptr() == dict && same_value(one.key.ptr(), key)) return &one;
+    return nullptr;
+}
+
+// It is a value like any other, after all.
+void Tracer::read_counter(Counter& counter) {
+    if (!std::exchange(counter.read, true)) stay_eager("reads a count that it has changed");
+}
+
+// Whether what follows is `+= constant` and the store of the same attribute, of an int that nothing has read.
+bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
+    PyObject* const value = PyDict_GetItemWithError(dict, name);
+    if (value == nullptr || !PyLong_CheckExact(value) || state.has_entry(dict, name)) return false;
+    const auto next = [at = next_]() mutable {
+        while (at[0] == CACHE) at += 2;
+        const unsigned char* const found = at;
+        at += 2;
+        return found;
+    };
+    auto step = next;
+    const unsigned char* const constant = step();
+    const unsigned char* const add = step();
+    const unsigned char* const swap = step();
+    const unsigned char* const store = step();
+    constexpr int kInPlaceAdd = 13;
+    if (constant[0] != LOAD_CONST || add[0] != BINARY_OP || add[1] != kInPlaceAdd || swap[0] != SWAP ||
+        store[0] != STORE_ATTR || PyTuple_GET_ITEM(names_, store[1]) != name)
+        return false;
+    PyObject* const change = PyTuple_GET_ITEM(constants_, constant[1]);
+    if (!PyLong_CheckExact(change)) return false;
+    counters.push_back({nb::borrow(dict), nb::borrow(name), nb::borrow(value), nb::borrow(change)});
+    return true;
+}
+
 void Tracer::look_up_entry(PyObject* dict, PyObject* key) {
+    if (Counter* const counter = counter_of(dict, key)) return read_counter(*counter);
     if (was_set(dict, key)) return;
+    if (follow_option(dict, key)) return;
     state.entry(dict, key);
     PyObject* const value = PyDict_GetItemWithError(dict, key);
     if (value == nullptr && PyErr_Occurred()) throw PythonError();
@@ -108,12 +160,13 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name) {
     if (is_data && PyObject_TypeCheck(found, &PyProperty_Type)) {
         const nb::object getter = nb::steal(PyObject_GetAttrString(found, "fget"));
         if (getter.is_none() || PyFunction_Check(getter.ptr())) return;  // watched
-        return stay_eager("reads a property that is written in C");
+        return call(getter.ptr(), &object, 1, nullptr);
     }
     if (is_data) return;  // its __get__ is Python, and watched
     if (!older) return;
     if (PyObject* const dict = dict_of(object)) {
         state.instance(object);
+        if (!counter_of(dict, name) && !was_set(dict, name) && begins_to_count(dict, name)) return;
         look_up_entry(dict, name);
         if (PyDict_GetItemWithError(dict, name)) return;
     } else {
@@ -135,7 +188,7 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
     }
     if (is_one_of(text, kTold)) return;
     if (found && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_set)) return;  // a method: its call is seen
-    if (found && PyObject_TypeCheck(found, &PyProperty_Type)) return;                // watched
+    if (found && PyObject_TypeCheck(found, &PyProperty_Type)) return instance_attribute(object, name);
     if (found == nullptr && older) {
         if (PyObject* const dict = dict_of(object)) {
             state.instance(object);
@@ -163,12 +216,16 @@ void Tracer::subscript(PyObject* container, PyObject* key) {
     if (as_tensor(container)) return contents(key);
     const bool older = is_older(container);
     if (PyTuple_Check(container)) {
-        if (older) contents(container);
+        if (older) contents(container, false);
         return;
     }
     if (PyList_CheckExact(container)) {
-        if (older) contents(container);
+        if (older) contents(container, false);
         return;
+    }
+    if (Py_TYPE(container) == &PyDictProxy_Type) {
+        if (older) add_older(behind_proxy(container));
+        return subscript(behind_proxy(container), key);
     }
     if (PyDict_Check(container)) {
         static PyObject* const missing = PyUnicode_InternFromString("__missing__");
@@ -211,6 +268,8 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     PyObject* const dict = dict_of(object);
     if (dict == nullptr) return stay_eager("sets the first attribute of an object from before the call");
     state.instance(object);
+    if (Counter* const counter = counter_of(dict, name); counter && !std::exchange(counter->stored, true)) return;
+    if (counter_of(dict, name)) return stay_eager("sets a count that it has changed");
     effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(name), nb::borrow(value)});
 }
 

@@ -105,6 +105,14 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         const nb::object self = nb::steal(checked(PyObject_GetAttrString(callee, "__self__")));
         return call_builtin(callee, self.ptr(), text_of(callee, "__name__"), arguments, count);
     }
+    if (std::strcmp(type->tp_name, "operator.attrgetter") == 0 && count == 1) {
+        const nb::object parts = nb::steal(checked(PyObject_CallMethod(callee, "__reduce__", nullptr)));
+        PyObject* const paths = PyTuple_GET_ITEM(parts.ptr(), 1);
+        PyObject* const path = PyTuple_GET_ITEM(paths, 0);
+        if (PyTuple_GET_SIZE(paths) == 1 && PyUnicode_FindChar(path, '.', 0, PY_SSIZE_T_MAX, 1) < 0)
+            return attribute(arguments[0], path);
+        return stay_eager("calls operator.attrgetter of more than one name");
+    }
     if (std::strcmp(type->tp_name, "functools.partial") == 0) {
         const nb::object function = nb::steal(checked(PyObject_GetAttrString(callee, "func")));
         const nb::object given = nb::steal(checked(PyObject_GetAttrString(callee, "args")));
@@ -124,11 +132,15 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
 }
 
 void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+    if (type == &PyFloat_Type && count == 1 && PyFloat_CheckExact(arguments[0])) return;  // the same object
+    const bool shallow = type == &PyZip_Type || type == &PyEnum_Type || type == &PyList_Type || type == &PyTuple_Type ||
+                         type == &PyDict_Type || type == &PyReversed_Type || type == &PyMap_Type ||
+                         type == &PyFilter_Type;
+    for (std::size_t i = 0; i < count; ++i) contents(arguments[i], !shallow);
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
         // float(loss) reads a number.
         if (type == &PyFloat_Type && count == 1 && as_tensor(arguments[0])) expect_number();
-        if (std::strncmp(type->tp_name, "clew", 4) == 0 || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
+        if (is_clews(type) || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
             return;
         if (!known_call(std::string("type ") + type->tp_name))
             stay_eager(std::string("calls ") + type->tp_name + ", of which it is not known what it reads");
@@ -145,7 +157,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     PyTypeObject* base = type;
     while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
     if (base == nullptr || base == &PyBaseObject_Type || base == &tensor_type) return;
-    if (std::strncmp(base->tp_name, "clew", 4) == 0 || PyType_IsSubtype(base, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) ||
+    if (is_clews(base) || PyType_IsSubtype(base, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) ||
         known_call(std::string("type ") + base->tp_name))
         return;
     stay_eager(std::string("makes a ") + type->tp_name + ", of which it is not known what it reads");
@@ -164,6 +176,10 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
         const std::string* const known = known_call("Tensor." + name);
         if (known == nullptr) stay_eager("calls Tensor." + name + ", of which it is not known what it reads");
         return;
+    }
+    if (Py_TYPE(self) == &PyDictProxy_Type) {
+        if (is_older(self)) add_older(behind_proxy(self));
+        return call_method(behind_proxy(self), name, arguments, count);
     }
     if (is_builtin_container(self)) return call_method(self, name, arguments, count);
     if (PyType_Check(self)) {
@@ -198,6 +214,8 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
         if (is_older(self)) stay_eager("goes on with an iterator from before the call");
         return;
     }
+    static const char* const immutable[] = {"torch.dtype", "torch.device", "torch.Size", "torch.finfo", "torch.iinfo"};
+    if (is_one_of(Py_TYPE(self)->tp_name, immutable)) return;
     call_known(std::string(Py_TYPE(self)->tp_name) + "." + name, arguments, count);
 }
 
@@ -221,7 +239,27 @@ void Tracer::call_method(PyObject* self, const std::string& name, PyObject* cons
         for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
     if (writes && (older || given))
         return stay_eager(std::string("changes a ") + Py_TYPE(self)->tp_name + " from before the call by " + name);
-    if (older) contents(self);
+    static const char* const lookers[] = {"items", "values", "keys", "copy", "__iter__", "__len__", "__getitem__"};
+    if (older) contents(self, !is_one_of(name, lookers));
+}
+
+// (operation, *arguments): options that are only handed on are read anew by each replay.
+void Tracer::call_optimizer_step(PyObject* const* arguments, std::size_t count) {
+    if (count == 0 || Py_TYPE(arguments[0]) != &operation_type) return;
+    const Schema& schema = self_of(arguments[0])->group->overloads.front().def->schema;
+    stepping_ = current_;
+    steps_before_ = program_.steps.size();
+    std::size_t field = 0;
+    for (std::size_t i = 1; i < count; ++i) {
+        const bool tensor = i <= schema.arguments.size() && is_tensor(schema.arguments[i - 1]);
+        const std::size_t mine = field;
+        field += !tensor;
+        const auto number = numbers.find(arguments[i]);
+        if (!tensor && number != numbers.end() && number->second.read < 0 && !number->second.used)
+            pending_.push_back({number->second.dict, number->second.key, 0, mine});
+        else
+            contents(arguments[i]);
+    }
 }
 
 void Tracer::call_known(const std::string& name, PyObject* const* arguments, std::size_t count) {
@@ -235,10 +273,16 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
         return;
     }
     if (*known == "setattr" && count == 3) return set_attribute(arguments[0], arguments[1], arguments[2]);
+    if (*known == "step") return call_optimizer_step(arguments, count);
     if (*known == "type") return;
+    if (*known == "id" && count == 1) {
+        if (!is_older(arguments[0])) stay_eager("reads the id of an object that it made");
+        return;
+    }
     static const char* const names[] = {"__len__", "__iter__", "__getitem__", "__bool__", "__index__", "__abs__",
                                         "__round__", "__eq__", "__lt__", "__gt__", "__add__", "__radd__", nullptr};
-    for (std::size_t i = 0; i < count; ++i) operand(arguments[i], names);
+    const bool shallow = name == "builtins.len" || name == "builtins.iter";
+    for (std::size_t i = 0; i < count; ++i) operand(arguments[i], names, !shallow);
 }
 
 #endif

@@ -36,6 +36,14 @@ struct Variant {
     std::vector<nb::object> objects;                  // that the key knows by address
     std::vector<std::pair<int, std::size_t>> bound;   // input, argument
     std::vector<std::pair<std::size_t, Tensor>> same;  // arguments that the call also reached in another way
+    std::vector<Option> options;
+    std::vector<Counter> counters;
+    // Inputs that lie in an entry which the call sets: state that goes from call to call.
+    struct Carried {
+        int input;
+        nb::object dict, key, type;
+    };
+    std::vector<Carried> carried;
 };
 
 // Calls with one key.
@@ -92,6 +100,9 @@ public:
             if (const int result = one->state.traverse(visit, arg)) return result;
             if (const int result = one->form->traverse(visit, arg)) return result;
             for (const nb::object& object : one->objects) Py_VISIT(object.ptr());
+            for (const Option& option : one->options) Py_VISIT(option.dict.ptr());
+            for (const Counter& counter : one->counters) Py_VISIT(counter.dict.ptr());
+            for (const Variant::Carried& carried : one->carried) Py_VISIT(carried.dict.ptr());
             for (const Input& input : one->program.inputs)
                 if (input.tensor) Py_VISIT(as_object(input.tensor.get()));
         }
@@ -138,10 +149,18 @@ private:
         struct Unbind {
             Variant& variant;
             ~Unbind() {
+                for (const Variant::Carried& one : variant.carried)
+                    variant.program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor();
                 for (const auto& [input, argument] : variant.bound)
                     variant.program.inputs[static_cast<std::size_t>(input)].tensor = Tensor();
             }
         } const unbind{variant};
+        for (const Variant::Carried& one : variant.carried) bind(inputs[static_cast<std::size_t>(one.input)], one);
+        for (const Option& one : variant.options) set_option(variant.program, one);
+        for (const Counter& one : variant.counters)
+            if (PyObject* const now = PyDict_GetItemWithError(one.dict.ptr(), one.key.ptr());
+                now == nullptr || !PyLong_CheckExact(now))
+                throw ReplayFailed("read something else than an int that it counts with", nullptr);
         std::vector<ReadNumber> read;
         const std::vector<Tensor> tensors = replay_call(variant.program, read);
         std::vector<nb::object> numbers;
@@ -155,7 +174,29 @@ private:
         ResultForm::Made made{chosen, numbers, arguments};
         nb::object result = variant.form->make(variant.value, made);
         variant.form->make_effects(made);
+        for (const Counter& one : variant.counters) {
+            const nb::object next = nb::steal(checked(
+                PyNumber_Add(PyDict_GetItemWithError(one.dict.ptr(), one.key.ptr()), one.change.ptr())));
+            checked(PyDict_SetItem(one.dict.ptr(), one.key.ptr(), next.ptr()));
+        }
         return result;
+    }
+
+    static void bind(Input& input, const Variant::Carried& from) {
+        PyObject* const now = PyDict_GetItemWithError(from.dict.ptr(), from.key.ptr());
+        if (now == nullptr || as_object(Py_TYPE(now)) != from.type.ptr())
+            throw ReplayFailed("read something else than a tensor that it set in the call before", nullptr);
+        input.tensor = Tensor(as_tensor(now));
+    }
+    static void set_option(Program& program, const Option& one) {
+        PyObject* const now = PyDict_GetItemWithError(one.dict.ptr(), one.key.ptr());
+        if (now == nullptr || !PyFloat_CheckExact(now))
+            throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
+        Step& step = program.steps[static_cast<std::size_t>(one.step)];
+        Value value;
+        value.tag = Value::Float;
+        value.real = PyFloat_AS_DOUBLE(now);
+        step.op->fields[one.field].set(step.attributes.data(), value);
     }
 
     nb::object record(const Arguments& arguments, Path& path, PyObject* positional, PyObject* named) {
@@ -175,6 +216,7 @@ private:
         tracer.start();
         const nb::object result = nb::steal(PyObject_Call(function.ptr(), positional, named));
         tracer.stop();
+        tracer.finish();
         if (!result.is_valid()) {
             recorder.end_call(false, {}, {});
             throw PythonError();
@@ -209,6 +251,12 @@ private:
     void keep(std::shared_ptr<Variant> variant, Tracer& tracer, const Arguments& arguments) {
         Program& program = variant->program;
         variant->form->settle(program);
+        carry(*variant, tracer);
+        variant->options = std::move(tracer.options);
+        std::erase_if(variant->options, [&](const Option& one) {
+            return tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // its value is a witness
+        });
+        variant->counters = std::move(tracer.counters);
         variant->form->forget_call();
         variant->state = std::move(tracer.state);
         variant->state.seal();
@@ -233,6 +281,32 @@ private:
             warn(name() + " has more than " + std::to_string(max_variants_) +
                  " variants; the least recently used goes. To do: call it with fewer shapes and numbers, or give "
                  "max_variants=");
+    }
+
+    static void carry(Variant& variant, Tracer& tracer) {
+        for (const Effect& one : tracer.effects) {
+            if (one.kind != Effect::SetItem || !as_tensor(one.value.ptr())) continue;
+            const nb::object before = tracer.state.give_up_entry(one.holder.ptr(), one.key.ptr());
+            if (!before.is_valid()) continue;
+            Input* const input = carried_input(variant.program, before.ptr());
+            if (input == nullptr || tracer.state.mentions(before.ptr())) {
+                tracer.state.take_entry(one.holder.ptr(), one.key.ptr(), before.ptr());
+                continue;
+            }
+            input->bound = true;
+            input->tensor = Tensor();
+            variant.carried.push_back({static_cast<int>(input - variant.program.inputs.data()), one.holder, one.key,
+                                       nb::borrow(as_object(Py_TYPE(before.ptr())))});
+        }
+    }
+    static Input* carried_input(Program& program, PyObject* object) {
+        Input* found = nullptr;
+        for (Input& input : program.inputs) {
+            if (!input.tensor || as_object(input.tensor.get()) != object) continue;
+            if (found || input.grad_of || input.bound) return nullptr;
+            found = &input;
+        }
+        return found;
     }
 
     std::string name() const {

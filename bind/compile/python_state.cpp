@@ -1,5 +1,6 @@
 #include "bind/compile/python_state.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bind/errors.h"
@@ -27,6 +28,14 @@ nb::object slot_value(PyObject* object, PyObject* descriptor) {
     PyObject* const value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, as_object(Py_TYPE(object)));
     if (value == nullptr) PyErr_Clear();  // an empty slot
     return nb::steal(value);
+}
+
+std::vector<nb::object> items_of(PyObject* set) {
+    std::vector<nb::object> items;
+    PyObject* item;
+    Py_hash_t hash;
+    for (Py_ssize_t place = 0; _PySet_NextEntry(set, &place, &item, &hash);) items.push_back(nb::borrow(item));
+    return items;
 }
 
 }  // namespace
@@ -85,6 +94,23 @@ void PythonState::list(PyObject* list) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) known.items.push_back(nb::borrow(PyList_GET_ITEM(list, i)));
 }
 
+void PythonState::set(PyObject* set) {
+    if (!set_index_.emplace(set, sets_.size()).second) return;
+    sets_.push_back({nb::borrow(set), items_of(set)});
+}
+
+bool PythonState::List::holds() const {
+    if (PyList_Check(list.ptr())) {
+        if (static_cast<std::size_t>(PyList_GET_SIZE(list.ptr())) != items.size()) return false;
+        for (std::size_t i = 0; i < items.size(); ++i)
+            if (!same_value(PyList_GET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i)), items[i].ptr())) return false;
+        return true;
+    }
+    const std::vector<nb::object> now = items_of(list.ptr());
+    return std::equal(now.begin(), now.end(), items.begin(), items.end(),
+                      [](const nb::object& a, const nb::object& b) { return same_value(a.ptr(), b.ptr()); });
+}
+
 void PythonState::cell(PyObject* cell) {
     if (cell_index_.emplace(cell, cells_.size()).second)
         cells_.push_back({nb::borrow(cell), nb::borrow(PyCell_GET(cell))});
@@ -117,14 +143,14 @@ void PythonState::slot(PyObject* object, PyObject* descriptor) {
 }
 
 std::size_t PythonState::size() const {
-    std::size_t count = lists_.size() + cells_.size() + functions_.size() + instances_.size() + slots_.size();
+    std::size_t count = lists_.size() + sets_.size() + cells_.size() + functions_.size() + instances_.size() + slots_.size();
     for (const Dict& dict : dicts_) count += dict.entries.size();
     for (const Type& type : types_) count += type.entries.size();
     return count;
 }
 
 void PythonState::seal() {
-    for (auto* index : {&dict_index_, &list_index_, &cell_index_, &function_index_, &instance_index_, &type_index_})
+    for (auto* index : {&dict_index_, &list_index_, &set_index_, &cell_index_, &function_index_, &instance_index_, &type_index_})
         index->clear();
     for (Type& type : types_) type.version = reinterpret_cast<PyTypeObject*>(type.type.ptr())->tp_version_tag;
 }
@@ -179,13 +205,9 @@ bool PythonState::holds() {
     }
     for (const Cell& one : cells_)
         if (!same_value(PyCell_GET(one.cell.ptr()), one.value.ptr())) return fails(one.cell.ptr(), nullptr);
-    for (const List& one : lists_) {
-        PyObject* const list = one.list.ptr();
-        if (static_cast<std::size_t>(PyList_GET_SIZE(list)) != one.items.size()) return fails(list, nullptr);
-        for (std::size_t i = 0; i < one.items.size(); ++i)
-            if (!same_value(PyList_GET_ITEM(list, static_cast<Py_ssize_t>(i)), one.items[i].ptr()))
-                return fails(list, nullptr);
-    }
+    for (const auto* lists : {&lists_, &sets_})
+        for (const List& one : *lists)
+            if (!one.holds()) return fails(one.list.ptr(), nullptr);
     for (const Slot& one : slots_)
         if (!same_value(slot_value(one.object.ptr(), one.descriptor.ptr()).ptr(), one.value.ptr()))
             return fails(one.object.ptr(), nullptr);
@@ -199,15 +221,42 @@ void PythonState::each(const Visit& visit) const {
     };
     for (const Dict& one : dicts_) visit(one.dict), entries(one.entries);
     for (const Type& one : types_) visit(one.type), entries(one.entries);
-    for (const List& one : lists_) {
-        visit(one.list);
-        for (const nb::object& item : one.items) visit(item);
-    }
+    for (const auto* lists : {&lists_, &sets_})
+        for (const List& one : *lists) {
+            visit(one.list);
+            for (const nb::object& item : one.items) visit(item);
+        }
     for (const Cell& one : cells_) visit(one.cell), visit(one.value);
     for (const Function& one : functions_)
         visit(one.function), visit(one.code), visit(one.defaults), visit(one.keyword_defaults);
     for (const Instance& one : instances_) visit(one.object), visit(one.type), visit(one.dict);
     for (const Slot& one : slots_) visit(one.object), visit(one.descriptor), visit(one.value);
+}
+
+bool PythonState::has_entry(PyObject* dict, PyObject* key) const {
+    const auto found = dict_index_.find(dict);
+    if (found == dict_index_.end()) return false;
+    const Dict& known = dicts_[found->second];
+    return known.whole || std::any_of(known.entries.begin(), known.entries.end(),
+                                      [&](const Entry& one) { return same_value(one.key.ptr(), key); });
+}
+
+nb::object PythonState::give_up_entry(PyObject* dict, PyObject* key) {
+    for (Dict& known : dicts_) {
+        if (known.dict.ptr() != dict || known.whole) continue;
+        for (std::size_t i = 0; i < known.entries.size(); ++i) {
+            if (!same_value(known.entries[i].key.ptr(), key)) continue;
+            const nb::object value = known.entries[i].value;
+            if (!value.is_valid()) return {};
+            known.entries.erase(known.entries.begin() + static_cast<std::ptrdiff_t>(i));
+            return value;
+        }
+    }
+    return {};
+}
+
+void PythonState::take_entry(PyObject* dict, PyObject* key, PyObject* value) {
+    of_dict(dict).entries.push_back({nb::borrow(key), nb::borrow(value)});
 }
 
 bool PythonState::mentions(PyObject* value) const {

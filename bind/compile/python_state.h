@@ -26,6 +26,7 @@ public:
     void entry(PyObject* dict, PyObject* key);  // there or not
     void whole(PyObject* dict);                 // all of it, in order
     void list(PyObject* list);
+    void set(PyObject* set);
     void cell(PyObject* cell);
     void function(PyObject* function);
     void instance(PyObject* object);  // its class and its dict
@@ -33,6 +34,10 @@ public:
     void slot(PyObject* object, PyObject* descriptor);
 
     std::size_t size() const;
+    bool has_entry(PyObject* dict, PyObject* key) const;
+    // The value is no witness any more; null if it was none.
+    nanobind::object give_up_entry(PyObject* dict, PyObject* key);
+    void take_entry(PyObject* dict, PyObject* key, PyObject* value);
     bool mentions(PyObject* value) const;  // as something that a read found
     // Versions are taken when the call is over.
     void seal();
@@ -56,6 +61,7 @@ private:
     struct List {
         nanobind::object list;
         std::vector<nanobind::object> items;
+        bool holds() const;
     };
     struct Cell {
         nanobind::object cell, value;
@@ -83,14 +89,14 @@ private:
     void each(const Visit& visit) const;
 
     std::vector<Dict> dicts_;
-    std::vector<List> lists_;
+    std::vector<List> lists_, sets_;
     std::vector<Cell> cells_;
     std::vector<Function> functions_;
     std::vector<Instance> instances_;
     std::vector<Type> types_;
     std::vector<Slot> slots_;
     // Where each of these is, by address, while the call is recorded.
-    std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, cell_index_, function_index_, instance_index_,
+    std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, set_index_, cell_index_, function_index_, instance_index_,
         type_index_;
 };
 

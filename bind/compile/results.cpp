@@ -19,7 +19,7 @@ bool is_constant(PyObject* object) {
 
 }  // namespace
 
-ResultForm::ResultForm(const Tracer& tracer, const Arguments& arguments, const Program& program)
+ResultForm::ResultForm(Tracer& tracer, const Arguments& arguments, const Program& program)
     : tracer_(&tracer), arguments_(&arguments), program_(&program) {}
 
 int ResultForm::add(PyObject* object) {
@@ -36,8 +36,9 @@ int ResultForm::add(PyObject* object) {
         tensors.emplace_back(tensor);
         return value({.kind = ValueForm::ResultTensor, .index = static_cast<int>(tensors.size()) - 1});
     }
-    if (const auto found = tracer_->numbers.find(object); found != tracer_->numbers.end() && !found->second.used)
+    if (const auto found = tracer_->numbers.find(object); found != tracer_->numbers.end() && found->second.read >= 0 && !found->second.used)
         return value({.kind = ValueForm::Number, .index = found->second.read});
+    tracer_->use(object);
     if (is_constant(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
     const auto given = std::find(arguments_->containers.begin(), arguments_->containers.end(), object);
     if (given != arguments_->containers.end())
@@ -88,7 +89,7 @@ void ResultForm::add_effects() {
 
 void ResultForm::settle(Program& program) {
     for (const auto& [address, number] : tracer_->numbers)
-        if (!number.used) program.followed[static_cast<std::size_t>(number.read)] = 1;
+        if (!number.used && number.read >= 0) program.followed[static_cast<std::size_t>(number.read)] = 1;
     for (ValueForm& value : values_) {
         if (value.kind != ValueForm::Number) continue;
         const auto end = program.followed.begin() + value.index;

@@ -21,7 +21,7 @@ struct ValueForm {
 class ResultForm {
 public:
     // Lists in `tensors` which tensors a replay has to make; what can't be told is a cause in the tracer.
-    ResultForm(const Tracer& tracer, const Arguments& arguments, const Program& program);
+    ResultForm(Tracer& tracer, const Arguments& arguments, const Program& program);
     int add(PyObject* object);
     void add_effects();
 
@@ -53,7 +53,7 @@ private:
         Effect effect;
         int value;
     };
-    const Tracer* tracer_;
+    Tracer* tracer_;
     const Arguments* arguments_;
     const Program* program_;
     std::vector<ValueForm> values_;

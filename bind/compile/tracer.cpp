@@ -3,10 +3,12 @@
 #include <opcode.h>
 
 #include <cstring>
+#include <utility>
 
 #include "bind/errors.h"
 #include "core/base/error.h"
 #include "bind/objects.h"
+#include "bind/operation_object.h"
 
 namespace nb = nanobind;
 
@@ -27,6 +29,20 @@ bool is_atom(PyObject* object) {
     return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
            PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
            object == Py_Ellipsis || object == Py_NotImplemented;
+}
+
+// What only watched Python, or callables that are known, can read.
+bool is_read_by_python(PyObject* object) {
+    if (PyType_Check(object) || PyFunction_Check(object) || PyMethod_Check(object) || PyModule_Check(object) ||
+        PyCFunction_Check(object) || PyRange_Check(object) || PySlice_Check(object) || PyCode_Check(object) ||
+        PyGen_CheckExact(object))
+        return true;
+    PyTypeObject* type = Py_TYPE(object);
+    while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+    return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type ||
+           PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) || type == &PyUnicode_Type ||
+           type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+           known_call(std::string("object ") + type->tp_name);
 }
 
 const char* const comparisons[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__", nullptr};
@@ -57,6 +73,9 @@ public:
             argument_ = argument_ << 8 | bytes[1];
         }
         top_ = frame.localsplus + frame.stacktop;
+        tracer.next_ = bytes + 2;
+        tracer.names_ = code->co_names;
+        tracer.constants_ = code->co_consts;
     }
 
     PyObject* top(int depth = 1) const { return top_[-depth]; }
@@ -132,7 +151,7 @@ public:
             case POP_JUMP_BACKWARD_IF_TRUE:
                 return tracer_.truth(top());
             case GET_LEN:
-                return tracer_.operand(top(), lengths);
+                return tracer_.operand(top(), lengths, false);
             case FORMAT_VALUE:
                 return tracer_.operand(top((argument_ & 4) ? 2 : 1), texts);
             case CALL: {
@@ -187,8 +206,11 @@ private:
         PyObject* const callee = top(named ? 3 : 2);
         if (!PyTuple_CheckExact(positional)) {
             tracer_.iterate(positional);
-            const nb::object list = nb::steal(checked(PySequence_Tuple(positional)));
-            return with_names(callee, list.ptr(), names);
+            if (PyList_CheckExact(positional))
+                return with_names(callee, nb::steal(checked(PyList_AsTuple(positional))).ptr(), names);
+            PyObject* const function = PyMethod_Check(callee) ? PyMethod_GET_FUNCTION(callee) : callee;
+            if (!PyFunction_Check(function)) stay_eager("calls something in C with the items of an iterator");
+            return;
         }
         with_names(callee, positional, names);
     }
@@ -213,6 +235,8 @@ void Tracer::add_older(PyObject* object) {
     if (object == nullptr || is_atom(object) || as_tensor(object)) return;
     if (!older_.insert(object).second) return;
     held_.push_back(nb::borrow(object));
+    if (PyMethod_Check(object)) add_older(PyMethod_GET_SELF(object)), add_older(PyMethod_GET_FUNCTION(object));
+    if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object)) add_older(PyCFunction_GET_SELF(object));
 }
 
 void Tracer::add_argument(PyObject* container) {
@@ -276,8 +300,9 @@ void Tracer::instruction(PyFrameObject* frame) {
     if (reading_ == frame) {
         reading_ = nullptr;
         if (program_.reads.size() == reads_before_ + 1 && PyFloat_CheckExact(watch.top()))
-            numbers[watch.top()] = {nb::borrow(watch.top()), static_cast<int>(reads_before_)};
+            numbers[watch.top()] = {.number = nb::borrow(watch.top()), .read = static_cast<int>(reads_before_)};
     }
+    if (stepping_ == frame) take_options();
     current_ = frame;
     watch.go();
     if (state.size() > kMostWitnesses) stay_eager("reads more than 10,000 values of Python from before the call");
@@ -290,15 +315,51 @@ void Tracer::stay_eager(std::string text) {
 }
 
 void Tracer::use(PyObject* operand) {
-    if (numbers.empty() || !PyFloat_CheckExact(operand)) return;
-    if (const auto found = numbers.find(operand); found != numbers.end()) found->second.used = true;
+    if (numbers.empty() || operand == nullptr || !PyFloat_CheckExact(operand)) return;
+    const auto found = numbers.find(operand);
+    if (found == numbers.end() || std::exchange(found->second.used, true) || found->second.read >= 0) return;
+    state.entry(found->second.dict.ptr(), found->second.key.ptr());
+}
+
+// A float of a group of parameters is read anew by each replay, if it goes only to the step of the optimizer.
+bool Tracer::follow_option(PyObject* dict, PyObject* key) {
+    static PyObject* const params = PyUnicode_InternFromString("params");
+    PyObject* const value = PyDict_GetItemWithError(dict, key);
+    if (value == nullptr || !PyFloat_CheckExact(value) || !PyDict_GetItemWithError(dict, params)) return false;
+    const auto [found, fresh] = numbers.emplace(value, FollowedNumber{nb::borrow(value)});
+    FollowedNumber& number = found->second;
+    if (fresh) {
+        number.dict = nb::borrow(dict);
+        number.key = nb::borrow(key);
+        return true;
+    }
+    if (number.used) return false;
+    if (number.dict.ptr() == dict && same_value(number.key.ptr(), key)) return true;
+    use(value);  // one object in two places
+    return false;
+}
+
+void Tracer::finish() {
+    if (stepping_) take_options();
+    for (const Counter& one : counters)
+        if (!one.stored) stay_eager("counts, but does not store the count");
+}
+
+// What a step of an optimizer was given: its steps have been recorded by now.
+void Tracer::take_options() {
+    stepping_ = nullptr;
+    for (std::size_t i = steps_before_; i < program_.steps.size(); ++i) {
+        if (!program_.steps[i].op->is(kOptimizerStep)) continue;
+        for (const Option& one : pending_) options.push_back({one.dict, one.key, static_cast<int>(i), one.field});
+    }
+    pending_.clear();
 }
 
 // With a constant, the outcome is the witness.
 void Tracer::compare(PyObject* left, PyObject* right, int operation) {
     const auto number = numbers.find(left), other = numbers.find(right);
     const bool constant = is_atom(right) && other == numbers.end() && (PyFloat_Check(right) || PyLong_Check(right));
-    if (number != numbers.end() && constant) {
+    if (number != numbers.end() && number->second.read >= 0 && constant) {
         const double bound = PyFloat_AsDouble(right);
         const int outcome = PyObject_RichCompareBool(left, right, operation);
         checked(outcome);
@@ -309,45 +370,52 @@ void Tracer::compare(PyObject* left, PyObject* right, int operation) {
     operand(right, comparisons);
 }
 
-void Tracer::operand(PyObject* object, const char* const* names) {
+void Tracer::operand(PyObject* object, const char* const* names, bool deep) {
     use(object);
     if (is_atom(object) || as_tensor(object)) return;
-    contents(object);
+    contents(object, deep);
     if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
         for (; *names; ++names) state.type(Py_TYPE(object), nb::steal(PyUnicode_InternFromString(*names)).ptr());
 }
 
 void Tracer::truth(PyObject* object) {
     if (object == Py_True || object == Py_False || object == Py_None) return;
-    operand(object, truths);
+    operand(object, truths, false);
 }
 
-// What it holds that is older, so that the callee may read it.
-void Tracer::contents(PyObject* object) {
+// What it holds, so that who is given it may read that: of what it holds no more than which objects, unless `deep`.
+void Tracer::contents(PyObject* object, bool deep) {
     use(object);
     if (object == nullptr || is_atom(object) || as_tensor(object)) return;
     const bool older = is_older(object);
+    const auto holds = [&](PyObject* one) {
+        if (older) add_older(one);
+        deep ? contents(one) : use(one);
+    };
     if (PyTuple_Check(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
-            if (older) add_older(PyTuple_GET_ITEM(object, i));
-            contents(PyTuple_GET_ITEM(object, i));
-        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) holds(PyTuple_GET_ITEM(object, i));
     } else if (PyList_Check(object)) {
         if (older) state.list(object);
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
-            if (older) add_older(PyList_GET_ITEM(object, i));
-            contents(PyList_GET_ITEM(object, i));
-        }
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) holds(PyList_GET_ITEM(object, i));
     } else if (PyDict_Check(object)) {
         if (older) state.whole(object);
+        for (Counter& one : counters)
+            if (one.dict.ptr() == object) read_counter(one);
         PyObject *key, *value;
         for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &value);) {
-            if (older) add_older(key), add_older(value);
-            contents(value);
+            if (older) add_older(key);
+            holds(value);
         }
-    } else if (older && (PyAnySet_Check(object) || PyByteArray_Check(object) || PyIter_Check(object))) {
-        stay_eager(std::string("reads a ") + Py_TYPE(object)->tp_name + " from before the call");
-    } else if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) && older && PyObject_CheckBuffer(object)) {
+    } else if (PyAnySet_Check(object)) {
+        if (older && !PyFrozenSet_Check(object)) state.set(object);
+        PyObject* item;
+        Py_hash_t hash;
+        for (Py_ssize_t place = 0; older && _PySet_NextEntry(object, &place, &item, &hash);) add_older(item);
+    } else if (older && Py_TYPE(object) == &PyDictProxy_Type) {
+        PyObject* const dict = behind_proxy(object);
+        add_older(dict);
+        contents(dict);
+    } else if (older && !is_read_by_python(object)) {
         stay_eager(std::string("reads a ") + Py_TYPE(object)->tp_name + " from before the call");
     }
 }
@@ -356,7 +424,7 @@ void Tracer::iterate(PyObject* object) {
     if (as_tensor(object)) return;
     if (PyIter_Check(object) && is_older(object) && !PyGen_CheckExact(object))
         return stay_eager("goes on with an iterator from before the call");
-    operand(object, lengths);
+    operand(object, lengths, false);
 }
 
 void Tracer::load_global(_PyInterpreterFrame& frame, PyObject* name) {

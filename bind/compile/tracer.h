@@ -37,11 +37,25 @@ struct Effect {
     nanobind::object holder, key, value;
 };
 
-// Numbers that were read from tensors and only handed on.
+// A number that was read from a tensor, or is an option of an optimizer, and was only handed on.
 struct FollowedNumber {
     nanobind::object number;  // held, so that its address is no other's
-    int read;
-    bool used = false;  // in another way: then its value is a witness
+    int read = -1;
+    nanobind::object dict{}, key{};  // or an entry of a group of parameters
+    bool used = false;               // in another way: then its value is a witness
+};
+
+// An option of an optimizer that is handed to its step: each replay reads it anew.
+struct Option {
+    nanobind::object dict, key;
+    int step;
+    std::size_t field;
+};
+
+// `self.count += 1`, where nothing else reads the count.
+struct Counter {
+    nanobind::object dict, key, before, change;
+    bool stored = false, read = false;
 };
 
 class Watch;
@@ -64,6 +78,10 @@ public:
     std::optional<Cause> cause;
     std::vector<Effect> effects;
     std::unordered_map<PyObject*, FollowedNumber> numbers;
+    std::vector<Option> options;
+    std::vector<Counter> counters;
+    void use(PyObject* operand);  // a number that was read is more than handed on
+    void finish();                // the call is over
     bool is_older(PyObject* object) const;
     bool is_argument(PyObject* object) const { return arguments_.contains(object); }
 
@@ -76,14 +94,13 @@ private:
 
     // tracer.cpp
     void stay_eager(std::string text);
-    void use(PyObject* operand);  // a number that was read is more than handed on
     void expect_number() {
         reading_ = current_;
         reads_before_ = program_.reads.size();
     }
     void compare(PyObject* left, PyObject* right, int operation);
-    void contents(PyObject* object);  // all that a callee may read of it
-    void operand(PyObject* object, const char* const* names);
+    void contents(PyObject* object, bool deep = true);
+    void operand(PyObject* object, const char* const* names, bool deep = true);
     void truth(PyObject* object);
     void iterate(PyObject* object);
     void load_global(_PyInterpreterFrame& frame, PyObject* name);
@@ -101,6 +118,10 @@ private:
     void set_item(PyObject* container, PyObject* key, PyObject* value);
     void enter_with(PyObject* manager);
     bool was_set(PyObject* holder, PyObject* key) const;
+    bool begins_to_count(PyObject* dict, PyObject* name);
+    Counter* counter_of(PyObject* dict, PyObject* key);
+    void read_counter(Counter& counter);
+    bool follow_option(PyObject* dict, PyObject* key);
 
     // calls.cpp
     void call(PyObject* callee, PyObject* const* arguments, std::size_t count, PyObject* names);
@@ -108,6 +129,8 @@ private:
     void call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
                       std::size_t count);
     void call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count);
+    void call_optimizer_step(PyObject* const* arguments, std::size_t count);
+    void take_options();
     void call_known(const std::string& name, PyObject* const* arguments, std::size_t count);
 
     Recorder& recorder_;
@@ -118,8 +141,16 @@ private:
     PyFrameObject* current_ = nullptr;
     PyFrameObject* reading_ = nullptr;  // the frame whose last instruction called what may read a number
     std::size_t reads_before_ = 0;
+    PyFrameObject* stepping_ = nullptr;  // the frame whose last instruction called a step of an optimizer
+    std::size_t steps_before_ = 0;
+    std::vector<Option> pending_;
+    const unsigned char* next_ = nullptr;  // the instruction after the one that is looked at
+    PyObject *names_ = nullptr, *constants_ = nullptr;
     bool on_ = false;
 };
+
+bool is_clews(PyTypeObject* type);         // written in C
+PyObject* behind_proxy(PyObject* proxy);  // the dict of a mappingproxy, borrowed
 
 // Calls of which it is known that they read no more than their arguments, by full name: set from Python.
 void set_known_calls(nanobind::dict known);

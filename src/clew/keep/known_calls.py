@@ -12,16 +12,19 @@ _READS = """
     builtins.sorted builtins.sum
     math.ceil math.comb math.copysign math.cos math.exp math.floor math.fsum math.gcd math.isclose math.isfinite
     math.isinf math.isnan math.log math.log10 math.log2 math.pow math.prod math.sin math.sqrt math.tan math.tanh
+    _operator.lt _operator.le _operator.eq _operator.ne _operator.gt _operator.ge _operator.abs _operator.pow
+    _operator.floordiv _operator.mod _operator.contains _operator.getitem _operator.not_ _operator.truth _operator.is_
     _operator.add _operator.index _operator.mul _operator.sub _operator.truediv _operator.neg _operator.matmul
     _operator.itemgetter _operator.attrgetter
     _functools.reduce
     _abc._abc_instancecheck _abc._abc_subclasscheck
-    clew._core.run_backward clew._core.tensor clew._core.optimizer_step clew._core.promote_types
+    clew._core.run_backward clew._core.tensor clew._core.promote_types
     clew._core.get_default_dtype clew._core.is_grad_enabled clew._core.set_grad_enabled clew._core.set_mode
     clew._core.get_mode clew._core.is_interpreted clew._core.function_call clew._core.function_record
     clew._core.function_kind clew._core.function_saved_tensors clew._core.function_zero_gradient
     clew._core.default_tensor clew._core.infer clew._core.python_step clew._core.timing clew._core.backward_serial
     clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
+    clew._core.choose_stream clew._core._set_makes_meta clew._core.default_stream clew.ops.einsum.make_plan
 """
 _TYPES = """
     float int bool str bytes complex tuple list dict set frozenset range zip enumerate reversed map filter slice object
@@ -34,7 +37,7 @@ _TENSOR = """
     requires_grad_ detach detach_ bool tolist __bool__ __int__ __len__ __index__ backward retain_grad register_hook
     new_tensor nelement ndimension get_device is_signed __hash__ __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
     __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __neg__ __pow__
-    __rpow__ __matmul__ __rmatmul__ __init__ __contains__ __abs__ _is_view item
+    __rpow__ __matmul__ __rmatmul__ __init__ __contains__ __abs__ _is_view item _cast
 """
 
 KNOWN = (
@@ -43,5 +46,5 @@ KNOWN = (
     | {f"Tensor.{name}": "reads" for name in _TENSOR.split()}
     | dict.fromkeys(["builtins.isinstance", "builtins.issubclass", "type.__instancecheck__"], "type")
     | dict.fromkeys(["builtins.getattr", "builtins.hasattr"], "attribute")
-    | {"builtins.setattr": "setattr", "builtins.next": "next"}
+    | {"builtins.setattr": "setattr", "builtins.next": "next", "builtins.id": "id", "clew._core.optimizer_step": "step"}
 )

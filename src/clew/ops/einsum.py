@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Sequence
 from functools import lru_cache
@@ -74,10 +75,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     for step in plan.steps:
         chosen = [factors[place] for place in step]
         factors = [factor for place, factor in enumerate(factors) if place not in step]
-        wanted = set(plan.output).union(*(factor.labels for factor in factors))
+        wanted = set(plan.output).union(*[factor.labels for factor in factors])
         product = chosen[0]
         for number, other in enumerate(chosen[1:], start=2):
-            still_wanted = wanted.union(*(factor.labels for factor in chosen[number:]))
+            still_wanted = wanted.union(*[factor.labels for factor in chosen[number:]])
             product = contract(product, other, still_wanted)
         factors.append(product)
     result = summed(factors[0], set(plan.output))
@@ -278,7 +279,7 @@ def contract(left: Factor, right: Factor, wanted: set[int]) -> Factor:
         return [int(sizes[label]) for label in labels]
 
     def count(labels: Sequence[int]) -> int:
-        return int(numpy.prod(shape(labels), dtype=numpy.int64))
+        return math.prod(shape(labels))
 
     labels = (*batch, *rows, *columns)
     if not inner:
