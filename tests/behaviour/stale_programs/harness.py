@@ -93,7 +93,8 @@ class Description:
     def tensor(self, tensor):
         gradient = self.of(tensor.grad) if tensor.is_leaf else None
         facts = tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad, tensor.is_leaf
-        return repr(tensor.tolist()), repr(facts), tensor._version, gradient
+        version = None if tensor.is_inference() else tensor._version
+        return repr(tensor.tolist()), repr(facts), version, gradient
 
 
 def outcomes(name, wrap):
