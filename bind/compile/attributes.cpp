@@ -110,6 +110,31 @@ void Tracer::look_up_entry(PyObject* dict, PyObject* key) {
     add_older(value);
 }
 
+void Tracer::class_of(PyObject* object) {
+    if (is_older(object) && (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object))
+        state.instance(object);
+}
+
+// What a class has for an attribute may decide itself what reading it gives.
+void Tracer::descriptor(PyObject* found) {
+    if (found == nullptr || !(Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyType_Check(found)) return;
+    add_older(found);
+    class_of(found);
+    for (const char* const name : {"__get__", "__set__", "__delete__"})
+        state.type(Py_TYPE(found), nb::steal(PyUnicode_InternFromString(name)).ptr());
+}
+
+void Tracer::kinds(PyObject* classes) {
+    if (PyTuple_Check(classes)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) kinds(PyTuple_GET_ITEM(classes, i));
+        return;
+    }
+    if (!PyType_Check(classes)) return operand(classes, nullptr);
+    for (const char* const name : {"__instancecheck__", "__subclasscheck__"})
+        state.type(Py_TYPE(classes), nb::steal(PyUnicode_InternFromString(name)).ptr());
+    state.type(reinterpret_cast<PyTypeObject*>(classes), nb::str("__class__").ptr());
+}
+
 void Tracer::attribute(PyObject* object, PyObject* name) {
     use(object);
     if (as_tensor(object)) return tensor_attribute(object, name);
@@ -119,8 +144,10 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
         // The class after which the search begins, and the one whose order counts.
         const nb::object self_class = nb::steal(PyObject_GetAttrString(object, "__self_class__"));
         PyErr_Clear();
-        if (self_class.is_valid() && PyType_Check(self_class.ptr()))
-            state.type(reinterpret_cast<PyTypeObject*>(self_class.ptr()), name);
+        if (!self_class.is_valid() || !PyType_Check(self_class.ptr())) return;
+        PyObject* const order = reinterpret_cast<PyTypeObject*>(self_class.ptr())->tp_mro;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i)
+            state.type(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order, i)), name);
         return;
     }
     if (PyFunction_Check(object) || PyMethod_Check(object)) {
@@ -135,12 +162,18 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
 void Tracer::instance_attribute(PyObject* object, PyObject* name) {
     PyTypeObject* const type = Py_TYPE(object);
     const bool older = is_older(object);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) state.type(type, name);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        state.type(type, name);
+        for (const char* const reader : {"__getattribute__", "__getattr__"})
+            state.type(type, nb::steal(PyUnicode_InternFromString(reader)).ptr());
+        class_of(object);
+    }
     if (!reads_plainly(type)) {
         if (has_python_method(type, "__getattribute__") || is_clews(type) || !older) return;
         return stay_eager(std::string("reads an attribute of a ") + type->tp_name);
     }
     PyObject* const found = _PyType_Lookup(type, name);
+    descriptor(found);
     const bool is_data = found && Py_TYPE(found)->tp_descr_set;
     if (is_data && Py_TYPE(found) == &PyMemberDescr_Type && older) {
         state.instance(object);
@@ -162,8 +195,13 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name) {
         if (getter.is_none() || PyFunction_Check(getter.ptr())) return;  // watched
         return call(getter.ptr(), &object, 1, nullptr);
     }
-    if (is_data) return;  // its __get__ is Python, and watched
+    if (found && std::strcmp(Py_TYPE(found)->tp_name, "_collections._tuplegetter") == 0) {
+        if (older) contents(object, false);
+        return;
+    }
+    if (is_data && (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;  // its __get__ is Python, and watched
     if (!older) return;
+    if (is_data) return stay_eager(std::string("reads a ") + Py_TYPE(found)->tp_name);
     if (PyObject* const dict = dict_of(object)) {
         state.instance(object);
         if (!counter_of(dict, name) && !was_set(dict, name) && begins_to_count(dict, name)) return;
@@ -203,12 +241,22 @@ void Tracer::type_attribute(PyObject* object, PyObject* name) {
     auto* const type = reinterpret_cast<PyTypeObject*>(object);
     state.type(Py_TYPE(object), name);
     state.type(type, name);
-    if (PyObject* const found = _PyType_Lookup(type, name)) add_older(found);
+    if (PyObject* const found = _PyType_Lookup(type, name)) {
+        descriptor(found);
+        return add_older(found);
+    }
+    PyObject* const of_meta = _PyType_Lookup(Py_TYPE(object), name);
+    if (of_meta && Py_TYPE(of_meta) == &PyGetSetDescr_Type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+        state.slot(object, of_meta);
 }
 
 void Tracer::module_attribute(PyObject* module, PyObject* name) {
     if (!is_older(module)) return stay_eager("reads a module that it did not import");
-    look_up_entry(PyModule_GetDict(module), name);  // absent: __getattr__ of the module is Python, and watched
+    PyObject* const dict = PyModule_GetDict(module);
+    look_up_entry(dict, name);
+    // Its own __getattr__ is Python, and watched.
+    static PyObject* const getter = PyUnicode_InternFromString("__getattr__");
+    if (PyDict_GetItemWithError(dict, name) == nullptr) look_up_entry(dict, getter);
 }
 
 void Tracer::subscript(PyObject* container, PyObject* key) {
@@ -255,14 +303,17 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     if (is_argument(object)) return stay_eager("sets an attribute of an argument");
     if (!is_older(object)) return;
     PyTypeObject* const type = Py_TYPE(object);
+    class_of(object);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) state.type(type, nb::str("__setattr__").ptr());
     if (type->tp_setattro != PyObject_GenericSetAttr) {
-        if (has_python_method(type, "__setattr__")) return state.type(type, nb::str("__setattr__").ptr());  // watched
+        if (has_python_method(type, "__setattr__")) return;  // watched
         return stay_eager(std::string("sets an attribute of a ") + type->tp_name);
     }
     state.type(type, name);
     PyObject* const found = _PyType_Lookup(type, name);
+    descriptor(found);
     if (found && Py_TYPE(found)->tp_descr_set) {
-        if (PyObject_TypeCheck(found, &PyProperty_Type)) return;  // watched
+        if (PyObject_TypeCheck(found, &PyProperty_Type) || (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;  // watched
         return stay_eager("sets a slot of an object from before the call");
     }
     PyObject* const dict = dict_of(object);

@@ -114,6 +114,9 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         return stay_eager("calls operator.attrgetter of more than one name");
     }
     if (std::strcmp(type->tp_name, "functools.partial") == 0) {
+        if (is_older(callee))
+            for (const char* const part : {"func", "args", "keywords"})
+                state.slot(callee, _PyType_Lookup(type, nb::steal(PyUnicode_InternFromString(part)).ptr()));
         const nb::object function = nb::steal(checked(PyObject_GetAttrString(callee, "func")));
         const nb::object given = nb::steal(checked(PyObject_GetAttrString(callee, "args")));
         const nb::object named = nb::steal(checked(PyObject_GetAttrString(callee, "keywords")));
@@ -124,6 +127,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         return call(function.ptr(), arguments, count, nullptr);
     }
     static PyObject* const name = PyUnicode_InternFromString("__call__");
+    class_of(callee);
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
         PyObject* const method = _PyType_Lookup(type, name);
         if (method && PyFunction_Check(method)) return state.type(type, name);  // watched
@@ -133,6 +137,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
 
 void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count) {
     if (type == &PyFloat_Type && count == 1 && PyFloat_CheckExact(arguments[0])) return;  // the same object
+    if (type == &PyType_Type && count == 1) return class_of(arguments[0]);
     const bool shallow = type == &PyZip_Type || type == &PyEnum_Type || type == &PyList_Type || type == &PyTuple_Type ||
                          type == &PyDict_Type || type == &PyReversed_Type || type == &PyMap_Type ||
                          type == &PyFilter_Type;
@@ -146,6 +151,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
             stay_eager(std::string("calls ") + type->tp_name + ", of which it is not known what it reads");
         return;
     }
+    state.type(Py_TYPE(as_object(type)), nb::str("__call__").ptr());
     for (const char* const name : {"__new__", "__init__"}) {
         const nb::object key = nb::steal(PyUnicode_InternFromString(name));
         state.type(type, key.ptr());
@@ -274,7 +280,12 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
     }
     if (*known == "setattr" && count == 3) return set_attribute(arguments[0], arguments[1], arguments[2]);
     if (*known == "step") return call_optimizer_step(arguments, count);
-    if (*known == "type") return;
+    if (*known == "type") {
+        if (count >= 1 && !PyType_Check(arguments[0])) class_of(arguments[0]);
+        if (count >= 1 && PyType_Check(arguments[0])) kinds(arguments[0]);
+        if (count >= 2) kinds(arguments[1]);
+        return;
+    }
     if (*known == "id" && count == 1) {
         if (!is_older(arguments[0])) stay_eager("reads the id of an object that it made");
         return;

@@ -212,6 +212,7 @@ private:
             variant->objects.push_back(nb::borrow(object));
         }
         for (PyObject* const container : arguments.containers) tracer.add_argument(container);
+        tracer.begin_call(function.ptr(), positional);
         const std::uint32_t modes = mode_word;
         tracer.start();
         const nb::object result = nb::steal(PyObject_Call(function.ptr(), positional, named));
@@ -371,7 +372,7 @@ PyType_Slot slots[] = {
 
 void init_compile(nb::module_& module) {
     nb::class_<CompiledFunction>(module, "CompiledFunction", nb::type_slots(slots), nb::is_weak_referenceable(),
-                                 nb::dynamic_attr(), "A function that is recorded once for each kind of call.")
+                                 "A function that is recorded once for each kind of call.")
         .def(nb::init<nb::object, std::size_t, bool>(), nb::arg("function"), nb::arg("max_variants"),
              nb::arg("strict"))
         .def_ro("hits", &CompiledFunction::hits)

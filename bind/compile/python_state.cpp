@@ -30,6 +30,21 @@ nb::object slot_value(PyObject* object, PyObject* descriptor) {
     return nb::steal(value);
 }
 
+// In the order in which Python sees them; body() says whether to go on.
+template <class Body>
+bool each_item(PyObject* dict, const Body& body) {
+    if (!PyODict_Check(dict)) {
+        PyObject *key, *value;
+        for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &value);)
+            if (!body(key, value)) return false;
+        return true;
+    }
+    const nb::object keys = nb::steal(checked(PySequence_List(dict)));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.ptr()); ++i)
+        if (!body(PyList_GET_ITEM(keys.ptr(), i), look_up(dict, PyList_GET_ITEM(keys.ptr(), i)))) return false;
+    return true;
+}
+
 std::vector<nb::object> items_of(PyObject* set) {
     std::vector<nb::object> items;
     PyObject* item;
@@ -82,10 +97,12 @@ void PythonState::whole(PyObject* dict) {
     Dict& known = of_dict(dict);
     if (known.whole) return;
     known.whole = true;
+    known.ordered = PyODict_Check(dict);
     known.entries.clear();
-    Py_ssize_t place = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(dict, &place, &key, &value)) known.entries.push_back({nb::borrow(key), nb::borrow(value)});
+    each_item(dict, [&](PyObject* key, PyObject* value) {
+        known.entries.push_back({nb::borrow(key), nb::borrow(value)});
+        return true;
+    });
 }
 
 void PythonState::list(PyObject* list) {
@@ -131,7 +148,8 @@ void PythonState::instance(PyObject* object) {
 
 void PythonState::type(PyTypeObject* type, PyObject* name) {
     const auto [found, fresh] = type_index_.emplace(as_object(type), types_.size());
-    if (fresh) types_.push_back({.type = nb::borrow(as_object(type)), .entries = {}});
+    if (fresh) types_.push_back(
+            {.type = nb::borrow(as_object(type)), .order = nb::borrow(type->tp_mro), .entries = {}});
     Type& known = types_[found->second];
     for (const Entry& entry : known.entries)
         if (entry.key.ptr() == name) return;
@@ -164,14 +182,15 @@ bool PythonState::fails(PyObject* holder, PyObject* key) {
 bool PythonState::dict_holds(Dict& known) {
     PyObject* const dict = known.dict.ptr();
     const std::uint64_t version = reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
-    if (version == known.version) return true;
+    if (version == known.version && !known.ordered) return true;
     if (known.whole) {
         if (static_cast<std::size_t>(PyDict_GET_SIZE(dict)) != known.entries.size()) return fails(dict, nullptr);
-        Py_ssize_t place = 0;
-        PyObject *key, *value;
-        for (std::size_t i = 0; PyDict_Next(dict, &place, &key, &value); ++i)
-            if (!same_value(key, known.entries[i].key.ptr()) || !same_value(value, known.entries[i].value.ptr()))
-                return fails(dict, key);
+        std::size_t i = 0;
+        if (!each_item(dict, [&](PyObject* key, PyObject* value) {
+                const Entry& then = known.entries[i++];
+                return (same_value(key, then.key.ptr()) && same_value(value, then.value.ptr())) || fails(dict, key);
+            }))
+            return false;
     } else {
         for (const Entry& entry : known.entries)
             if (!same_value(look_up(dict, entry.key.ptr()), entry.value.ptr())) return fails(dict, entry.key.ptr());
@@ -183,6 +202,7 @@ bool PythonState::dict_holds(Dict& known) {
 bool PythonState::type_holds(Type& known) {
     auto* const type = reinterpret_cast<PyTypeObject*>(known.type.ptr());
     if (known.version && type->tp_version_tag == known.version) return true;
+    if (type->tp_mro != known.order.ptr()) return fails(known.type.ptr(), nullptr);
     for (const Entry& entry : known.entries)
         if (_PyType_Lookup(type, entry.key.ptr()) != entry.value.ptr()) return fails(known.type.ptr(), entry.key.ptr());
     known.version = type->tp_version_tag;
@@ -220,7 +240,7 @@ void PythonState::each(const Visit& visit) const {
         for (const Entry& one : list) visit(one.key), visit(one.value);
     };
     for (const Dict& one : dicts_) visit(one.dict), entries(one.entries);
-    for (const Type& one : types_) visit(one.type), entries(one.entries);
+    for (const Type& one : types_) visit(one.type), visit(one.order), entries(one.entries);
     for (const auto* lists : {&lists_, &sets_})
         for (const List& one : *lists) {
             visit(one.list);

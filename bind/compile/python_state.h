@@ -55,7 +55,7 @@ private:
     struct Dict {
         nanobind::object dict;
         std::uint64_t version = 0;
-        bool whole = false;
+        bool whole = false, ordered = false;  // an OrderedDict, whose order has no version
         std::vector<Entry> entries;
     };
     struct List {
@@ -73,7 +73,7 @@ private:
         nanobind::object object, type, dict;
     };
     struct Type {
-        nanobind::object type;
+        nanobind::object type, order;  // of its bases
         unsigned int version = 0;
         std::vector<Entry> entries;
     };

@@ -249,6 +249,10 @@ bool Tracer::is_older(PyObject* object) const {
     return older_.contains(object);
 }
 
+void Tracer::begin_call(PyObject* function, PyObject* arguments) {
+    call(function, &PyTuple_GET_ITEM(arguments, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)), nullptr);
+}
+
 void Tracer::start() {
     on_ = true;
     const nb::object self = nb::capsule(this);
@@ -374,8 +378,9 @@ void Tracer::operand(PyObject* object, const char* const* names, bool deep) {
     use(object);
     if (is_atom(object) || as_tensor(object)) return;
     contents(object, deep);
+    class_of(object);
     if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
-        for (; *names; ++names) state.type(Py_TYPE(object), nb::steal(PyUnicode_InternFromString(*names)).ptr());
+        for (; names && *names; ++names) state.type(Py_TYPE(object), nb::steal(PyUnicode_InternFromString(*names)).ptr());
 }
 
 void Tracer::truth(PyObject* object) {
@@ -396,6 +401,8 @@ void Tracer::contents(PyObject* object, bool deep) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) holds(PyTuple_GET_ITEM(object, i));
     } else if (PyList_Check(object)) {
         if (older) state.list(object);
+        for (const Effect& one : effects)
+            if (one.holder.ptr() == object) stay_eager("reads a list that it has changed");
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) holds(PyList_GET_ITEM(object, i));
     } else if (PyDict_Check(object)) {
         if (older) state.whole(object);
@@ -406,6 +413,8 @@ void Tracer::contents(PyObject* object, bool deep) {
             if (older) add_older(key);
             holds(value);
         }
+        for (const Effect& one : effects)
+            if (one.holder.ptr() == object) stay_eager("reads all of a dict that it has changed");
     } else if (PyAnySet_Check(object)) {
         if (older && !PyFrozenSet_Check(object)) state.set(object);
         PyObject* item;
@@ -415,6 +424,8 @@ void Tracer::contents(PyObject* object, bool deep) {
         PyObject* const dict = behind_proxy(object);
         add_older(dict);
         contents(dict);
+    } else if (PyCFunction_Check(object) || std::strcmp(Py_TYPE(object)->tp_name, "functools.partial") == 0) {
+        call(object, nullptr, 0, nullptr);  // who is given it may call it
     } else if (older && !is_read_by_python(object)) {
         stay_eager(std::string("reads a ") + Py_TYPE(object)->tp_name + " from before the call");
     }
@@ -460,6 +471,9 @@ bool Tracer::is_older(PyObject*) const { return false; }
 void Tracer::add_older(PyObject*) {}
 void Tracer::add_argument(PyObject*) {}
 void Tracer::start() {}
+void Tracer::begin_call(PyObject*, PyObject*) {}
+void Tracer::finish() {}
+void Tracer::use(PyObject*) {}
 void Tracer::stop() {}
 
 #endif

@@ -69,6 +69,7 @@ public:
     // What the call is given: by identity, or by content, which the variant's key compares.
     void add_older(PyObject* object);
     void add_argument(PyObject* container);
+    void begin_call(PyObject* function, PyObject* arguments);
     void start();
     void stop();
 
@@ -110,6 +111,9 @@ private:
     void attribute(PyObject* object, PyObject* name);
     void instance_attribute(PyObject* object, PyObject* name);
     void tensor_attribute(PyObject* object, PyObject* name);
+    void class_of(PyObject* object);  // which class it has
+    void descriptor(PyObject* found);
+    void kinds(PyObject* classes);    // of isinstance and issubclass
     void type_attribute(PyObject* type, PyObject* name);
     void module_attribute(PyObject* module, PyObject* name);
     void look_up_entry(PyObject* dict, PyObject* key);  // of an older dict

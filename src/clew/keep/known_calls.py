@@ -33,7 +33,7 @@ _TYPES = """
     functools.partial
 """
 _TENSOR = """
-    numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex data_ptr
+    numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex
     requires_grad_ detach detach_ bool tolist __bool__ __int__ __len__ __index__ backward retain_grad register_hook
     new_tensor nelement ndimension get_device is_signed __hash__ __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
     __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __neg__ __pow__
