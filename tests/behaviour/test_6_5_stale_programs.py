@@ -1,14 +1,40 @@
 """6.5: programs in which a stale replay would be wrong. Compiled, each gives and leaves what it does eagerly."""
 
 import pytest
-from stale_programs import classes, containers, control, effects, graphs, modules, objects, outside, tensors, variables
+from stale_programs import (
+    aliases,
+    classes,
+    containers,
+    control,
+    effects,
+    graphs,
+    modules,
+    objects,
+    outside,
+    protocols,
+    tensors,
+    variables,
+)
 from stale_programs.harness import PROGRAMS, outcomes
 
 import clew
 
 pytestmark = pytest.mark.beyond
 
-KINDS = [classes, containers, control, effects, graphs, modules, objects, outside, tensors, variables]
+KINDS = [
+    aliases,
+    classes,
+    containers,
+    control,
+    effects,
+    graphs,
+    modules,
+    objects,
+    outside,
+    protocols,
+    tensors,
+    variables,
+]
 
 
 def test_there_are_a_hundred_of_them():

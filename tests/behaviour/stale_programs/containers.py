@@ -403,7 +403,10 @@ def a_slice_and_a_star(s):
 @program
 def a_comprehension_over_older_things(s):
     factors = {"a": 1.0, "b": 2.0}
-    f, x = s.compile(lambda x: sum(x * v for k, v in factors.items() if k != "a") + max(v for v in factors.values())), x3()
+    f, x = (
+        s.compile(lambda x: sum(x * v for k, v in factors.items() if k != "a") + max(v for v in factors.values())),
+        x3(),
+    )
     s.calls(2, f, x)
     factors["b"] = 5.0
     s.call(f, x)

@@ -80,6 +80,8 @@ class Description:
             return value.get_state().tolist()
         if isinstance(value, (set, frozenset)):
             return sorted(map(repr, value))
+        if isinstance(value, dict) and value and all(type(one) is types.FunctionType for one in value.values()):
+            return [self.of(one) for one in value.values()]  # hooks, whose keys are numbers that the process counts
         if isinstance(value, dict):
             return [(self.of(key), self.of(one)) for key, one in value.items()]
         if hasattr(value, "__iter__") and hasattr(value, "__len__") and not hasattr(value, "__dict__"):
@@ -87,8 +89,7 @@ class Description:
         return [self.attribute(name, one) for name, one in sorted(getattr(value, "__dict__", {}).items())]
 
     def attribute(self, name, value):
-        # The keys of hooks are numbers that the process counts.
-        return name, [self.of(one) for one in value.values()] if name.endswith("_hooks") else self.of(value)
+        return name, self.of(value)
 
     def tensor(self, tensor):
         gradient = self.of(tensor.grad) if tensor.is_leaf else None
