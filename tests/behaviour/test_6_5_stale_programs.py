@@ -43,10 +43,9 @@ def test_there_are_a_hundred_of_them():
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_is_as_eager(name, record_property):
+def test_it_is_as_eager(name):
     eager = outcomes(name, lambda function: function)
     compiled = outcomes(name, clew.compile)
     for turn, (expected, found) in enumerate(zip(eager.outcomes, compiled.outcomes, strict=True)):
         assert found == expected, f"call {turn}"
     assert any(one != eager.outcomes[0] for one in eager.outcomes), "no replay could be stale"
-    record_property("hits", sum(getattr(one, "hits", 0) for one in compiled.compiled))
