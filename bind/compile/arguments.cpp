@@ -50,6 +50,18 @@ void Arguments::add_tensor(PyObject* object) {
     for (const std::int64_t stride : tensor.strides()) add_value(stride);
 }
 
+// Whether the container is a new one; else where it stood before is part of the key.
+bool Arguments::add_container(PyObject* object) {
+    for (std::size_t i = 0; i < containers.size(); ++i)
+        if (containers[i] == object) {
+            key += '=';
+            add_value(i);
+            return false;
+        }
+    containers.push_back(object);
+    return true;
+}
+
 void Arguments::add(PyObject* object, int depth) {
     if (depth > kDeepest) {
         unknown = "its arguments are nested more than 16 deep";
@@ -69,13 +81,13 @@ void Arguments::add(PyObject* object, int depth) {
         add_text(object);
     } else if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
         key += PyTuple_CheckExact(object) ? '(' : '[';
-        containers.push_back(object);
+        if (!add_container(object)) return;
         const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
         add_value(count);
         for (Py_ssize_t i = 0; i < count; ++i) add(PySequence_Fast_GET_ITEM(object, i), depth + 1);
     } else if (PyDict_CheckExact(object)) {
         key += '{';
-        containers.push_back(object);
+        if (!add_container(object)) return;
         add_value(PyDict_GET_SIZE(object));
         PyObject *name, *value;
         for (Py_ssize_t place = 0; PyDict_Next(object, &place, &name, &value);)

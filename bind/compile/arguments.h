@@ -26,6 +26,7 @@ struct Arguments {
 
 private:
     void add(PyObject* object, int depth);
+    bool add_container(PyObject* object);
     void add_tensor(PyObject* object);
     void add_text(PyObject* text);
     void add_bytes(const void* bytes, std::size_t count) { key.append(static_cast<const char*>(bytes), count); }

@@ -110,18 +110,11 @@ void Tracer::look_up_entry(PyObject* dict, PyObject* key) {
     add_older(value);
 }
 
-void Tracer::class_of(PyObject* object) {
-    if (is_older(object) && (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object))
-        state.instance(object);
-}
-
 // What a class has for an attribute may decide itself what reading it gives.
 void Tracer::descriptor(PyObject* found) {
     if (found == nullptr || !(Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyType_Check(found)) return;
     add_older(found);
-    class_of(found);
-    for (const char* const name : {"__get__", "__set__", "__delete__"})
-        state.type(Py_TYPE(found), nb::steal(PyUnicode_InternFromString(name)).ptr());
+    touch(found);
 }
 
 void Tracer::kinds(PyObject* classes) {
@@ -129,14 +122,14 @@ void Tracer::kinds(PyObject* classes) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) kinds(PyTuple_GET_ITEM(classes, i));
         return;
     }
-    if (!PyType_Check(classes)) return operand(classes, nullptr);
-    for (const char* const name : {"__instancecheck__", "__subclasscheck__"})
-        state.type(Py_TYPE(classes), nb::steal(PyUnicode_InternFromString(name)).ptr());
-    state.type(reinterpret_cast<PyTypeObject*>(classes), nb::str("__class__").ptr());
+    contents(classes);
+    if (std::strcmp(Py_TYPE(classes)->tp_name, "ABCMeta") == 0 || std::strcmp(Py_TYPE(classes)->tp_name, "abc.ABCMeta") == 0)
+        state.registered_classes();
 }
 
 void Tracer::attribute(PyObject* object, PyObject* name) {
     use(object);
+    touch(object);
     if (as_tensor(object)) return tensor_attribute(object, name);
     if (PyModule_CheckExact(object)) return module_attribute(object, name);
     if (PyType_Check(object)) return type_attribute(object, name);
@@ -145,16 +138,21 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
         const nb::object self_class = nb::steal(PyObject_GetAttrString(object, "__self_class__"));
         PyErr_Clear();
         if (!self_class.is_valid() || !PyType_Check(self_class.ptr())) return;
-        PyObject* const order = reinterpret_cast<PyTypeObject*>(self_class.ptr())->tp_mro;
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i)
-            state.type(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order, i)), name);
-        return;
+        return touch(self_class.ptr());
     }
     if (PyFunction_Check(object) || PyMethod_Check(object)) {
         PyObject* const function = PyMethod_Check(object) ? PyMethod_GET_FUNCTION(object) : object;
         if (!is_older(function)) return;
         if (PyObject* const dict = dict_of(function)) look_up_entry(dict, name);
-        return state.function(function);
+        state.function(function);
+        PyObject* const found = _PyType_Lookup(&PyFunction_Type, name);
+        if (found && Py_TYPE(found)->tp_descr_set) {
+            state.slot(function, found);
+            const nb::object value = nb::steal(PyObject_GetAttr(function, name));
+            PyErr_Clear();
+            add_older(value.ptr());
+        }
+        return;
     }
     instance_attribute(object, name);
 }
@@ -162,12 +160,6 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
 void Tracer::instance_attribute(PyObject* object, PyObject* name) {
     PyTypeObject* const type = Py_TYPE(object);
     const bool older = is_older(object);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-        state.type(type, name);
-        for (const char* const reader : {"__getattribute__", "__getattr__"})
-            state.type(type, nb::steal(PyUnicode_InternFromString(reader)).ptr());
-        class_of(object);
-    }
     if (!reads_plainly(type)) {
         if (has_python_method(type, "__getattribute__") || is_clews(type) || !older) return;
         return stay_eager(std::string("reads an attribute of a ") + type->tp_name);
@@ -217,7 +209,6 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
     TensorObject* const tensor = as_tensor(object);
     const char* const text = PyUnicode_AsUTF8(name);
     PyTypeObject* const type = Py_TYPE(object);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) state.type(type, name);
     PyObject* const found = _PyType_Lookup(type, name);
     const bool older = tensor->has(TensorObject::kOlder);
     if (is_one_of(text, kGeometry)) {
@@ -239,20 +230,20 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
 
 void Tracer::type_attribute(PyObject* object, PyObject* name) {
     auto* const type = reinterpret_cast<PyTypeObject*>(object);
-    state.type(Py_TYPE(object), name);
-    state.type(type, name);
     if (PyObject* const found = _PyType_Lookup(type, name)) {
         descriptor(found);
         return add_older(found);
     }
     PyObject* const of_meta = _PyType_Lookup(Py_TYPE(object), name);
-    if (of_meta && Py_TYPE(of_meta) == &PyGetSetDescr_Type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    if (of_meta && std::strcmp(PyUnicode_AsUTF8(name), "__dict__") == 0) return stay_eager("reads the dict of a class");
+    if (of_meta && Py_TYPE(of_meta)->tp_descr_set && (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
         state.slot(object, of_meta);
 }
 
 void Tracer::module_attribute(PyObject* module, PyObject* name) {
     if (!is_older(module)) return stay_eager("reads a module that it did not import");
     PyObject* const dict = PyModule_GetDict(module);
+    if (std::strcmp(PyUnicode_AsUTF8(name), "__dict__") == 0) return add_older(dict);
     look_up_entry(dict, name);
     // Its own __getattr__ is Python, and watched.
     static PyObject* const getter = PyUnicode_InternFromString("__getattr__");
@@ -260,8 +251,8 @@ void Tracer::module_attribute(PyObject* module, PyObject* name) {
 }
 
 void Tracer::subscript(PyObject* container, PyObject* key) {
-    use(key);
-    if (as_tensor(container)) return contents(key);
+    contents(key);
+    if (as_tensor(container)) return;
     const bool older = is_older(container);
     if (PyTuple_Check(container)) {
         if (older) contents(container, false);
@@ -277,7 +268,6 @@ void Tracer::subscript(PyObject* container, PyObject* key) {
     }
     if (PyDict_Check(container)) {
         static PyObject* const missing = PyUnicode_InternFromString("__missing__");
-        contents(key);
         if (!older) return;
         look_up_entry(container, key);
         PyObject* const found = PyDict_GetItemWithError(container, key);
@@ -286,11 +276,10 @@ void Tracer::subscript(PyObject* container, PyObject* key) {
         return;
     }
     if (PyType_Check(container)) return;  // list[int]
-    static const char* const names[] = {"__getitem__", nullptr};
     if (older && !has_python_method(Py_TYPE(container), "__getitem__") && !PyUnicode_Check(container) &&
         !PyRange_Check(container) && !PyBytes_Check(container))
         return stay_eager(std::string("reads an item of a ") + Py_TYPE(container)->tp_name);
-    operand(container, names);
+    contents(container);
 }
 
 void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
@@ -303,13 +292,11 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     if (is_argument(object)) return stay_eager("sets an attribute of an argument");
     if (!is_older(object)) return;
     PyTypeObject* const type = Py_TYPE(object);
-    class_of(object);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) state.type(type, nb::str("__setattr__").ptr());
+    touch(object);
     if (type->tp_setattro != PyObject_GenericSetAttr) {
         if (has_python_method(type, "__setattr__")) return;  // watched
         return stay_eager(std::string("sets an attribute of a ") + type->tp_name);
     }
-    state.type(type, name);
     PyObject* const found = _PyType_Lookup(type, name);
     descriptor(found);
     if (found && Py_TYPE(found)->tp_descr_set) {
@@ -338,8 +325,7 @@ void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
 }
 
 void Tracer::enter_with(PyObject* manager) {
-    static const char* const names[] = {"__enter__", "__exit__", nullptr};
-    operand(manager, names);
+    touch(manager);
     PyTypeObject* const type = Py_TYPE(manager);
     if (is_clews(type) || (has_python_method(type, "__enter__") && has_python_method(type, "__exit__"))) return;
     stay_eager(std::string("enters a ") + type->tp_name);

@@ -127,20 +127,19 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         return call(function.ptr(), arguments, count, nullptr);
     }
     static PyObject* const name = PyUnicode_InternFromString("__call__");
-    class_of(callee);
+    touch(callee);
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
         PyObject* const method = _PyType_Lookup(type, name);
-        if (method && PyFunction_Check(method)) return state.type(type, name);  // watched
+        if (method && PyFunction_Check(method)) return;  // watched
     }
     call_known(full_name(callee), arguments, count);
 }
 
 void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count) {
     if (type == &PyFloat_Type && count == 1 && PyFloat_CheckExact(arguments[0])) return;  // the same object
-    if (type == &PyType_Type && count == 1) return class_of(arguments[0]);
+    if (type == &PyType_Type && count == 1) return touch(arguments[0]);
     const bool shallow = type == &PyZip_Type || type == &PyEnum_Type || type == &PyList_Type || type == &PyTuple_Type ||
-                         type == &PyDict_Type || type == &PyReversed_Type || type == &PyMap_Type ||
-                         type == &PyFilter_Type;
+                         type == &PyDict_Type || type == &PyReversed_Type;
     for (std::size_t i = 0; i < count; ++i) contents(arguments[i], !shallow);
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
         // float(loss) reads a number.
@@ -151,15 +150,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
             stay_eager(std::string("calls ") + type->tp_name + ", of which it is not known what it reads");
         return;
     }
-    state.type(Py_TYPE(as_object(type)), nb::str("__call__").ptr());
-    for (const char* const name : {"__new__", "__init__"}) {
-        const nb::object key = nb::steal(PyUnicode_InternFromString(name));
-        state.type(type, key.ptr());
-        PyObject* const found = _PyType_Lookup(type, key.ptr());
-        if (found == nullptr || PyFunction_Check(found)) continue;
-        if (PyObject_TypeCheck(found, &PyStaticMethod_Type)) continue;  // a __new__ in Python
-        // Inherited from a type in C: the same as calling that.
-    }
+    touch(as_object(type));
     PyTypeObject* base = type;
     while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
     if (base == nullptr || base == &PyBaseObject_Type || base == &tensor_type) return;
@@ -194,7 +185,7 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
             if (name == "__call__") return call_type(reinterpret_cast<PyTypeObject*>(self), arguments, count);
             return;
         }
-        if (name == "mro" || name == "__subclasscheck__" || name == "__instancecheck__" || name == "__subclasses__")
+        if (name == "mro" || name == "__subclasscheck__" || name == "__instancecheck__")
             return;
         if (is_clews_callable(callee)) return call_known("clew." + name, arguments, count);
         return call_known(std::string(reinterpret_cast<PyTypeObject*>(self)->tp_name) + "." + name, arguments, count);
@@ -226,6 +217,10 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
 }
 
 void Tracer::call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count) {
+    if (PyUnicode_Check(self) && (name == "format" || name == "format_map" || name == "__mod__"))
+        for (std::size_t i = 0; i < count; ++i)
+            if (!PyUnicode_Check(arguments[i]) && !PyLong_Check(arguments[i]) && !PyFloat_Check(arguments[i]))
+                return stay_eager("formats an object");
     const bool writes = is_one_of(name, kWriters) && !PyUnicode_Check(self);
     const bool given = is_argument(self), older = is_older(self);
     if (older && PyList_CheckExact(self) && name == "append" && count == 1) {
@@ -281,8 +276,7 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
     if (*known == "setattr" && count == 3) return set_attribute(arguments[0], arguments[1], arguments[2]);
     if (*known == "step") return call_optimizer_step(arguments, count);
     if (*known == "type") {
-        if (count >= 1 && !PyType_Check(arguments[0])) class_of(arguments[0]);
-        if (count >= 1 && PyType_Check(arguments[0])) kinds(arguments[0]);
+        if (count >= 1) touch(arguments[0]);
         if (count >= 2) kinds(arguments[1]);
         return;
     }
@@ -290,10 +284,8 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
         if (!is_older(arguments[0])) stay_eager("reads the id of an object that it made");
         return;
     }
-    static const char* const names[] = {"__len__", "__iter__", "__getitem__", "__bool__", "__index__", "__abs__",
-                                        "__round__", "__eq__", "__lt__", "__gt__", "__add__", "__radd__", nullptr};
     const bool shallow = name == "builtins.len" || name == "builtins.iter";
-    for (std::size_t i = 0; i < count; ++i) operand(arguments[i], names, !shallow);
+    for (std::size_t i = 0; i < count; ++i) contents(arguments[i], !shallow);
 }
 
 #endif

@@ -143,6 +143,11 @@ private:
     static nb::object replay(Variant& variant, const Arguments& arguments) {
         for (const auto& [argument, tensor] : variant.same)
             if (!arguments.tensors[argument].same(tensor)) throw ReplayFailed("got another tensor", nullptr);
+        for (std::size_t i = 0; i < arguments.containers.size(); ++i) {
+            PyObject* const one = arguments.containers[i];
+            if (!PyTuple_CheckExact(one) && variant.state.mentions(one))
+                throw ReplayFailed("got a container that it reaches in another way, too", nullptr);
+        }
         std::vector<Input>& inputs = variant.program.inputs;
         for (const auto& [input, argument] : variant.bound)
             inputs[static_cast<std::size_t>(input)].tensor = arguments.tensors[argument];

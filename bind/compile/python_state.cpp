@@ -45,6 +45,20 @@ bool each_item(PyObject* dict, const Body& body) {
     return true;
 }
 
+// Changes with all that is assigned to the class or to a base. 0: there are no more numbers.
+unsigned int version_of_type(PyObject* object) {
+    auto* const type = reinterpret_cast<PyTypeObject*>(object);
+    static PyObject* const any = PyUnicode_InternFromString("__class__");
+    _PyType_Lookup(type, any);  // gives it one
+    return type->tp_version_tag;
+}
+
+// A number that moves with each class that is registered with an abstract one.
+nb::object registrations() {
+    static PyObject* const token = nb::object(nb::module_::import_("_abc").attr("get_cache_token")).release().ptr();
+    return nb::steal(checked(PyObject_CallNoArgs(token)));
+}
+
 std::vector<nb::object> items_of(PyObject* set) {
     std::vector<nb::object> items;
     PyObject* item;
@@ -146,14 +160,14 @@ void PythonState::instance(PyObject* object) {
             {nb::borrow(object), nb::borrow(as_object(Py_TYPE(object))), nb::borrow(dict_of(object))});
 }
 
-void PythonState::type(PyTypeObject* type, PyObject* name) {
-    const auto [found, fresh] = type_index_.emplace(as_object(type), types_.size());
-    if (fresh) types_.push_back(
-            {.type = nb::borrow(as_object(type)), .order = nb::borrow(type->tp_mro), .entries = {}});
-    Type& known = types_[found->second];
-    for (const Entry& entry : known.entries)
-        if (entry.key.ptr() == name) return;
-    known.entries.push_back({nb::borrow(name), nb::borrow(_PyType_Lookup(type, name))});
+void PythonState::type(PyTypeObject* type) {
+    if ((type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;
+    if (type_index_.emplace(as_object(type), types_.size()).second)
+        types_.push_back({.type = nb::borrow(as_object(type)), .bases = nb::borrow(type->tp_mro)});
+}
+
+void PythonState::registered_classes() {
+    if (!registrations_.is_valid()) registrations_ = registrations();
 }
 
 void PythonState::slot(PyObject* object, PyObject* descriptor) {
@@ -163,14 +177,13 @@ void PythonState::slot(PyObject* object, PyObject* descriptor) {
 std::size_t PythonState::size() const {
     std::size_t count = lists_.size() + sets_.size() + cells_.size() + functions_.size() + instances_.size() + slots_.size();
     for (const Dict& dict : dicts_) count += dict.entries.size();
-    for (const Type& type : types_) count += type.entries.size();
-    return count;
+    return count + types_.size();
 }
 
 void PythonState::seal() {
     for (auto* index : {&dict_index_, &list_index_, &set_index_, &cell_index_, &function_index_, &instance_index_, &type_index_})
         index->clear();
-    for (Type& type : types_) type.version = reinterpret_cast<PyTypeObject*>(type.type.ptr())->tp_version_tag;
+    for (Type& known : types_) known.version = version_of_type(known.type.ptr());
 }
 
 bool PythonState::fails(PyObject* holder, PyObject* key) {
@@ -199,24 +212,17 @@ bool PythonState::dict_holds(Dict& known) {
     return true;
 }
 
-bool PythonState::type_holds(Type& known) {
-    auto* const type = reinterpret_cast<PyTypeObject*>(known.type.ptr());
-    if (known.version && type->tp_version_tag == known.version) return true;
-    if (type->tp_mro != known.order.ptr()) return fails(known.type.ptr(), nullptr);
-    for (const Entry& entry : known.entries)
-        if (_PyType_Lookup(type, entry.key.ptr()) != entry.value.ptr()) return fails(known.type.ptr(), entry.key.ptr());
-    known.version = type->tp_version_tag;
-    return true;
-}
-
 bool PythonState::holds() {
     for (Dict& dict : dicts_)
         if (!dict_holds(dict)) return false;
     for (const Instance& one : instances_)
         if (as_object(Py_TYPE(one.object.ptr())) != one.type.ptr() || dict_of(one.object.ptr()) != one.dict.ptr())
             return fails(one.object.ptr(), nullptr);
-    for (Type& type : types_)
-        if (!type_holds(type)) return false;
+    for (const Type& known : types_) {
+        auto* const type = reinterpret_cast<PyTypeObject*>(known.type.ptr());
+        if (known.version == 0 || type->tp_version_tag != known.version || type->tp_mro != known.bases.ptr())
+            return fails(known.type.ptr(), nullptr);
+    }
     for (const Function& one : functions_) {
         PyObject* const function = one.function.ptr();
         if (code_of(function) != one.code.ptr() || defaults_of(function) != one.defaults.ptr() ||
@@ -228,6 +234,8 @@ bool PythonState::holds() {
     for (const auto* lists : {&lists_, &sets_})
         for (const List& one : *lists)
             if (!one.holds()) return fails(one.list.ptr(), nullptr);
+    if (registrations_.is_valid() && !same_value(registrations().ptr(), registrations_.ptr()))
+        return fails(registrations_.ptr(), nullptr);
     for (const Slot& one : slots_)
         if (!same_value(slot_value(one.object.ptr(), one.descriptor.ptr()).ptr(), one.value.ptr()))
             return fails(one.object.ptr(), nullptr);
@@ -240,7 +248,7 @@ void PythonState::each(const Visit& visit) const {
         for (const Entry& one : list) visit(one.key), visit(one.value);
     };
     for (const Dict& one : dicts_) visit(one.dict), entries(one.entries);
-    for (const Type& one : types_) visit(one.type), visit(one.order), entries(one.entries);
+    for (const Type& one : types_) visit(one.type), visit(one.bases);
     for (const auto* lists : {&lists_, &sets_})
         for (const List& one : *lists) {
             visit(one.list);

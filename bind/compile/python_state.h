@@ -30,7 +30,8 @@ public:
     void cell(PyObject* cell);
     void function(PyObject* function);
     void instance(PyObject* object);  // its class and its dict
-    void type(PyTypeObject* type, PyObject* name);
+    void type(PyTypeObject* type);  // all of it
+    void registered_classes();      // of abstract base classes
     void slot(PyObject* object, PyObject* descriptor);
 
     std::size_t size() const;
@@ -73,9 +74,8 @@ private:
         nanobind::object object, type, dict;
     };
     struct Type {
-        nanobind::object type, order;  // of its bases
+        nanobind::object type, bases;
         unsigned int version = 0;
-        std::vector<Entry> entries;
     };
     struct Slot {
         nanobind::object object, descriptor, value;
@@ -83,7 +83,6 @@ private:
 
     Dict& of_dict(PyObject* dict);
     bool dict_holds(Dict& dict);
-    bool type_holds(Type& type);
     bool fails(PyObject* holder, PyObject* key);
     template <class Visit>
     void each(const Visit& visit) const;
@@ -95,6 +94,7 @@ private:
     std::vector<Instance> instances_;
     std::vector<Type> types_;
     std::vector<Slot> slots_;
+    nanobind::object registrations_;
     // Where each of these is, by address, while the call is recorded.
     std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, set_index_, cell_index_, function_index_, instance_index_,
         type_index_;

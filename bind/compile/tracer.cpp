@@ -45,17 +45,16 @@ bool is_read_by_python(PyObject* object) {
            known_call(std::string("object ") + type->tp_name);
 }
 
-const char* const comparisons[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__", nullptr};
-const char* const arithmetic[] = {"__add__",      "__radd__",      "__sub__",   "__rsub__",   "__mul__",
-                                  "__rmul__",     "__truediv__",   "__rtruediv__", "__floordiv__", "__rfloordiv__",
-                                  "__mod__",      "__rmod__",      "__pow__",   "__rpow__",   "__matmul__",
-                                  "__rmatmul__",  "__and__",       "__rand__",  "__or__",     "__ror__",
-                                  "__xor__",      "__rxor__",      "__lshift__", "__rshift__", "__iadd__",
-                                  "__isub__",     "__imul__",      "__itruediv__", "__neg__",  "__invert__",
-                                  nullptr};
-const char* const truths[] = {"__bool__", "__len__", nullptr};
-const char* const lengths[] = {"__len__", "__iter__", "__getitem__", "__contains__", nullptr};
-const char* const texts[] = {"__format__", "__str__", "__repr__", nullptr};
+bool is_exact_as_double(PyObject* object) {
+    if (!PyLong_CheckExact(object)) return false;
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0 && value <= (1LL << 53) && value >= -(1LL << 53);
+}
+
+bool is_python_class(PyTypeObject* type) {
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
+}
 
 }  // namespace
 
@@ -125,8 +124,8 @@ public:
                     stay_eager("goes on with an iterator from before the call");
                 return;
             case CONTAINS_OP:
-                tracer_.use(top(2));
-                return tracer_.operand(top(), lengths);
+                tracer_.contents(top(2));
+                return tracer_.contents(top());
             case COMPARE_OP:
                 return tracer_.compare(top(2), top(1), argument_);
             case IS_OP:
@@ -136,12 +135,12 @@ public:
                 if (argument_ >= 13 && !as_tensor(top(2)) && !is_atom(top(2)) &&
                     (tracer_.is_older(top(2)) || tracer_.is_argument(top(2))))
                     stay_eager("changes an object from before the call in place");
-                tracer_.operand(top(2), arithmetic);
-                return tracer_.operand(top(1), arithmetic);
+                tracer_.contents(top(2));
+                return tracer_.contents(top(1));
             case UNARY_NEGATIVE:
             case UNARY_POSITIVE:
             case UNARY_INVERT:
-                return tracer_.operand(top(), arithmetic);
+                return tracer_.contents(top());
             case UNARY_NOT:
             case JUMP_IF_FALSE_OR_POP:
             case JUMP_IF_TRUE_OR_POP:
@@ -151,9 +150,9 @@ public:
             case POP_JUMP_BACKWARD_IF_TRUE:
                 return tracer_.truth(top());
             case GET_LEN:
-                return tracer_.operand(top(), lengths, false);
+                return tracer_.contents(top(), false);
             case FORMAT_VALUE:
-                return tracer_.operand(top((argument_ & 4) ? 2 : 1), texts);
+                return tracer_.contents(top((argument_ & 4) ? 2 : 1));
             case CALL: {
                 const bool method = top(argument_ + 2) != nullptr;
                 const int count = argument_ + method;
@@ -165,6 +164,21 @@ public:
                 return tracer_.import(frame_, name(argument_), top(2));
             case IMPORT_FROM:
                 return tracer_.attribute(top(), name(argument_));
+            case YIELD_VALUE:
+            case SET_ADD:
+                return tracer_.use(top());
+            case MAP_ADD:
+                return tracer_.use(top(2));
+            case BUILD_SET:
+                for (int i = 1; i <= argument_; ++i) tracer_.use(top(i));
+                return;
+            case BUILD_MAP:
+                for (int i = 1; i <= argument_; ++i) tracer_.use(top(2 * i));
+                return;
+            case RETURN_VALUE:
+                // To C, which may do more than hand it on.
+                if (frame_.is_entry && frame_.frame_obj != tracer_.root_) tracer_.use(top());
+                return;
             case MAKE_FUNCTION:
                 tracer_.made_codes_.insert(top());
                 return;
@@ -233,6 +247,8 @@ private:
 
 void Tracer::add_older(PyObject* object) {
     if (object == nullptr || is_atom(object) || as_tensor(object)) return;
+    if (arguments_.contains(object) && !PyTuple_CheckExact(object))
+        return stay_eager("is given a container that it reaches in another way, too");
     if (!older_.insert(object).second) return;
     held_.push_back(nb::borrow(object));
     if (PyMethod_Check(object)) add_older(PyMethod_GET_SELF(object)), add_older(PyMethod_GET_FUNCTION(object));
@@ -289,6 +305,7 @@ const unsigned char* Tracer::bytes_of(PyCodeObject* code) {
 void Tracer::enter(PyFrameObject* frame) {
     frame->f_trace_opcodes = 1;
     frame->f_trace_lines = 0;
+    if (root_ == nullptr) root_ = frame;
     PyFunctionObject* const function = frame->f_frame->f_func;
     PyObject* const object = reinterpret_cast<PyObject*>(function);
     if (made_codes_.contains(function->func_code) && !older_.contains(object)) return;
@@ -362,7 +379,7 @@ void Tracer::take_options() {
 // With a constant, the outcome is the witness.
 void Tracer::compare(PyObject* left, PyObject* right, int operation) {
     const auto number = numbers.find(left), other = numbers.find(right);
-    const bool constant = is_atom(right) && other == numbers.end() && (PyFloat_Check(right) || PyLong_Check(right));
+    const bool constant = other == numbers.end() && (PyFloat_CheckExact(right) || is_exact_as_double(right));
     if (number != numbers.end() && number->second.read >= 0 && constant) {
         const double bound = PyFloat_AsDouble(right);
         const int outcome = PyObject_RichCompareBool(left, right, operation);
@@ -370,28 +387,29 @@ void Tracer::compare(PyObject* left, PyObject* right, int operation) {
         program_.comparisons.push_back({number->second.read, operation, bound, outcome == 1});
         return;
     }
-    operand(left, comparisons);
-    operand(right, comparisons);
+    contents(left);
+    contents(right);
 }
 
-void Tracer::operand(PyObject* object, const char* const* names, bool deep) {
-    use(object);
-    if (is_atom(object) || as_tensor(object)) return;
-    contents(object, deep);
-    class_of(object);
-    if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
-        for (; names && *names; ++names) state.type(Py_TYPE(object), nb::steal(PyUnicode_InternFromString(*names)).ptr());
+void Tracer::touch(PyObject* object) {
+    state.type(Py_TYPE(object));
+    if (PyType_Check(object))
+        state.type(reinterpret_cast<PyTypeObject*>(object));
+    else if (is_python_class(Py_TYPE(object)) && older_.contains(object))
+        state.instance(object);
 }
 
 void Tracer::truth(PyObject* object) {
     if (object == Py_True || object == Py_False || object == Py_None) return;
-    operand(object, truths, false);
+    contents(object, false);
 }
 
 // What it holds, so that who is given it may read that: of what it holds no more than which objects, unless `deep`.
 void Tracer::contents(PyObject* object, bool deep) {
     use(object);
-    if (object == nullptr || is_atom(object) || as_tensor(object)) return;
+    if (object == nullptr || is_atom(object)) return;
+    touch(object);
+    if (as_tensor(object)) return;
     const bool older = is_older(object);
     const auto holds = [&](PyObject* one) {
         if (older) add_older(one);
@@ -424,8 +442,18 @@ void Tracer::contents(PyObject* object, bool deep) {
         PyObject* const dict = behind_proxy(object);
         add_older(dict);
         contents(dict);
+    } else if (PyDictKeys_Check(object) || PyDictValues_Check(object) || PyDictItems_Check(object)) {
+        if (!older) return;
+        struct View {
+            PyObject_HEAD PyObject* dict;
+        };
+        PyObject* const dict = reinterpret_cast<View*>(object)->dict;
+        add_older(dict);
+        contents(dict, deep);
     } else if (PyCFunction_Check(object) || std::strcmp(Py_TYPE(object)->tp_name, "functools.partial") == 0) {
         call(object, nullptr, 0, nullptr);  // who is given it may call it
+    } else if (deep && PyCallable_Check(object) && !is_read_by_python(object)) {
+        stay_eager(std::string("hands on a ") + Py_TYPE(object)->tp_name + ", which may be called");
     } else if (older && !is_read_by_python(object)) {
         stay_eager(std::string("reads a ") + Py_TYPE(object)->tp_name + " from before the call");
     }
@@ -435,7 +463,7 @@ void Tracer::iterate(PyObject* object) {
     if (as_tensor(object)) return;
     if (PyIter_Check(object) && is_older(object) && !PyGen_CheckExact(object))
         return stay_eager("goes on with an iterator from before the call");
-    operand(object, lengths, false);
+    contents(object, false);
 }
 
 void Tracer::load_global(_PyInterpreterFrame& frame, PyObject* name) {

@@ -101,7 +101,7 @@ private:
     }
     void compare(PyObject* left, PyObject* right, int operation);
     void contents(PyObject* object, bool deep = true);
-    void operand(PyObject* object, const char* const* names, bool deep = true);
+    void touch(PyObject* object);  // its class, as a whole, and which one it is
     void truth(PyObject* object);
     void iterate(PyObject* object);
     void load_global(_PyInterpreterFrame& frame, PyObject* name);
@@ -111,9 +111,8 @@ private:
     void attribute(PyObject* object, PyObject* name);
     void instance_attribute(PyObject* object, PyObject* name);
     void tensor_attribute(PyObject* object, PyObject* name);
-    void class_of(PyObject* object);  // which class it has
     void descriptor(PyObject* found);
-    void kinds(PyObject* classes);    // of isinstance and issubclass
+    void kinds(PyObject* classes);  // of isinstance and issubclass
     void type_attribute(PyObject* type, PyObject* name);
     void module_attribute(PyObject* module, PyObject* name);
     void look_up_entry(PyObject* dict, PyObject* key);  // of an older dict
@@ -142,6 +141,7 @@ private:
     std::unordered_set<PyObject*> older_, arguments_, made_codes_;
     std::vector<nanobind::object> held_;
     std::unordered_map<PyCodeObject*, nanobind::object> bytes_;
+    PyFrameObject* root_ = nullptr;
     PyFrameObject* current_ = nullptr;
     PyFrameObject* reading_ = nullptr;  // the frame whose last instruction called what may read a number
     std::size_t reads_before_ = 0;

@@ -155,8 +155,12 @@ private:
         for (const int index : slice_.gradients) {
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
             const Leaf& leaf = program_.leaves[static_cast<std::size_t>(step.index)];
-            if (const Tensor tensor = leaf_of(program_, leaf))
-                assign_grad(tensor, step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0]));
+            const Tensor tensor = leaf_of(program_, leaf);
+            if (!tensor) continue;
+            const Tensor gradient = step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0]);
+            if (gradient && program_.outcome && program_.memory_of(step.inputs[0]).input < 0)
+                gradient->storage->version = leaf.version;
+            assign_grad(tensor, gradient);
         }
     }
     // The tensor object that stands for a register outside, or a new one.

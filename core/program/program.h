@@ -107,7 +107,8 @@ std::uint64_t place_of(const TensorObject& tensor);
 struct Leaf {
     int input = -1, living = -1;
     int last = -1;    // the step that sets it last; -1: another entry says so
-    Tensor tensor{};  // while the block runs
+    std::uint32_t version = 0;  // of its .grad at the end
+    Tensor tensor{};            // while the block runs
 };
 
 struct Refusal {

@@ -7,7 +7,7 @@ A compiled function that calls another one stays eager. "reads": the contents of
 from __future__ import annotations
 
 _READS = """
-    builtins.abs builtins.all builtins.any builtins.bin builtins.callable builtins.chr builtins.divmod builtins.format
+    builtins.abs builtins.all builtins.any builtins.bin builtins.chr builtins.divmod builtins.format
     builtins.iter builtins.len builtins.max builtins.min builtins.ord builtins.pow builtins.repr builtins.round
     builtins.sorted builtins.sum
     math.ceil math.comb math.copysign math.cos math.exp math.floor math.fsum math.gcd math.isclose math.isfinite
@@ -35,7 +35,7 @@ _TYPES = """
 _TENSOR = """
     numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex
     requires_grad_ detach detach_ bool tolist __bool__ __int__ __len__ __index__ backward retain_grad register_hook
-    new_tensor nelement ndimension get_device is_signed __hash__ __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
+    new_tensor nelement ndimension get_device is_signed __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
     __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __neg__ __pow__
     __rpow__ __matmul__ __rmatmul__ __init__ __contains__ __abs__ _is_view item _cast
 """
@@ -44,7 +44,7 @@ KNOWN = (
     dict.fromkeys(_READS.split(), "reads")
     | {f"type {name}": "reads" for name in _TYPES.split()}
     | {f"Tensor.{name}": "reads" for name in _TENSOR.split()}
-    | dict.fromkeys(["builtins.isinstance", "builtins.issubclass", "type.__instancecheck__"], "type")
+    | dict.fromkeys(["builtins.callable", "builtins.isinstance", "builtins.issubclass", "type.__instancecheck__"], "type")
     | dict.fromkeys(["builtins.getattr", "builtins.hasattr"], "attribute")
     | {"builtins.setattr": "setattr", "builtins.next": "next", "builtins.id": "id", "clew._core.optimizer_step": "step"}
 )
