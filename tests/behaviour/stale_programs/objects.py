@@ -7,17 +7,7 @@ import types
 import clew
 
 from .harness import program
-
-
-class Plain:
-    """With the attributes that it is given."""
-
-    def __init__(self, **attributes):
-        self.__dict__.update(attributes)
-
-
-def x3():
-    return clew.tensor([1.0, 2.0, 3.0])
+from .values import Plain, x3
 
 
 @program
