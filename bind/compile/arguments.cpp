@@ -1,11 +1,11 @@
 #include "bind/compile/arguments.h"
 
 #include "bind/errors.h"
-#include "core/base/error.h"
 #include "bind/objects.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/base/dtype.h"
+#include "core/base/error.h"
 
 namespace nb = nanobind;
 

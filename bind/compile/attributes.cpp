@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "bind/errors.h"
-#include "core/base/error.h"
 #include "bind/objects.h"
+#include "core/base/error.h"
 
 #if PY_VERSION_HEX < 0x030C0000
 
@@ -19,10 +19,11 @@ namespace clew::bind {
 namespace {
 
 // Attributes of tensors that are geometry, or of which the recorder is told.
-constexpr const char* kGeometry[] = {"shape",   "dtype",     "ndim",     "device",   "layout",   "requires_grad",
-                                     "is_leaf", "itemsize",  "nbytes",   "is_sparse", "is_cuda", "is_meta",
-                                     "_is_wrapped_number", "names",   "is_nested", "is_quantized", "is_mkldnn", "__class__"};
-constexpr const char* kTold[] = {"grad", "data", "T", "mT", "H", "mH", "real", "imag"};
+constexpr const char* kGeometry[] = {
+    "shape",     "dtype",        "ndim",      "device",   "layout",  "requires_grad",      "is_leaf",
+    "itemsize",  "nbytes",       "is_sparse", "is_cuda",  "is_meta", "_is_wrapped_number", "names",
+    "is_nested", "is_quantized", "is_mkldnn", "__class__"};
+constexpr const char* kTold[] = {"grad", "data"};
 
 template <std::size_t N>
 bool is_one_of(const char* name, const char* const (&list)[N]) {
@@ -46,8 +47,8 @@ bool has_python_method(PyTypeObject* type, const char* name) {
 }  // namespace
 
 bool is_clews(PyTypeObject* type) {
-    constexpr const char* names[] = {"torch.dtype", "torch.device", "torch.Size", "torch.layout", "torch.memory_format",
-                                     "torch.finfo", "torch.iinfo", "torch.Generator"};
+    constexpr const char* names[] = {"torch.dtype",         "torch.device", "torch.Size",  "torch.layout",
+                                     "torch.memory_format", "torch.finfo",  "torch.iinfo", "torch.Generator"};
     return std::strncmp(type->tp_name, "clew", 4) == 0 || is_one_of(type->tp_name, names);
 }
 
@@ -59,9 +60,8 @@ PyObject* behind_proxy(PyObject* proxy) {
 }
 
 bool Tracer::was_set(PyObject* holder, PyObject* key) const {
-    return std::any_of(effects.begin(), effects.end(), [&](const Effect& one) {
-        return one.holder.ptr() == holder && same_value(one.key.ptr(), key);
-    });
+    return std::any_of(effects.begin(), effects.end(),
+                       [&](const Effect& one) { return one.holder.ptr() == holder && same_value(one.key.ptr(), key); });
 }
 
 Counter* Tracer::counter_of(PyObject* dict, PyObject* key) {
@@ -123,7 +123,8 @@ void Tracer::kinds(PyObject* classes) {
         return;
     }
     contents(classes);
-    if (std::strcmp(Py_TYPE(classes)->tp_name, "ABCMeta") == 0 || std::strcmp(Py_TYPE(classes)->tp_name, "abc.ABCMeta") == 0)
+    if (std::strcmp(Py_TYPE(classes)->tp_name, "ABCMeta") == 0 ||
+        std::strcmp(Py_TYPE(classes)->tp_name, "abc.ABCMeta") == 0)
         state.registered_classes();
 }
 
@@ -300,7 +301,8 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     PyObject* const found = _PyType_Lookup(type, name);
     descriptor(found);
     if (found && Py_TYPE(found)->tp_descr_set) {
-        if (PyObject_TypeCheck(found, &PyProperty_Type) || (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;  // watched
+        if (PyObject_TypeCheck(found, &PyProperty_Type) || (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+            return;  // watched
         return stay_eager("sets a slot of an object from before the call");
     }
     PyObject* const dict = dict_of(object);

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "bind/errors.h"
-#include "core/base/error.h"
 #include "bind/objects.h"
 #include "bind/operation_object.h"
+#include "core/base/error.h"
 
 namespace nb = nanobind;
 
@@ -40,12 +40,38 @@ bool is_one_of(const std::string& name, const char* const (&list)[N]) {
 }
 
 // Methods of the built-in types that change the object.
-constexpr const char* kWriters[] = {
-    "append",      "extend",      "insert",     "pop",      "remove",      "clear",       "sort",
-    "reverse",     "__setitem__", "__delitem__", "__iadd__", "__imul__",   "update",      "popitem",
-    "setdefault",  "move_to_end", "add",        "discard",  "appendleft",  "popleft",     "extendleft",
-    "rotate",      "__ior__",     "__setattr__", "__delattr__", "send",    "throw",       "close",
-    "__next__",    "__setstate__", "difference_update", "intersection_update"};
+constexpr const char* kWriters[] = {"append",
+                                    "extend",
+                                    "insert",
+                                    "pop",
+                                    "remove",
+                                    "clear",
+                                    "sort",
+                                    "reverse",
+                                    "__setitem__",
+                                    "__delitem__",
+                                    "__iadd__",
+                                    "__imul__",
+                                    "update",
+                                    "popitem",
+                                    "setdefault",
+                                    "move_to_end",
+                                    "add",
+                                    "discard",
+                                    "appendleft",
+                                    "popleft",
+                                    "extendleft",
+                                    "rotate",
+                                    "__ior__",
+                                    "__setattr__",
+                                    "__delattr__",
+                                    "send",
+                                    "throw",
+                                    "close",
+                                    "__next__",
+                                    "__setstate__",
+                                    "difference_update",
+                                    "intersection_update"};
 
 bool is_builtin_container(PyObject* object) {
     return PyList_Check(object) || PyDict_Check(object) || PyTuple_Check(object) || PyAnySet_Check(object) ||
@@ -144,8 +170,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
         // float(loss) reads a number.
         if (type == &PyFloat_Type && count == 1 && as_tensor(arguments[0])) expect_number();
-        if (is_clews(type) || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
-            return;
+        if (is_clews(type) || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) return;
         if (!known_call(std::string("type ") + type->tp_name))
             stay_eager(std::string("calls ") + type->tp_name + ", of which it is not known what it reads");
         return;
@@ -185,8 +210,7 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
             if (name == "__call__") return call_type(reinterpret_cast<PyTypeObject*>(self), arguments, count);
             return;
         }
-        if (name == "mro" || name == "__subclasscheck__" || name == "__instancecheck__")
-            return;
+        if (name == "mro" || name == "__subclasscheck__" || name == "__instancecheck__") return;
         if (is_clews_callable(callee)) return call_known("clew." + name, arguments, count);
         return call_known(std::string(reinterpret_cast<PyTypeObject*>(self)->tp_name) + "." + name, arguments, count);
     }
@@ -268,7 +292,8 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
     if (known == nullptr)
         return stay_eager("calls " + (name.empty() ? std::string("something") : name) +
                           ", of which it is not known what it reads");
-    if (*known == "attribute" && count >= 2 && PyUnicode_Check(arguments[1])) return attribute(arguments[0], arguments[1]);
+    if (*known == "attribute" && count >= 2 && PyUnicode_Check(arguments[1]))
+        return attribute(arguments[0], arguments[1]);
     if (*known == "next" && count >= 1) {
         if (is_older(arguments[0])) stay_eager("goes on with an iterator from before the call");
         return;

@@ -33,8 +33,8 @@ struct Variant {
     PythonState state;
     std::unique_ptr<ResultForm> form;
     int value = -1;
-    std::vector<nb::object> objects;                  // that the key knows by address
-    std::vector<std::pair<int, std::size_t>> bound;   // input, argument
+    std::vector<nb::object> objects;                   // that the key knows by address
+    std::vector<std::pair<int, std::size_t>> bound;    // input, argument
     std::vector<std::pair<std::size_t, Tensor>> same;  // arguments that the call also reached in another way
     std::vector<Option> options;
     std::vector<Counter> counters;
@@ -64,13 +64,18 @@ public:
     nb::object call(PyObject* positional, PyObject* named) {
         if (disabled || mode(kEagerModes) || backward_serial() || Recorder::at_work() || Tracer::others_trace())
             return run(positional, named);
+#if PY_VERSION_HEX >= 0x030C0000
+        ++misses;
+        stay_eager(paths_[{}], "runs on a Python above 3.11, where calls can't be watched yet");
+        return run(positional, named);
+#endif
         const Arguments arguments(positional, named);
         if (nb::object result; find(arguments, result)) return result;
         ++misses;
         Path& path = paths_[arguments.key];
         if (path.eager) return run(positional, named);
         if (arguments.unknown) {
-            stay_eager(path, arguments.unknown, {});
+            stay_eager(path, arguments.unknown);
             return run(positional, named);
         }
         return record(arguments, path, positional, named);
@@ -180,8 +185,8 @@ private:
         nb::object result = variant.form->make(variant.value, made);
         variant.form->make_effects(made);
         for (const Counter& one : variant.counters) {
-            const nb::object next = nb::steal(checked(
-                PyNumber_Add(PyDict_GetItemWithError(one.dict.ptr(), one.key.ptr()), one.change.ptr())));
+            const nb::object next = nb::steal(
+                checked(PyNumber_Add(PyDict_GetItemWithError(one.dict.ptr(), one.key.ptr()), one.change.ptr())));
             checked(PyDict_SetItem(one.dict.ptr(), one.key.ptr(), next.ptr()));
         }
         return result;
@@ -244,12 +249,11 @@ private:
         ++path.recordings;
         if (cause.text.empty()) {
             keep(std::move(variant), tracer, arguments);
-            if (path.recordings >= kMostRecordings)
-                stay_eager(path, last_miss_, {});
+            if (path.recordings >= kMostRecordings) stay_eager(path, last_miss_);
         } else {
             path.reason = with_site(cause);
             // What is done once only (a cache, the state of an optimizer) is not done again.
-            if (path.recordings >= 3) stay_eager(path, path.reason, {});
+            if (path.recordings >= 3) stay_eager(path, path.reason);
         }
         return result;
     }
@@ -325,7 +329,7 @@ private:
         const std::string site = cause.code ? site_text(cause.code.get(), cause.instruction) : "";
         return site.empty() ? cause.text : cause.text + " (" + site + ")";
     }
-    void stay_eager(Path& path, const std::string& reason, const Cause&) {
+    void stay_eager(Path& path, std::string reason) {
         path.eager = true;
         path.reason = reason;
         for (const std::string& said : said_)
@@ -368,8 +372,10 @@ int clear(PyObject* object) {
     return 0;
 }
 PyType_Slot slots[] = {
-    {Py_tp_call, reinterpret_cast<void*>(call)},         {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_call, reinterpret_cast<void*>(call)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {0, nullptr},
 };
 
@@ -378,8 +384,7 @@ PyType_Slot slots[] = {
 void init_compile(nb::module_& module) {
     nb::class_<CompiledFunction>(module, "CompiledFunction", nb::type_slots(slots), nb::is_weak_referenceable(),
                                  "A function that is recorded once for each kind of call.")
-        .def(nb::init<nb::object, std::size_t, bool>(), nb::arg("function"), nb::arg("max_variants"),
-             nb::arg("strict"))
+        .def(nb::init<nb::object, std::size_t, bool>(), nb::arg("function"), nb::arg("max_variants"), nb::arg("strict"))
         .def_ro("hits", &CompiledFunction::hits)
         .def_ro("misses", &CompiledFunction::misses)
         .def_prop_ro("variants", &CompiledFunction::variants)

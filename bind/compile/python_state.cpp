@@ -156,8 +156,7 @@ void PythonState::function(PyObject* function) {
 
 void PythonState::instance(PyObject* object) {
     if (instance_index_.emplace(object, instances_.size()).second)
-        instances_.push_back(
-            {nb::borrow(object), nb::borrow(as_object(Py_TYPE(object))), nb::borrow(dict_of(object))});
+        instances_.push_back({nb::borrow(object), nb::borrow(as_object(Py_TYPE(object))), nb::borrow(dict_of(object))});
 }
 
 void PythonState::type(PyTypeObject* type) {
@@ -175,13 +174,15 @@ void PythonState::slot(PyObject* object, PyObject* descriptor) {
 }
 
 std::size_t PythonState::size() const {
-    std::size_t count = lists_.size() + sets_.size() + cells_.size() + functions_.size() + instances_.size() + slots_.size();
+    std::size_t count =
+        lists_.size() + sets_.size() + cells_.size() + functions_.size() + instances_.size() + slots_.size();
     for (const Dict& dict : dicts_) count += dict.entries.size();
     return count + types_.size();
 }
 
 void PythonState::seal() {
-    for (auto* index : {&dict_index_, &list_index_, &set_index_, &cell_index_, &function_index_, &instance_index_, &type_index_})
+    for (auto* index :
+         {&dict_index_, &list_index_, &set_index_, &cell_index_, &function_index_, &instance_index_, &type_index_})
         index->clear();
     for (Type& known : types_) known.version = version_of_type(known.type.ptr());
 }

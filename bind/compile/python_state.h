@@ -30,8 +30,8 @@ public:
     void cell(PyObject* cell);
     void function(PyObject* function);
     void instance(PyObject* object);  // its class and its dict
-    void type(PyTypeObject* type);  // all of it
-    void registered_classes();      // of abstract base classes
+    void type(PyTypeObject* type);    // all of it
+    void registered_classes();        // of abstract base classes
     void slot(PyObject* object, PyObject* descriptor);
 
     std::size_t size() const;
@@ -96,8 +96,8 @@ private:
     std::vector<Slot> slots_;
     nanobind::object registrations_;
     // Where each of these is, by address, while the call is recorded.
-    std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, set_index_, cell_index_, function_index_, instance_index_,
-        type_index_;
+    std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, set_index_, cell_index_, function_index_,
+        instance_index_, type_index_;
 };
 
 // The dict of an instance, or null; borrowed.

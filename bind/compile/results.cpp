@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "bind/errors.h"
-#include "core/base/error.h"
 #include "bind/objects.h"
+#include "core/base/error.h"
 
 namespace nb = nanobind;
 
@@ -32,18 +32,20 @@ int ResultForm::add(PyObject* object) {
         for (std::size_t i = 0; i < arguments_->tensors.size(); ++i)
             if (arguments_->tensors[i].get() == tensor)
                 return value({.kind = ValueForm::ArgumentTensor, .index = static_cast<int>(i)});
-        if (tensor->has(TensorObject::kOlder)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
+        if (tensor->has(TensorObject::kOlder))
+            return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
         tensors.emplace_back(tensor);
         return value({.kind = ValueForm::ResultTensor, .index = static_cast<int>(tensors.size()) - 1});
     }
-    if (const auto found = tracer_->numbers.find(object); found != tracer_->numbers.end() && found->second.read >= 0 && !found->second.used)
+    if (const auto found = tracer_->numbers.find(object);
+        found != tracer_->numbers.end() && found->second.read >= 0 && !found->second.used)
         return value({.kind = ValueForm::Number, .index = found->second.read});
     tracer_->use(object);
     if (is_constant(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
     const auto given = std::find(arguments_->containers.begin(), arguments_->containers.end(), object);
     if (given != arguments_->containers.end())
-        return value({.kind = ValueForm::ArgumentContainer,
-                      .index = static_cast<int>(given - arguments_->containers.begin())});
+        return value(
+            {.kind = ValueForm::ArgumentContainer, .index = static_cast<int>(given - arguments_->containers.begin())});
     if (tracer_->is_older(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
     seen_[object] = -1;  // one that holds itself
     return seen_[object] = add_container(object);

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "bind/errors.h"
-#include "core/base/error.h"
 #include "bind/objects.h"
 #include "bind/operation_object.h"
+#include "core/base/error.h"
 
 namespace nb = nanobind;
 
@@ -41,8 +41,8 @@ bool is_read_by_python(PyObject* object) {
     while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
     return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type ||
            PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) || type == &PyUnicode_Type ||
-           type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
-           known_call(std::string("object ") + type->tp_name);
+           type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type ||
+           type == &PyWrapperDescr_Type || known_call(std::string("object ") + type->tp_name);
 }
 
 bool is_exact_as_double(PyObject* object) {
@@ -91,7 +91,8 @@ public:
             }
             case STORE_DEREF:
             case DELETE_DEREF:
-                if (tracer_.is_older(frame_.localsplus[argument_])) stay_eager("assigns to a variable of a function around it");
+                if (tracer_.is_older(frame_.localsplus[argument_]))
+                    stay_eager("assigns to a variable of a function around it");
                 return;
             case LOAD_ATTR:
             case LOAD_METHOD:

@@ -153,7 +153,7 @@ private:
     bool on_ = false;
 };
 
-bool is_clews(PyTypeObject* type);         // written in C
+bool is_clews(PyTypeObject* type);        // written in C
 PyObject* behind_proxy(PyObject* proxy);  // the dict of a mappingproxy, borrowed
 
 // Calls of which it is known that they read no more than their arguments, by full name: set from Python.

@@ -117,9 +117,10 @@ int Recorder::outline_node(Node* root) {
         stack.pop_back();
         const int kept = index_of(program_, node);
         if (kept < 0 || node->has(Node::kFunction) || node->has(Node::kCut) || node->extras) {
-            refuse(format("gives a graph with %s, which is of Python, has hooks or was written through a view, so that "
-                          "a replay can't make it again yet",
-                          node->kind->node_name));
+            refuse(
+                format("gives a graph with %s, which is of Python, has hooks or was written through a view, so that "
+                       "a replay can't make it again yet",
+                       node->kind->node_name));
             break;
         }
         NodeOutline outline{.kind = node->kind,
@@ -150,8 +151,8 @@ void Recorder::outline_slots(NodeOutline& outline, Node& node, const KeptNode& k
         const SavedSlot& slot = node.slots()[i];
         const KeptSlot& known = kept.slots[i];
         if (known.edge)
-            refuse(format("gives a graph with %s, which saved a value with a history of its own",
-                          node.kind->node_name));
+            refuse(
+                format("gives a graph with %s, which saved a value with a history of its own", node.kind->node_name));
         outline.slots.push_back({.reg = known.reg,
                                  .through = known.through,
                                  .behind = current_version(slot) - slot.version,

@@ -28,8 +28,8 @@ Program::~Program() {
 }
 
 bool NumberWitness::holds(double number) const {
-    const bool found[] = {number < constant,  number <= constant, number == constant,
-                          number != constant, number > constant,  number >= constant};
+    const bool found[] = {number<constant, number <= constant, number == constant, number != constant, number> constant,
+                          number >= constant};
     return found[operation] == outcome;
 }
 

@@ -106,7 +106,7 @@ std::uint64_t place_of(const TensorObject& tensor);
 // Whose .grad was set: an input's, or that of a tensor of the block, if it lives.
 struct Leaf {
     int input = -1, living = -1;
-    int last = -1;    // the step that sets it last; -1: another entry says so
+    int last = -1;              // the step that sets it last; -1: another entry says so
     std::uint32_t version = 0;  // of its .grad at the end
     Tensor tensor{};            // while the block runs
 };
@@ -148,7 +148,7 @@ struct Program {
     std::vector<std::pair<int, Tensor>> constants;  // register, value
     std::vector<Tensor> reads;                      // what each Read found
     std::vector<char> followed;                     // of each: the number may be another one in each run
-    std::vector<NumberWitness> comparisons;            // of followed numbers
+    std::vector<NumberWitness> comparisons;         // of followed numbers
     std::vector<Leaf> leaves;
     std::vector<Step> steps;
     std::vector<KeptNode> nodes;

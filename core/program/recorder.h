@@ -20,8 +20,8 @@ public:
     // refused, and no error left the block.
     void end(bool whole);
 
-    // The same of a call that gives these tensors: they are outlined, not kept (core/program/outcome.h). `arguments` may
-    // be others in the next call.
+    // The same of a call that gives these tensors: they are outlined, not kept (core/program/outcome.h). `arguments`
+    // may be others in the next call.
     void end_call(bool whole, Tensors results, Tensors arguments);
     // The input that this tensor from before the block is; it becomes one.
     int input_of(const Tensor& tensor);
@@ -77,7 +77,7 @@ private:
 
     Program& program_;
     bool on_ = false;
-    bool failed_ = false;  // an operation raised
+    bool failed_ = false;                              // an operation raised
     std::unordered_map<std::uint64_t, int> memories_;  // by identity
     std::unordered_map<const Storage*, int> foreign_;  // by address: held
     std::vector<StorageRef> held_;

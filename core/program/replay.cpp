@@ -175,8 +175,9 @@ private:
             std::memcpy(number.bytes, now.data(), item_size(now.dtype()));
             for (const NumberWitness& one : program_.comparisons)
                 if (one.read == step.index && !one.holds(read_number(now)))
-                    throw ReplayFailed(format("a comparison with %.9g comes out otherwise than in the recorded run", one.constant),
-                                       &step);
+                    throw ReplayFailed(
+                        format("a comparison with %.9g comes out otherwise than in the recorded run", one.constant),
+                        &step);
             return;
         }
         const Tensor& then = program_.reads[static_cast<std::size_t>(step.index)];

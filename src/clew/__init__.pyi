@@ -81,6 +81,7 @@ from . import version as version
 from clew.autograd.errors import BudgetError as BudgetError
 from clew.amp.grad_scaler import GradScaler as GradScaler
 from clew.autograd.errors import KeepError as KeepError
+from clew.autograd.errors import KeepWarning as KeepWarning
 from clew.autograd.errors import ProgramError as ProgramError
 from clew.autograd.errors import ReplayError as ReplayError
 from clew._as_torch import as_torch as as_torch
@@ -88,7 +89,7 @@ from clew.amp.autocast_mode import autocast as autocast
 from clew.nn.functional.layer import bilinear as bilinear
 from clew.nn.functional.pixels import channel_shuffle as channel_shuffle
 from clew.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
-from clew.compiler import compile as compile
+from clew.keep.compiled import compile as compile
 from clew.nn.functional.layer import cosine_similarity as cosine_similarity
 from clew.graph.explanations.explain import explain as explain
 from clew.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype

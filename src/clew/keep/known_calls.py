@@ -1,7 +1,7 @@
 """Callables that are written in C and of which it is known what they read: nothing but their arguments.
 
 A compiled function that calls another one stays eager. "reads": the contents of its arguments; "attribute", "setattr",
-"next": what the name says; "type": nothing but the class of an object.
+"next", "id": what the name says; "type": nothing but the class of an object; "step": options of an optimizer.
 """
 
 from __future__ import annotations
@@ -40,11 +40,20 @@ _TENSOR = """
     __rpow__ __matmul__ __rmatmul__ __init__ __contains__ __abs__ _is_view item _cast
 """
 
+_CLASSES = "builtins.callable builtins.isinstance builtins.issubclass type.__instancecheck__"
+
 KNOWN = (
     dict.fromkeys(_READS.split(), "reads")
     | {f"type {name}": "reads" for name in _TYPES.split()}
     | {f"Tensor.{name}": "reads" for name in _TENSOR.split()}
-    | dict.fromkeys(["builtins.callable", "builtins.isinstance", "builtins.issubclass", "type.__instancecheck__"], "type")
+    | dict.fromkeys(
+        ["builtins.callable", "builtins.isinstance", "builtins.issubclass", "type.__instancecheck__"], "type"
+    )
     | dict.fromkeys(["builtins.getattr", "builtins.hasattr"], "attribute")
-    | {"builtins.setattr": "setattr", "builtins.next": "next", "builtins.id": "id", "clew._core.optimizer_step": "step"}
+    | {
+        "builtins.setattr": "setattr",
+        "builtins.next": "next",
+        "builtins.id": "id",
+        "clew._core.optimizer_step": "step",
+    }
 )
