@@ -5,29 +5,44 @@ from __future__ import annotations
 import struct
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
-import clew as torch
 import pytest
+from ordinary_steps import (
+    derivatives,
+    generative,
+    layers,
+    losses,
+    models,
+    optimizers,
+    reinforcement,
+    relations,
+    science,
+    training,
+)
+from ordinary_steps.harness import CASES
+
+import clew as torch
 from clew import nn
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "keep"))
-from ordinary_steps import CASES
-
+KINDS = [derivatives, generative, layers, losses, models, optimizers, reinforcement, relations, science, training]
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="calls are recorded on Python 3.11")
 CALLS = 6
 # Why these are not replayed from their third call on.
 EAGER = {
     "exponential_schedule": "the scheduler computes the next rate from a count that it has changed",
+    "gaussian_process": "the Cholesky factor is worked out by NumPy",
+    "gradients_zeroed_in_place": "zero_grad(set_to_none=False) asks whether a gradient has a history",
     "layer_upsample": "upsampling works out its indices by NumPy",
+    "least_squares_by_lbfgs": "LBFGS reads lists that it has changed",
+    "newton_step": "linear equations are solved by NumPy",
 }
 
 
 def bits(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        numbers = value.detach().contiguous()
-        return (type(value).__name__, tuple(value.shape), str(value.dtype), value.requires_grad, numbers.numpy().tobytes())
+        numbers = value.detach().contiguous().numpy().tobytes()
+        return type(value).__name__, tuple(value.shape), str(value.dtype), value.requires_grad, numbers
     if isinstance(value, float):
         return struct.pack("d", value)
     if isinstance(value, nn.Module):
@@ -66,5 +81,11 @@ def test_a_step_gives_what_it_gives_without(name: str) -> None:
     assert replayed == (name not in EAGER), function.why()
 
 
+def test_there_are_a_hundred_of_them() -> None:
+    assert len(CASES) >= 100
+    assert all(kind.__doc__ for kind in KINDS)
+
+
 def test_most_steps_are_replayed() -> None:
+    assert EAGER.keys() <= CASES.keys()
     assert len(CASES) - len(EAGER) >= 0.85 * len(CASES)
