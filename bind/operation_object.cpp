@@ -88,6 +88,11 @@ PyObject* new_property(OpGroup& group) {
     return checked(PyDescr_NewGetSet(&tensor_type, definition));
 }
 
+bool is_operation_property(PyObject* descriptor) {
+    return Py_TYPE(descriptor) == &PyGetSetDescr_Type &&
+           reinterpret_cast<PyGetSetDescrObject*>(descriptor)->d_getset->get == property_get;
+}
+
 const OpDef* operation_of(PyObject* object) {
     if (!Py_IS_TYPE(object, &operation_type) || self_of(object)->group->overloads.size() != 1) return nullptr;
     return self_of(object)->group->overloads[0].def;

@@ -18,6 +18,7 @@ inline OperationObject* self_of(PyObject* object) { return reinterpret_cast<Oper
 PyObject* new_operation(OpGroup* group, bool in_place);
 // x.T, an operation without parentheses.
 PyObject* new_property(OpGroup& group);
+bool is_operation_property(PyObject* descriptor);
 void init_operation_type(PyObject* module);
 
 // What vectorcall does.

@@ -9,6 +9,7 @@
 
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/operation_object.h"
 #include "core/base/error.h"
 
 #if PY_VERSION_HEX < 0x030C0000
@@ -216,7 +217,7 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
         if (older) recorder_.input_of(Tensor(tensor));
         return;
     }
-    if (is_one_of(text, kTold)) return;
+    if (is_one_of(text, kTold) || (found && is_operation_property(found))) return;
     if (found && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_set)) return;  // a method: its call is seen
     if (found && PyObject_TypeCheck(found, &PyProperty_Type)) return instance_attribute(object, name);
     if (found == nullptr && older) {
