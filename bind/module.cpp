@@ -3,6 +3,7 @@
 
 #include "bind/backward.h"
 #include "bind/budget.h"
+#include "bind/compile/compiled.h"
 #include "bind/device.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
@@ -15,7 +16,6 @@
 #include "bind/objects.h"
 #include "bind/operation.h"
 #include "bind/optimizer_step.h"
-#include "bind/compile/compiled.h"
 #include "bind/program.h"
 #include "bind/prune.h"
 #include "bind/python_operation.h"
