@@ -1,7 +1,7 @@
 // Calls of what is written in C: what it reads has to be known.
+#include "bind/compile/kinds.h"
 #include "bind/compile/tracer.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "bind/errors.h"
@@ -34,51 +34,6 @@ const std::string* known_call(const std::string& name) {
 
 namespace {
 
-template <std::size_t N>
-bool is_one_of(const std::string& name, const char* const (&list)[N]) {
-    return std::any_of(list, list + N, [&](const char* one) { return name == one; });
-}
-
-// Methods of the built-in types that change the object.
-constexpr const char* kWriters[] = {"append",
-                                    "extend",
-                                    "insert",
-                                    "pop",
-                                    "remove",
-                                    "clear",
-                                    "sort",
-                                    "reverse",
-                                    "__setitem__",
-                                    "__delitem__",
-                                    "__iadd__",
-                                    "__imul__",
-                                    "update",
-                                    "popitem",
-                                    "setdefault",
-                                    "move_to_end",
-                                    "add",
-                                    "discard",
-                                    "appendleft",
-                                    "popleft",
-                                    "extendleft",
-                                    "rotate",
-                                    "__ior__",
-                                    "__setattr__",
-                                    "__delattr__",
-                                    "send",
-                                    "throw",
-                                    "close",
-                                    "__next__",
-                                    "__setstate__",
-                                    "difference_update",
-                                    "intersection_update"};
-
-bool is_builtin_container(PyObject* object) {
-    return PyList_Check(object) || PyDict_Check(object) || PyTuple_Check(object) || PyAnySet_Check(object) ||
-           PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
-           PyComplex_Check(object) || PyRange_Check(object) || PySlice_Check(object);
-}
-
 std::string text_of(PyObject* object, const char* attribute) {
     const nb::object text = nb::steal(PyObject_GetAttrString(object, attribute));
     if (!text.is_valid() || !PyUnicode_Check(text.ptr())) {
@@ -92,11 +47,6 @@ std::string full_name(PyObject* callee) {
     const std::string module = text_of(callee, "__module__");
     const std::string name = text_of(callee, "__qualname__");
     return module.empty() ? name : module + "." + name;
-}
-
-bool is_clews_callable(PyObject* callee) {
-    const std::string module = text_of(callee, "__module__");
-    return module.compare(0, 4, "clew") == 0;
 }
 
 }  // namespace
@@ -183,89 +133,6 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
         known_call(std::string("type ") + base->tp_name))
         return;
     stay_eager(std::string("makes a ") + type->tp_name + ", of which it is not known what it reads");
-}
-
-// `name` of an object of a type that is written in C.
-void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
-                          std::size_t count) {
-    use(self);
-    if (as_tensor(self)) {
-        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
-        if (name == "item" || name == "__float__") {
-            expect_number();
-            return;
-        }
-        const std::string* const known = known_call("Tensor." + name);
-        if (known == nullptr) stay_eager("calls Tensor." + name + ", of which it is not known what it reads");
-        return;
-    }
-    if (Py_TYPE(self) == &PyDictProxy_Type) {
-        if (is_older(self)) add_older(behind_proxy(self));
-        return call_method(behind_proxy(self), name, arguments, count);
-    }
-    if (is_builtin_container(self)) return call_method(self, name, arguments, count);
-    if (PyType_Check(self)) {
-        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
-        if (name == "__new__" || name == "fromkeys" || name == "__call__") {
-            if (name == "__call__") return call_type(reinterpret_cast<PyTypeObject*>(self), arguments, count);
-            return;
-        }
-        if (name == "mro" || name == "__subclasscheck__" || name == "__instancecheck__") return;
-        if (is_clews_callable(callee)) return call_known("clew." + name, arguments, count);
-        return call_known(std::string(reinterpret_cast<PyTypeObject*>(self)->tp_name) + "." + name, arguments, count);
-    }
-    // Of object itself.
-    static const char* const plain[] = {"__init__", "__init_subclass__", "__new__", "__eq__", "__ne__", "__hash__"};
-    if (is_one_of(name, plain)) {
-        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
-        return;
-    }
-    if (name == "__getattribute__" && count == 1) return instance_attribute(self, arguments[0]);
-    if (name == "__setattr__" && count == 2) {
-        if (!is_older(self)) return;
-        PyObject* const dict = dict_of(self);
-        PyObject* const found = _PyType_Lookup(Py_TYPE(self), arguments[0]);
-        if (dict == nullptr || (found && Py_TYPE(found)->tp_descr_set))
-            return stay_eager("sets a slot of an object from before the call");
-        state.instance(self);
-        effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(arguments[0]), nb::borrow(arguments[1])});
-        return;
-    }
-    if (PyGen_CheckExact(self) || PyIter_Check(self)) {
-        if (is_older(self)) stay_eager("goes on with an iterator from before the call");
-        return;
-    }
-    static const char* const immutable[] = {"torch.dtype", "torch.device", "torch.Size", "torch.finfo", "torch.iinfo"};
-    if (is_one_of(Py_TYPE(self)->tp_name, immutable)) return;
-    call_known(std::string(Py_TYPE(self)->tp_name) + "." + name, arguments, count);
-}
-
-void Tracer::call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count) {
-    if (PyUnicode_Check(self) && (name == "format" || name == "format_map" || name == "__mod__"))
-        for (std::size_t i = 0; i < count; ++i)
-            if (!PyUnicode_Check(arguments[i]) && !PyLong_Check(arguments[i]) && !PyFloat_Check(arguments[i]))
-                return stay_eager("formats an object");
-    const bool writes = is_one_of(name, kWriters) && !PyUnicode_Check(self);
-    const bool given = is_argument(self), older = is_older(self);
-    if (older && PyList_CheckExact(self) && name == "append" && count == 1) {
-        effects.push_back({Effect::Append, nb::borrow(self), {}, nb::borrow(arguments[0])});
-        return;
-    }
-    if (name == "__setitem__" && count == 2 && (older || given)) return set_item(self, arguments[0], arguments[1]);
-    const bool one_entry = name == "get" || name == "__getitem__" || name == "setdefault" || name == "pop";
-    if (older && PyDict_Check(self) && one_entry && count) {
-        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
-        look_up_entry(self, arguments[0]);
-        if (writes && (name == "pop" || PyDict_GetItemWithError(self, arguments[0]) == nullptr))
-            stay_eager("changes a dict from before the call");
-        return;
-    }
-    if (!writes || older || given)
-        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
-    if (writes && (older || given))
-        return stay_eager(std::string("changes a ") + Py_TYPE(self)->tp_name + " from before the call by " + name);
-    static const char* const lookers[] = {"items", "values", "keys", "copy", "__iter__", "__len__", "__getitem__"};
-    if (older) contents(self, !is_one_of(name, lookers));
 }
 
 // (operation, *arguments): options that are only handed on are read anew by each replay.

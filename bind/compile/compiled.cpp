@@ -7,14 +7,12 @@
 
 #include <nanobind/stl/string.h>
 
-#include "bind/compile/results.h"
+#include "bind/compile/variant.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/engine.h"
 #include "core/autograd/mode.h"
-#include "core/program/replay.h"
-#include "core/program/slice.h"
 
 namespace nb = nanobind;
 
@@ -26,25 +24,6 @@ constexpr std::uint32_t kEagerModes = kInterpreted | kSavedHooks | kAnomaly | kT
                                       kInBackward | kMakeMeta | kAllowDataWrites;
 
 bool disabled = false;
-
-struct Variant {
-    std::string key;
-    Program program;
-    PythonState state;
-    std::unique_ptr<ResultForm> form;
-    int value = -1;
-    std::vector<nb::object> objects;                   // that the key knows by address
-    std::vector<std::pair<int, std::size_t>> bound;    // input, argument
-    std::vector<std::pair<std::size_t, Tensor>> same;  // arguments that the call also reached in another way
-    std::vector<Option> options;
-    std::vector<Counter> counters;
-    // Inputs that lie in an entry which the call sets: state that goes from call to call.
-    struct Carried {
-        int input;
-        nb::object dict, key, type;
-    };
-    std::vector<Carried> carried;
-};
 
 // Calls with one key.
 struct Path {
@@ -101,16 +80,8 @@ public:
 
     int traverse(visitproc visit, void* arg) const {
         Py_VISIT(function.ptr());
-        for (const auto& one : variants_) {
-            if (const int result = one->state.traverse(visit, arg)) return result;
-            if (const int result = one->form->traverse(visit, arg)) return result;
-            for (const nb::object& object : one->objects) Py_VISIT(object.ptr());
-            for (const Option& option : one->options) Py_VISIT(option.dict.ptr());
-            for (const Counter& counter : one->counters) Py_VISIT(counter.dict.ptr());
-            for (const Variant::Carried& carried : one->carried) Py_VISIT(carried.dict.ptr());
-            for (const Input& input : one->program.inputs)
-                if (input.tensor) Py_VISIT(as_object(input.tensor.get()));
-        }
+        for (const auto& one : variants_)
+            if (const int result = one->traverse(visit, arg)) return result;
         return 0;
     }
 
@@ -130,7 +101,7 @@ private:
                 continue;
             }
             try {
-                result = replay(*variant, arguments);
+                result = variant->replay(arguments);
             } catch (const ReplayFailed& failure) {
                 last_miss_ = failure.what();
                 continue;
@@ -143,70 +114,6 @@ private:
             return true;
         }
         return false;
-    }
-
-    static nb::object replay(Variant& variant, const Arguments& arguments) {
-        for (const auto& [argument, tensor] : variant.same)
-            if (!arguments.tensors[argument].same(tensor)) throw ReplayFailed("got another tensor", nullptr);
-        for (std::size_t i = 0; i < arguments.containers.size(); ++i) {
-            PyObject* const one = arguments.containers[i];
-            if (!PyTuple_CheckExact(one) && variant.state.mentions(one))
-                throw ReplayFailed("got a container that it reaches in another way, too", nullptr);
-        }
-        std::vector<Input>& inputs = variant.program.inputs;
-        for (const auto& [input, argument] : variant.bound)
-            inputs[static_cast<std::size_t>(input)].tensor = arguments.tensors[argument];
-        struct Unbind {
-            Variant& variant;
-            ~Unbind() {
-                for (const Variant::Carried& one : variant.carried)
-                    variant.program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor();
-                for (const auto& [input, argument] : variant.bound)
-                    variant.program.inputs[static_cast<std::size_t>(input)].tensor = Tensor();
-            }
-        } const unbind{variant};
-        for (const Variant::Carried& one : variant.carried) bind(inputs[static_cast<std::size_t>(one.input)], one);
-        for (const Option& one : variant.options) set_option(variant.program, one);
-        for (const Counter& one : variant.counters)
-            if (PyObject* const now = PyDict_GetItemWithError(one.dict.ptr(), one.key.ptr());
-                now == nullptr || !PyLong_CheckExact(now))
-                throw ReplayFailed("read something else than an int that it counts with", nullptr);
-        std::vector<ReadNumber> read;
-        const std::vector<Tensor> tensors = replay_call(variant.program, read);
-        std::vector<nb::object> numbers;
-        for (const ReadNumber& one : read) {
-            const Tensor scalar = empty({}, one.dtype);
-            std::memcpy(scalar.data(), one.bytes, item_size(one.dtype));
-            numbers.push_back(nb::steal(checked(item(scalar))));
-        }
-        std::vector<Tensor> chosen;
-        for (const int i : variant.program.outcome->given) chosen.push_back(tensors[static_cast<std::size_t>(i)]);
-        ResultForm::Made made{chosen, numbers, arguments};
-        nb::object result = variant.form->make(variant.value, made);
-        variant.form->make_effects(made);
-        for (const Counter& one : variant.counters) {
-            const nb::object next = nb::steal(
-                checked(PyNumber_Add(PyDict_GetItemWithError(one.dict.ptr(), one.key.ptr()), one.change.ptr())));
-            checked(PyDict_SetItem(one.dict.ptr(), one.key.ptr(), next.ptr()));
-        }
-        return result;
-    }
-
-    static void bind(Input& input, const Variant::Carried& from) {
-        PyObject* const now = PyDict_GetItemWithError(from.dict.ptr(), from.key.ptr());
-        if (now == nullptr || as_object(Py_TYPE(now)) != from.type.ptr())
-            throw ReplayFailed("read something else than a tensor that it set in the call before", nullptr);
-        input.tensor = Tensor(as_tensor(now));
-    }
-    static void set_option(Program& program, const Option& one) {
-        PyObject* const now = PyDict_GetItemWithError(one.dict.ptr(), one.key.ptr());
-        if (now == nullptr || !PyFloat_CheckExact(now))
-            throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
-        Step& step = program.steps[static_cast<std::size_t>(one.step)];
-        Value value;
-        value.tag = Value::Float;
-        value.real = PyFloat_AS_DOUBLE(now);
-        step.op->fields[one.field].set(step.attributes.data(), value);
     }
 
     nb::object record(const Arguments& arguments, Path& path, PyObject* positional, PyObject* named) {
@@ -259,31 +166,7 @@ private:
     }
 
     void keep(std::shared_ptr<Variant> variant, Tracer& tracer, const Arguments& arguments) {
-        Program& program = variant->program;
-        variant->form->settle(program);
-        carry(*variant, tracer);
-        variant->options = std::move(tracer.options);
-        std::erase_if(variant->options, [&](const Option& one) {
-            return tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // its value is a witness
-        });
-        variant->counters = std::move(tracer.counters);
-        variant->form->forget_call();
-        variant->state = std::move(tracer.state);
-        variant->state.seal();
-        for (std::size_t i = 0; i < arguments.tensors.size(); ++i) {
-            const Tensor& argument = arguments.tensors[i];
-            if (variant->state.mentions(as_object(argument.get()))) {
-                variant->same.emplace_back(i, argument);
-                for (Input& input : program.inputs) input.bound = input.bound && !input.tensor.same(argument);
-                continue;
-            }
-            for (std::size_t input = 0; input < program.inputs.size(); ++input)
-                if (program.inputs[input].tensor.same(argument)) {
-                    variant->bound.emplace_back(static_cast<int>(input), i);
-                }
-        }
-        for (const auto& [input, argument] : variant->bound)
-            program.inputs[static_cast<std::size_t>(input)].tensor = Tensor();
+        variant->keep(tracer, arguments);
         variants_.push_front(std::move(variant));
         if (variants_.size() <= max_variants_) return;
         variants_.pop_back();
@@ -291,32 +174,6 @@ private:
             warn(name() + " has more than " + std::to_string(max_variants_) +
                  " variants; the least recently used goes. To do: call it with fewer shapes and numbers, or give "
                  "max_variants=");
-    }
-
-    static void carry(Variant& variant, Tracer& tracer) {
-        for (const Effect& one : tracer.effects) {
-            if (one.kind != Effect::SetItem || !as_tensor(one.value.ptr())) continue;
-            const nb::object before = tracer.state.give_up_entry(one.holder.ptr(), one.key.ptr());
-            if (!before.is_valid()) continue;
-            Input* const input = carried_input(variant.program, before.ptr());
-            if (input == nullptr || tracer.state.mentions(before.ptr())) {
-                tracer.state.take_entry(one.holder.ptr(), one.key.ptr(), before.ptr());
-                continue;
-            }
-            input->bound = true;
-            input->tensor = Tensor();
-            variant.carried.push_back({static_cast<int>(input - variant.program.inputs.data()), one.holder, one.key,
-                                       nb::borrow(as_object(Py_TYPE(before.ptr())))});
-        }
-    }
-    static Input* carried_input(Program& program, PyObject* object) {
-        Input* found = nullptr;
-        for (Input& input : program.inputs) {
-            if (!input.tensor || as_object(input.tensor.get()) != object) continue;
-            if (found || input.grad_of || input.bound) return nullptr;
-            found = &input;
-        }
-        return found;
     }
 
     std::string name() const {

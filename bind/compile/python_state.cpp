@@ -1,7 +1,6 @@
 #include "bind/compile/python_state.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -10,89 +9,6 @@
 namespace nb = nanobind;
 
 namespace clew::bind {
-namespace {
-
-PyObject* look_up(PyObject* dict, PyObject* key) {
-    PyObject* const found = PyDict_GetItemWithError(dict, key);
-    if (found == nullptr && PyErr_Occurred()) throw PythonError();
-    return found;
-}
-
-PyObject* keyword_defaults_of(PyObject* function) {
-    return reinterpret_cast<PyFunctionObject*>(function)->func_kwdefaults;
-}
-PyObject* defaults_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_defaults; }
-PyObject* code_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_code; }
-
-nb::object slot_value(PyObject* object, PyObject* descriptor) {
-    PyObject* const value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, as_object(Py_TYPE(object)));
-    if (value == nullptr) PyErr_Clear();  // an empty slot
-    return nb::steal(value);
-}
-
-// In the order in which Python sees them; body() says whether to go on.
-template <class Body>
-bool each_item(PyObject* dict, const Body& body) {
-    if (!PyODict_Check(dict)) {
-        PyObject *key, *value;
-        for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &value);)
-            if (!body(key, value)) return false;
-        return true;
-    }
-    const nb::object keys = nb::steal(checked(PySequence_List(dict)));
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.ptr()); ++i)
-        if (!body(PyList_GET_ITEM(keys.ptr(), i), look_up(dict, PyList_GET_ITEM(keys.ptr(), i)))) return false;
-    return true;
-}
-
-// Changes with all that is assigned to the class or to a base. 0: there are no more numbers.
-unsigned int version_of_type(PyObject* object) {
-    auto* const type = reinterpret_cast<PyTypeObject*>(object);
-    static PyObject* const any = PyUnicode_InternFromString("__class__");
-    _PyType_Lookup(type, any);  // gives it one
-    return type->tp_version_tag;
-}
-
-// A number that moves with each class that is registered with an abstract one.
-nb::object registrations() {
-    static PyObject* const token = nb::object(nb::module_::import_("_abc").attr("get_cache_token")).release().ptr();
-    return nb::steal(checked(PyObject_CallNoArgs(token)));
-}
-
-std::vector<nb::object> items_of(PyObject* set) {
-    std::vector<nb::object> items;
-    PyObject* item;
-    Py_hash_t hash;
-    for (Py_ssize_t place = 0; _PySet_NextEntry(set, &place, &item, &hash);) items.push_back(nb::borrow(item));
-    return items;
-}
-
-}  // namespace
-
-bool same_value(PyObject* now, PyObject* then) {
-    if (now == then) return true;
-    if (now == nullptr || then == nullptr || Py_TYPE(now) != Py_TYPE(then)) return false;
-    if (PyFloat_CheckExact(now)) {
-        const double values[2] = {PyFloat_AS_DOUBLE(now), PyFloat_AS_DOUBLE(then)};
-        return std::memcmp(&values[0], &values[1], sizeof(double)) == 0;
-    }
-    if (PyLong_CheckExact(now) || PyUnicode_CheckExact(now) || PyBytes_CheckExact(now))
-        return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
-    if (PyComplex_CheckExact(now)) {
-        const Py_complex values[2] = {PyComplex_AsCComplex(now), PyComplex_AsCComplex(then)};
-        return std::memcmp(&values[0], &values[1], sizeof(Py_complex)) == 0;
-    }
-    if (!PyTuple_CheckExact(now) || PyTuple_GET_SIZE(now) != PyTuple_GET_SIZE(then)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(now); ++i)
-        if (!same_value(PyTuple_GET_ITEM(now, i), PyTuple_GET_ITEM(then, i))) return false;
-    return true;
-}
-
-PyObject* dict_of(PyObject* object) {
-    PyObject** const place = _PyObject_GetDictPtr(object);
-    return place ? *place : nullptr;
-}
-
 PythonState::Dict& PythonState::of_dict(PyObject* dict) {
     const auto [found, fresh] = dict_index_.emplace(dict, dicts_.size());
     if (fresh) dicts_.push_back({.dict = nb::borrow(dict), .entries = {}});
@@ -128,18 +44,6 @@ void PythonState::list(PyObject* list) {
 void PythonState::set(PyObject* set) {
     if (!set_index_.emplace(set, sets_.size()).second) return;
     sets_.push_back({nb::borrow(set), items_of(set)});
-}
-
-bool PythonState::List::holds() const {
-    if (PyList_Check(list.ptr())) {
-        if (static_cast<std::size_t>(PyList_GET_SIZE(list.ptr())) != items.size()) return false;
-        for (std::size_t i = 0; i < items.size(); ++i)
-            if (!same_value(PyList_GET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i)), items[i].ptr())) return false;
-        return true;
-    }
-    const std::vector<nb::object> now = items_of(list.ptr());
-    return std::equal(now.begin(), now.end(), items.begin(), items.end(),
-                      [](const nb::object& a, const nb::object& b) { return same_value(a.ptr(), b.ptr()); });
 }
 
 void PythonState::cell(PyObject* cell) {
@@ -241,6 +145,18 @@ bool PythonState::holds() {
         if (!same_value(slot_value(one.object.ptr(), one.descriptor.ptr()).ptr(), one.value.ptr()))
             return fails(one.object.ptr(), nullptr);
     return true;
+}
+
+bool PythonState::List::holds() const {
+    if (PyList_Check(list.ptr())) {
+        if (static_cast<std::size_t>(PyList_GET_SIZE(list.ptr())) != items.size()) return false;
+        for (std::size_t i = 0; i < items.size(); ++i)
+            if (!same_value(PyList_GET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i)), items[i].ptr())) return false;
+        return true;
+    }
+    const std::vector<nb::object> now = items_of(list.ptr());
+    return std::equal(now.begin(), now.end(), items.begin(), items.end(),
+                      [](const nb::object& a, const nb::object& b) { return same_value(a.ptr(), b.ptr()); });
 }
 
 template <class Visit>

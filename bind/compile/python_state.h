@@ -16,10 +16,9 @@
 
 #include <nanobind/nanobind.h>
 
-namespace clew::bind {
+#include "bind/compile/values.h"
 
-// By type and bits for numbers, strings, None and tuples of them; by identity for all else.
-bool same_value(PyObject* now, PyObject* then);
+namespace clew::bind {
 
 class PythonState {
 public:
@@ -99,8 +98,5 @@ private:
     std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, set_index_, cell_index_, function_index_,
         instance_index_, type_index_;
 };
-
-// The dict of an instance, or null; borrowed.
-PyObject* dict_of(PyObject* object);
 
 }  // namespace clew::bind

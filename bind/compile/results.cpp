@@ -154,7 +154,7 @@ void ResultForm::make_effects(Made& made) const {
         const nb::object value = make(one.value, made);
         PyObject* const holder = one.effect.holder.ptr();
         checked(one.effect.kind == Effect::Append ? PyList_Append(holder, value.ptr())
-                                                  : PyDict_SetItem(holder, one.effect.key.ptr(), value.ptr()));
+                                                  : PyObject_SetItem(holder, one.effect.key.ptr(), value.ptr()));
     }
 }
 

@@ -93,7 +93,7 @@ private:
     void instruction(PyFrameObject* frame);
     const unsigned char* bytes_of(PyCodeObject* code);
 
-    // tracer.cpp
+    // contents.cpp
     void stay_eager(std::string text);
     void expect_number() {
         reading_ = current_;
@@ -117,6 +117,8 @@ private:
     void module_attribute(PyObject* module, PyObject* name);
     void look_up_entry(PyObject* dict, PyObject* key);  // of an older dict
     void subscript(PyObject* container, PyObject* key);
+
+    // changes.cpp
     void set_attribute(PyObject* object, PyObject* name, PyObject* value);
     void set_item(PyObject* container, PyObject* key, PyObject* value);
     void enter_with(PyObject* manager);
@@ -129,12 +131,14 @@ private:
     // calls.cpp
     void call(PyObject* callee, PyObject* const* arguments, std::size_t count, PyObject* names);
     void call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count);
-    void call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
-                      std::size_t count);
-    void call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count);
     void call_optimizer_step(PyObject* const* arguments, std::size_t count);
     void take_options();
     void call_known(const std::string& name, PyObject* const* arguments, std::size_t count);
+
+    // methods.cpp
+    void call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
+                      std::size_t count);
+    void call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count);
 
     Recorder& recorder_;
     Program& program_;
@@ -152,9 +156,6 @@ private:
     PyObject *names_ = nullptr, *constants_ = nullptr;
     bool on_ = false;
 };
-
-bool is_clews(PyTypeObject* type);        // written in C
-PyObject* behind_proxy(PyObject* proxy);  // the dict of a mappingproxy, borrowed
 
 // Calls of which it is known that they read no more than their arguments, by full name: set from Python.
 void set_known_calls(nanobind::dict known);

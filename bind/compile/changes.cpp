@@ -1,0 +1,114 @@
+// What the call changes of objects that are older: an effect or a count that a replay makes again, or a cause to stay
+// eager.
+#include "bind/compile/kinds.h"
+#include "bind/compile/tracer.h"
+
+#include <opcode.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+
+bool Tracer::was_set(PyObject* holder, PyObject* key) const {
+    return std::any_of(effects.begin(), effects.end(),
+                       [&](const Effect& one) { return one.holder.ptr() == holder && same_value(one.key.ptr(), key); });
+}
+
+Counter* Tracer::counter_of(PyObject* dict, PyObject* key) {
+    for (Counter& one : counters)
+        if (one.dict.ptr() == dict && same_value(one.key.ptr(), key)) return &one;
+    return nullptr;
+}
+
+// It is a value like any other, after all.
+void Tracer::read_counter(Counter& counter) {
+    if (!std::exchange(counter.read, true)) stay_eager("reads a count that it has changed");
+}
+
+// Whether what follows is `+= constant` and the store of the same attribute, of an int that nothing has read.
+bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
+    PyObject* const value = PyDict_GetItemWithError(dict, name);
+    if (value == nullptr || !PyLong_CheckExact(value) || state.has_entry(dict, name)) return false;
+    const auto next = [at = next_]() mutable {
+        while (at[0] == CACHE) at += 2;
+        const unsigned char* const found = at;
+        at += 2;
+        return found;
+    };
+    auto step = next;
+    const unsigned char* const constant = step();
+    const unsigned char* const add = step();
+    const unsigned char* const swap = step();
+    const unsigned char* const store = step();
+    constexpr int kInPlaceAdd = 13;
+    if (constant[0] != LOAD_CONST || add[0] != BINARY_OP || add[1] != kInPlaceAdd || swap[0] != SWAP ||
+        store[0] != STORE_ATTR || PyTuple_GET_ITEM(names_, store[1]) != name)
+        return false;
+    PyObject* const change = PyTuple_GET_ITEM(constants_, constant[1]);
+    if (!PyLong_CheckExact(change)) return false;
+    counters.push_back({nb::borrow(dict), nb::borrow(name), nb::borrow(value), nb::borrow(change)});
+    return true;
+}
+
+void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
+    if (TensorObject* const tensor = as_tensor(object)) {
+        const char* const text = PyUnicode_AsUTF8(name);
+        if (is_told(text) || std::strcmp(text, "requires_grad") == 0) return;  // the recorder is told
+        if (tensor->has(TensorObject::kOlder)) stay_eager(std::string("sets ") + text + " of a tensor");
+        return;
+    }
+    if (is_argument(object)) return stay_eager("sets an attribute of an argument");
+    if (!is_older(object)) return;
+    PyTypeObject* const type = Py_TYPE(object);
+    touch(object);
+    if (type->tp_setattro != PyObject_GenericSetAttr) {
+        if (has_python_method(type, "__setattr__")) return;  // watched
+        return stay_eager(std::string("sets an attribute of a ") + type->tp_name);
+    }
+    PyObject* const found = _PyType_Lookup(type, name);
+    descriptor(found);
+    if (found && Py_TYPE(found)->tp_descr_set) {
+        if (PyObject_TypeCheck(found, &PyProperty_Type) || (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+            return;  // watched
+        return stay_eager("sets a slot of an object from before the call");
+    }
+    PyObject* const dict = dict_of(object);
+    if (dict == nullptr) return stay_eager("sets the first attribute of an object from before the call");
+    state.instance(object);
+    if (Counter* const counter = counter_of(dict, name); counter && !std::exchange(counter->stored, true)) return;
+    if (counter_of(dict, name)) return stay_eager("sets a count that it has changed");
+    effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(name), nb::borrow(value)});
+}
+
+void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
+    use(key);
+    if (as_tensor(container)) return contents(value);
+    if (is_argument(container)) return stay_eager("sets an item of an argument");
+    if (!is_older(container)) return;
+    if (has_python_method(Py_TYPE(container), "__setitem__")) return;  // watched
+    if (PyDict_Check(container) && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key))) {
+        effects.push_back({Effect::SetItem, nb::borrow(container), nb::borrow(key), nb::borrow(value)});
+        return;
+    }
+    stay_eager(std::string("sets an item of a ") + Py_TYPE(container)->tp_name + " from before the call");
+}
+
+void Tracer::enter_with(PyObject* manager) {
+    touch(manager);
+    PyTypeObject* const type = Py_TYPE(manager);
+    if (is_clews(type) || (has_python_method(type, "__enter__") && has_python_method(type, "__exit__"))) return;
+    stay_eager(std::string("enters a ") + type->tp_name);
+}
+
+}  // namespace clew::bind
+
+#endif

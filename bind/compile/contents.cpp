@@ -1,0 +1,185 @@
+// What values hold, and how they are used.
+#include "bind/compile/kinds.h"
+#include "bind/compile/tracer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "core/base/error.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+
+void Tracer::stay_eager(std::string text) {
+    if (cause) return;
+    const Site site = runtime.current_site();
+    cause = Cause{std::move(text), Handle::steal(site.code), site.instruction};
+}
+
+void Tracer::use(PyObject* operand) {
+    if (numbers.empty() || operand == nullptr || !PyFloat_CheckExact(operand)) return;
+    const auto found = numbers.find(operand);
+    if (found == numbers.end() || std::exchange(found->second.used, true) || found->second.read >= 0) return;
+    state.entry(found->second.dict.ptr(), found->second.key.ptr());
+}
+
+// A float of a group of parameters is read anew by each replay, if it goes only to the step of the optimizer.
+bool Tracer::follow_option(PyObject* dict, PyObject* key) {
+    static PyObject* const params = PyUnicode_InternFromString("params");
+    PyObject* const value = PyDict_GetItemWithError(dict, key);
+    if (value == nullptr || !PyFloat_CheckExact(value) || !PyDict_GetItemWithError(dict, params)) return false;
+    const auto [found, fresh] = numbers.emplace(value, FollowedNumber{nb::borrow(value)});
+    FollowedNumber& number = found->second;
+    if (fresh) {
+        number.dict = nb::borrow(dict);
+        number.key = nb::borrow(key);
+        return true;
+    }
+    if (number.used) return false;
+    if (number.dict.ptr() == dict && same_value(number.key.ptr(), key)) return true;
+    use(value);  // one object in two places
+    return false;
+}
+
+void Tracer::finish() {
+    if (stepping_) take_options();
+    for (const Counter& one : counters)
+        if (!one.stored) stay_eager("counts, but does not store the count");
+}
+
+// What a step of an optimizer was given: its steps have been recorded by now.
+void Tracer::take_options() {
+    stepping_ = nullptr;
+    for (std::size_t i = steps_before_; i < program_.steps.size(); ++i) {
+        if (!program_.steps[i].op->is(kOptimizerStep)) continue;
+        for (const Option& one : pending_) options.push_back({one.dict, one.key, static_cast<int>(i), one.field});
+    }
+    pending_.clear();
+}
+
+// With a constant, the outcome is the witness.
+void Tracer::compare(PyObject* left, PyObject* right, int operation) {
+    const auto number = numbers.find(left), other = numbers.find(right);
+    const bool constant = other == numbers.end() && (PyFloat_CheckExact(right) || is_exact_as_double(right));
+    if (number != numbers.end() && number->second.read >= 0 && constant) {
+        const double bound = PyFloat_AsDouble(right);
+        const int outcome = PyObject_RichCompareBool(left, right, operation);
+        checked(outcome);
+        program_.comparisons.push_back({number->second.read, operation, bound, outcome == 1});
+        return;
+    }
+    contents(left);
+    contents(right);
+}
+
+void Tracer::touch(PyObject* object) {
+    state.type(Py_TYPE(object));
+    if (PyType_Check(object))
+        state.type(reinterpret_cast<PyTypeObject*>(object));
+    else if (is_python_class(Py_TYPE(object)) && older_.contains(object))
+        state.instance(object);
+}
+
+void Tracer::truth(PyObject* object) {
+    if (object == Py_True || object == Py_False || object == Py_None) return;
+    contents(object, false);
+}
+
+// What it holds, so that who is given it may read that: of what it holds no more than which objects, unless `deep`.
+void Tracer::contents(PyObject* object, bool deep) {
+    use(object);
+    if (object == nullptr || is_atom(object)) return;
+    touch(object);
+    if (as_tensor(object)) return;
+    const bool older = is_older(object);
+    const auto holds = [&](PyObject* one) {
+        if (older) add_older(one);
+        deep ? contents(one) : use(one);
+    };
+    if (PyTuple_Check(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) holds(PyTuple_GET_ITEM(object, i));
+    } else if (PyList_Check(object)) {
+        if (older) state.list(object);
+        for (const Effect& one : effects)
+            if (one.holder.ptr() == object) stay_eager("reads a list that it has changed");
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) holds(PyList_GET_ITEM(object, i));
+    } else if (PyDict_Check(object)) {
+        if (older) state.whole(object);
+        for (Counter& one : counters)
+            if (one.dict.ptr() == object) read_counter(one);
+        PyObject *key, *value;
+        for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &value);) {
+            if (older) add_older(key);
+            holds(value);
+        }
+        for (const Effect& one : effects)
+            if (one.holder.ptr() == object) stay_eager("reads all of a dict that it has changed");
+    } else if (PyAnySet_Check(object)) {
+        if (older && !PyFrozenSet_Check(object)) state.set(object);
+        PyObject* item;
+        Py_hash_t hash;
+        for (Py_ssize_t place = 0; older && _PySet_NextEntry(object, &place, &item, &hash);) add_older(item);
+    } else if (older && Py_TYPE(object) == &PyDictProxy_Type) {
+        PyObject* const dict = behind_proxy(object);
+        add_older(dict);
+        contents(dict);
+    } else if (PyDictKeys_Check(object) || PyDictValues_Check(object) || PyDictItems_Check(object)) {
+        if (!older) return;
+        struct View {
+            PyObject_HEAD PyObject* dict;
+        };
+        PyObject* const dict = reinterpret_cast<View*>(object)->dict;
+        add_older(dict);
+        contents(dict, deep);
+    } else if (PyCFunction_Check(object) || std::strcmp(Py_TYPE(object)->tp_name, "functools.partial") == 0) {
+        call(object, nullptr, 0, nullptr);  // who is given it may call it
+    } else if (deep && PyCallable_Check(object) && !is_read_by_python(object)) {
+        stay_eager(std::string("hands on a ") + Py_TYPE(object)->tp_name + ", which may be called");
+    } else if (older && !is_read_by_python(object)) {
+        stay_eager(std::string("reads a ") + Py_TYPE(object)->tp_name + " from before the call");
+    }
+}
+
+void Tracer::iterate(PyObject* object) {
+    if (as_tensor(object)) return;
+    if (PyIter_Check(object) && is_older(object) && !PyGen_CheckExact(object))
+        return stay_eager("goes on with an iterator from before the call");
+    contents(object, false);
+}
+
+void Tracer::load_global(_PyInterpreterFrame& frame, PyObject* name) {
+    state.entry(frame.f_globals, name);
+    PyObject* value = PyDict_GetItemWithError(frame.f_globals, name);
+    if (value == nullptr) {
+        state.entry(frame.f_builtins, name);
+        value = PyDict_GetItemWithError(frame.f_builtins, name);
+    }
+    add_older(value);
+}
+
+void Tracer::import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level) {
+    PyObject* const modules = PyImport_GetModuleDict();
+    nb::object full = nb::borrow(name);
+    if (const long up = PyLong_AsLong(level); up > 0) {
+        PyObject* const package = PyDict_GetItemString(frame.f_globals, "__package__");
+        if (package == nullptr || !PyUnicode_Check(package)) return stay_eager("imports a module");
+        std::string text = PyUnicode_AsUTF8(package);
+        for (long i = 1; i < up; ++i) text.resize(std::min(text.rfind('.'), text.size()));
+        if (PyUnicode_GET_LENGTH(name)) text += std::string(".") + PyUnicode_AsUTF8(name);
+        full = nb::steal(PyUnicode_InternFromString(text.c_str()));
+    }
+    PyObject* const module = PyDict_GetItemWithError(modules, full.ptr());
+    if (module == nullptr) return stay_eager("imports a module for the first time");
+    state.entry(modules, full.ptr());
+    add_older(module);
+}
+
+}  // namespace clew::bind
+
+#endif

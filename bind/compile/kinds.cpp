@@ -1,0 +1,69 @@
+#include "bind/compile/kinds.h"
+
+#include <nanobind/nanobind.h>
+
+#include "bind/compile/tracer.h"
+#include "bind/operation_object.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+
+bool is_atom(PyObject* object) {
+    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
+           object == Py_Ellipsis || object == Py_NotImplemented;
+}
+
+bool is_read_by_python(PyObject* object) {
+    if (PyType_Check(object) || PyFunction_Check(object) || PyMethod_Check(object) || PyModule_Check(object) ||
+        PyCFunction_Check(object) || PyRange_Check(object) || PySlice_Check(object) || PyCode_Check(object) ||
+        PyGen_CheckExact(object))
+        return true;
+    PyTypeObject* type = Py_TYPE(object);
+    while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+    return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type ||
+           PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) || type == &PyUnicode_Type ||
+           type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type ||
+           type == &PyWrapperDescr_Type || known_call(std::string("object ") + type->tp_name);
+}
+
+bool is_exact_as_double(PyObject* object) {
+    if (!PyLong_CheckExact(object)) return false;
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0 && value <= (1LL << 53) && value >= -(1LL << 53);
+}
+
+bool is_python_class(PyTypeObject* type) {
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
+}
+
+bool is_builtin_container(PyObject* object) {
+    return PyList_Check(object) || PyDict_Check(object) || PyTuple_Check(object) || PyAnySet_Check(object) ||
+           PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
+           PyComplex_Check(object) || PyRange_Check(object) || PySlice_Check(object);
+}
+
+bool has_python_method(PyTypeObject* type, const char* name) {
+    const nb::object key = nb::steal(PyUnicode_InternFromString(name));
+    PyObject* const found = _PyType_Lookup(type, key.ptr());
+    return found && PyFunction_Check(found);
+}
+
+bool is_told(const std::string& attribute) { return attribute == "grad" || attribute == "data"; }
+
+bool is_clews(PyTypeObject* type) {
+    constexpr const char* names[] = {"torch.dtype",         "torch.device", "torch.Size",  "torch.layout",
+                                     "torch.memory_format", "torch.finfo",  "torch.iinfo", "torch.Generator"};
+    return std::strncmp(type->tp_name, "clew", 4) == 0 || is_one_of(type->tp_name, names);
+}
+
+PyObject* behind_proxy(PyObject* proxy) {
+    struct Proxy {
+        PyObject_HEAD PyObject* mapping;
+    };
+    return reinterpret_cast<Proxy*>(proxy)->mapping;
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,26 @@
+// What kinds of objects there are, to a call that is watched.
+#pragma once
+#include <Python.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace clew::bind {
+
+template <std::size_t N>
+bool is_one_of(const std::string& name, const char* const (&list)[N]) {
+    return std::any_of(list, list + N, [&](const char* one) { return name == one; });
+}
+
+bool is_atom(PyObject* object);               // a number, a string, None: what it is can't change
+bool is_clews(PyTypeObject* type);            // written in C
+bool is_python_class(PyTypeObject* type);     // one that can be changed
+bool is_builtin_container(PyObject* object);  // or a number or a string
+bool is_read_by_python(PyObject* object);     // only watched Python, or callables that are known, can read it
+bool is_exact_as_double(PyObject* object);    // an int
+bool is_told(const std::string& attribute);   // of tensors: the recorder is told when it is read or set
+bool has_python_method(PyTypeObject* type, const char* name);
+PyObject* behind_proxy(PyObject* proxy);  // the dict of a mappingproxy, borrowed
+
+}  // namespace clew::bind

@@ -1,0 +1,75 @@
+#include "bind/compile/values.h"
+
+#include <cstring>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "core/base/error.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+
+PyObject* look_up(PyObject* dict, PyObject* key) {
+    PyObject* const found = PyDict_GetItemWithError(dict, key);
+    if (found == nullptr && PyErr_Occurred()) throw PythonError();
+    return found;
+}
+
+PyObject* keyword_defaults_of(PyObject* function) {
+    return reinterpret_cast<PyFunctionObject*>(function)->func_kwdefaults;
+}
+PyObject* defaults_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_defaults; }
+PyObject* code_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_code; }
+
+nb::object slot_value(PyObject* object, PyObject* descriptor) {
+    PyObject* const value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, as_object(Py_TYPE(object)));
+    if (value == nullptr) PyErr_Clear();  // an empty slot
+    return nb::steal(value);
+}
+
+unsigned int version_of_type(PyObject* object) {
+    auto* const type = reinterpret_cast<PyTypeObject*>(object);
+    static PyObject* const any = PyUnicode_InternFromString("__class__");
+    _PyType_Lookup(type, any);  // gives it one
+    return type->tp_version_tag;
+}
+
+nb::object registrations() {
+    static PyObject* const token = nb::object(nb::module_::import_("_abc").attr("get_cache_token")).release().ptr();
+    return nb::steal(checked(PyObject_CallNoArgs(token)));
+}
+
+std::vector<nb::object> items_of(PyObject* set) {
+    std::vector<nb::object> items;
+    PyObject* item;
+    Py_hash_t hash;
+    for (Py_ssize_t place = 0; _PySet_NextEntry(set, &place, &item, &hash);) items.push_back(nb::borrow(item));
+    return items;
+}
+
+bool same_value(PyObject* now, PyObject* then) {
+    if (now == then) return true;
+    if (now == nullptr || then == nullptr || Py_TYPE(now) != Py_TYPE(then)) return false;
+    if (PyFloat_CheckExact(now)) {
+        const double values[2] = {PyFloat_AS_DOUBLE(now), PyFloat_AS_DOUBLE(then)};
+        return std::memcmp(&values[0], &values[1], sizeof(double)) == 0;
+    }
+    if (PyLong_CheckExact(now) || PyUnicode_CheckExact(now) || PyBytes_CheckExact(now))
+        return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
+    if (PyComplex_CheckExact(now)) {
+        const Py_complex values[2] = {PyComplex_AsCComplex(now), PyComplex_AsCComplex(then)};
+        return std::memcmp(&values[0], &values[1], sizeof(Py_complex)) == 0;
+    }
+    if (!PyTuple_CheckExact(now) || PyTuple_GET_SIZE(now) != PyTuple_GET_SIZE(then)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(now); ++i)
+        if (!same_value(PyTuple_GET_ITEM(now, i), PyTuple_GET_ITEM(then, i))) return false;
+    return true;
+}
+
+PyObject* dict_of(PyObject* object) {
+    PyObject** const place = _PyObject_GetDictPtr(object);
+    return place ? *place : nullptr;
+}
+
+}  // namespace clew::bind

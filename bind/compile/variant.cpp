@@ -1,0 +1,159 @@
+#include "bind/compile/variant.h"
+
+#include <cstring>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "core/program/replay.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+
+void Variant::keep(Tracer& tracer, const Arguments& arguments) {
+    form->settle(program);
+    carry(tracer);
+    options = std::move(tracer.options);
+    std::erase_if(options, [&](const Option& one) {
+        return tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // its value is a witness
+    });
+    counters = std::move(tracer.counters);
+    form->forget_call();
+    state = std::move(tracer.state);
+    state.seal();
+    for (std::size_t i = 0; i < arguments.tensors.size(); ++i) {
+        const Tensor& argument = arguments.tensors[i];
+        if (state.mentions(as_object(argument.get()))) {
+            same.emplace_back(i, argument);
+            for (Input& input : program.inputs) input.bound = input.bound && !input.tensor.same(argument);
+            continue;
+        }
+        for (std::size_t input = 0; input < program.inputs.size(); ++input)
+            if (program.inputs[input].tensor.same(argument)) bound.emplace_back(static_cast<int>(input), i);
+    }
+    unbind();
+}
+
+// A tensor in an entry that the call sets is read anew by each replay.
+void Variant::carry(Tracer& tracer) {
+    for (const Effect& one : tracer.effects) {
+        if (one.kind != Effect::SetItem || !as_tensor(one.value.ptr())) continue;
+        const nb::object before = tracer.state.give_up_entry(one.holder.ptr(), one.key.ptr());
+        if (!before.is_valid()) continue;
+        Input* const input = carried_input(before.ptr());
+        if (input == nullptr || tracer.state.mentions(before.ptr())) {
+            tracer.state.take_entry(one.holder.ptr(), one.key.ptr(), before.ptr());
+            continue;
+        }
+        input->bound = true;
+        input->tensor = Tensor();
+        carried.push_back({static_cast<int>(input - program.inputs.data()), one.holder, one.key,
+                           nb::borrow(as_object(Py_TYPE(before.ptr())))});
+    }
+}
+
+Input* Variant::carried_input(PyObject* object) {
+    Input* found = nullptr;
+    for (Input& input : program.inputs) {
+        if (!input.tensor || as_object(input.tensor.get()) != object) continue;
+        if (found || input.grad_of || input.bound) return nullptr;
+        found = &input;
+    }
+    return found;
+}
+
+nb::object Variant::replay(const Arguments& arguments) {
+    if (running) throw ReplayFailed("is called by a replay of itself", nullptr);
+    check_same(arguments);
+    check_counters();
+    const struct Running {
+        Variant& variant;
+        explicit Running(Variant& variant) : variant(variant) { variant.running = true; }
+        ~Running() {
+            variant.unbind();
+            variant.running = false;
+        }
+    } running_now(*this);
+    bind(arguments);
+    for (const Option& one : options) set_option(one);
+    std::vector<ReadNumber> read;
+    const std::vector<Tensor> tensors = replay_call(program, read);
+    std::vector<nb::object> numbers;
+    for (const ReadNumber& one : read) {
+        const Tensor scalar = empty({}, one.dtype);
+        std::memcpy(scalar.data(), one.bytes, item_size(one.dtype));
+        numbers.push_back(nb::steal(checked(item(scalar))));
+    }
+    std::vector<Tensor> given;
+    for (const int i : program.outcome->given) given.push_back(tensors[static_cast<std::size_t>(i)]);
+    ResultForm::Made made{given, numbers, arguments};
+    nb::object result = form->make(value, made);
+    form->make_effects(made);
+    count();
+    return result;
+}
+
+void Variant::check_same(const Arguments& arguments) const {
+    for (const auto& [argument, tensor] : same)
+        if (!arguments.tensors[argument].same(tensor)) throw ReplayFailed("got another tensor", nullptr);
+    for (PyObject* const one : arguments.containers)
+        if (!PyTuple_CheckExact(one) && state.mentions(one))
+            throw ReplayFailed("got a container that it reaches in another way, too", nullptr);
+}
+
+void Variant::bind(const Arguments& arguments) {
+    for (const auto& [input, argument] : bound)
+        program.inputs[static_cast<std::size_t>(input)].tensor = arguments.tensors[argument];
+    for (const Carried& from : carried) {
+        PyObject* const now = look_up(from.dict.ptr(), from.key.ptr());
+        if (now == nullptr || as_object(Py_TYPE(now)) != from.type.ptr())
+            throw ReplayFailed("read something else than a tensor that it set in the call before", nullptr);
+        program.inputs[static_cast<std::size_t>(from.input)].tensor = Tensor(as_tensor(now));
+    }
+}
+
+// Neither arguments nor state are kept alive between calls.
+void Variant::unbind() {
+    for (const auto& [input, argument] : bound) program.inputs[static_cast<std::size_t>(input)].tensor = Tensor();
+    for (const Carried& one : carried) program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor();
+}
+
+void Variant::set_option(const Option& option) {
+    PyObject* const now = look_up(option.dict.ptr(), option.key.ptr());
+    if (now == nullptr || !PyFloat_CheckExact(now))
+        throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
+    Step& step = program.steps[static_cast<std::size_t>(option.step)];
+    Value number;
+    number.tag = Value::Float;
+    number.real = PyFloat_AS_DOUBLE(now);
+    step.op->fields[option.field].set(step.attributes.data(), number);
+}
+
+void Variant::check_counters() const {
+    for (const Counter& one : counters)
+        if (PyObject* const now = look_up(one.dict.ptr(), one.key.ptr()); now == nullptr || !PyLong_CheckExact(now))
+            throw ReplayFailed("read something else than an int that it counts with", nullptr);
+}
+
+void Variant::count() const {
+    for (const Counter& one : counters) {
+        const nb::object next =
+            nb::steal(checked(PyNumber_Add(look_up(one.dict.ptr(), one.key.ptr()), one.change.ptr())));
+        checked(PyDict_SetItem(one.dict.ptr(), one.key.ptr(), next.ptr()));
+    }
+}
+
+int Variant::traverse(visitproc visit, void* arg) const {
+    if (const int result = state.traverse(visit, arg)) return result;
+    if (const int result = form->traverse(visit, arg)) return result;
+    for (const nb::object& object : objects) Py_VISIT(object.ptr());
+    for (const Option& option : options) Py_VISIT(option.dict.ptr());
+    for (const Counter& counter : counters) Py_VISIT(counter.dict.ptr());
+    for (const Carried& one : carried) Py_VISIT(one.dict.ptr());
+    for (const auto& [argument, tensor] : same) Py_VISIT(as_object(tensor.get()));
+    for (const Input& input : program.inputs)
+        if (input.tensor) Py_VISIT(as_object(input.tensor.get()));
+    return 0;
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,191 @@
+#include "bind/compile/watch.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+
+#include <opcode.h>
+
+#include "bind/compile/kinds.h"
+#include "bind/errors.h"
+#include "bind/objects.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+
+Watch::Watch(Tracer& tracer, _PyInterpreterFrame& frame) : tracer_(tracer), frame_(frame) {
+    PyCodeObject* const code = frame.f_code;
+    const unsigned char* bytes = tracer.bytes_of(code) + instruction_of(&frame, code);
+    opcode_ = bytes[0];
+    argument_ = bytes[1];
+    while (opcode_ == EXTENDED_ARG) {
+        bytes += 2;
+        opcode_ = bytes[0];
+        argument_ = argument_ << 8 | bytes[1];
+    }
+    top_ = frame.localsplus + frame.stacktop;
+    tracer.next_ = bytes + 2;
+    tracer.names_ = code->co_names;
+    tracer.constants_ = code->co_consts;
+}
+
+void Watch::go() {
+    switch (opcode_) {
+        case LOAD_GLOBAL:
+            return tracer_.load_global(frame_, name(argument_ >> 1));
+        case LOAD_DEREF: {
+            PyObject* const cell = frame_.localsplus[argument_];
+            if (!tracer_.is_older(cell)) return;
+            tracer_.state.cell(cell);
+            return tracer_.add_older(PyCell_GET(cell));
+        }
+        case STORE_DEREF:
+        case DELETE_DEREF:
+            if (tracer_.is_older(frame_.localsplus[argument_]))
+                stay_eager("assigns to a variable of a function around it");
+            return;
+        case LOAD_ATTR:
+        case LOAD_METHOD:
+            return tracer_.attribute(top(), name(argument_));
+        case STORE_ATTR:
+            return tracer_.set_attribute(top(), name(argument_), top(2));
+        case DELETE_ATTR:
+            if (tracer_.is_older(top())) stay_eager("deletes an attribute of an object from before the call");
+            return;
+        case BINARY_SUBSCR:
+            return tracer_.subscript(top(2), top(1));
+        case STORE_SUBSCR:
+            return tracer_.set_item(top(2), top(1), top(3));
+        case DELETE_SUBSCR:
+            if (tracer_.is_older(top(2)) || tracer_.is_argument(top(2)))
+                stay_eager("deletes an item of a container from before the call");
+            return;
+        case GET_ITER:
+        case GET_YIELD_FROM_ITER:
+        case UNPACK_SEQUENCE:
+        case UNPACK_EX:
+        case LIST_EXTEND:
+        case SET_UPDATE:
+        case DICT_UPDATE:
+        case DICT_MERGE:
+            return tracer_.iterate(top());
+        case FOR_ITER:
+        case SEND:
+            if (tracer_.is_older(opcode_ == SEND ? top(2) : top()))
+                stay_eager("goes on with an iterator from before the call");
+            return;
+        case CONTAINS_OP:
+            tracer_.contents(top(2));
+            return tracer_.contents(top());
+        case COMPARE_OP:
+            return tracer_.compare(top(2), top(1), argument_);
+        case IS_OP:
+            tracer_.use(top(2));
+            return tracer_.use(top(1));
+        case BINARY_OP:
+            if (argument_ >= 13 && !as_tensor(top(2)) && !is_atom(top(2)) &&
+                (tracer_.is_older(top(2)) || tracer_.is_argument(top(2))))
+                stay_eager("changes an object from before the call in place");
+            tracer_.contents(top(2));
+            return tracer_.contents(top(1));
+        case UNARY_NEGATIVE:
+        case UNARY_POSITIVE:
+        case UNARY_INVERT:
+            return tracer_.contents(top());
+        case UNARY_NOT:
+        case JUMP_IF_FALSE_OR_POP:
+        case JUMP_IF_TRUE_OR_POP:
+        case POP_JUMP_FORWARD_IF_FALSE:
+        case POP_JUMP_FORWARD_IF_TRUE:
+        case POP_JUMP_BACKWARD_IF_FALSE:
+        case POP_JUMP_BACKWARD_IF_TRUE:
+            return tracer_.truth(top());
+        case GET_LEN:
+            return tracer_.contents(top(), false);
+        case FORMAT_VALUE:
+            return tracer_.contents(top((argument_ & 4) ? 2 : 1));
+        case CALL: {
+            const bool method = top(argument_ + 2) != nullptr;
+            const int count = argument_ + method;
+            return tracer_.call(top(count + 1), top_ - count, static_cast<std::size_t>(count), nullptr);
+        }
+        case CALL_FUNCTION_EX:
+            return call_with_tuple();
+        case IMPORT_NAME:
+            return tracer_.import(frame_, name(argument_), top(2));
+        case IMPORT_FROM:
+            return tracer_.attribute(top(), name(argument_));
+        case YIELD_VALUE:
+        case SET_ADD:
+            return tracer_.use(top());
+        case MAP_ADD:
+            return tracer_.use(top(2));
+        case BUILD_SET:
+            for (int i = 1; i <= argument_; ++i) tracer_.use(top(i));
+            return;
+        case BUILD_MAP:
+            for (int i = 1; i <= argument_; ++i) tracer_.use(top(2 * i));
+            return;
+        case RETURN_VALUE:
+            // To C, which may do more than hand it on.
+            if (frame_.is_entry && frame_.frame_obj != tracer_.root_) tracer_.use(top());
+            return;
+        case MAKE_FUNCTION:
+            tracer_.made_codes_.insert(top());
+            return;
+        case BEFORE_WITH:
+            return tracer_.enter_with(top());
+        case STORE_GLOBAL:
+        case DELETE_GLOBAL:
+            return stay_eager("assigns to a global");
+        case LOAD_NAME:
+        case STORE_NAME:
+        case DELETE_NAME:
+        case LOAD_CLASSDEREF:
+        case LOAD_BUILD_CLASS:
+        case IMPORT_STAR:
+        case PRINT_EXPR:
+            return stay_eager("defines a class or runs code of a module");
+        case GET_AWAITABLE:
+        case GET_AITER:
+        case GET_ANEXT:
+        case BEFORE_ASYNC_WITH:
+        case END_ASYNC_FOR:
+            return stay_eager("is asynchronous");
+        case MATCH_CLASS:
+        case MATCH_KEYS:
+            return stay_eager("matches a pattern of a class or a mapping");
+        default:
+            return;  // it moves values of the call, and makes new ones
+    }
+}
+
+void Watch::call_with_tuple() const {
+    const bool named = argument_ & 1;
+    PyObject* const names = named ? top(1) : nullptr;
+    PyObject* const positional = top(named ? 2 : 1);
+    PyObject* const callee = top(named ? 3 : 2);
+    if (!PyTuple_CheckExact(positional)) {
+        tracer_.iterate(positional);
+        if (PyList_CheckExact(positional))
+            return with_names(callee, nb::steal(checked(PyList_AsTuple(positional))).ptr(), names);
+        PyObject* const function = PyMethod_Check(callee) ? PyMethod_GET_FUNCTION(callee) : callee;
+        if (!PyFunction_Check(function)) stay_eager("calls something in C with the items of an iterator");
+        return;
+    }
+    with_names(callee, positional, names);
+}
+
+void Watch::with_names(PyObject* callee, PyObject* positional, PyObject* names) const {
+    std::vector<PyObject*> all;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positional); ++i) all.push_back(PyTuple_GET_ITEM(positional, i));
+    if (names) {
+        if (tracer_.is_older(names)) tracer_.iterate(names);
+        PyObject *key, *value;
+        for (Py_ssize_t place = 0; PyDict_Next(names, &place, &key, &value);) all.push_back(value);
+    }
+    tracer_.call(callee, all.data(), all.size(), names);
+}
+
+}  // namespace clew::bind
+
+#endif
