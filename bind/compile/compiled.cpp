@@ -45,13 +45,15 @@ public:
             return run(positional, named);
 #if PY_VERSION_HEX >= 0x030C0000
         ++misses;
-        stay_eager(paths_[{}], "runs on a Python above 3.11, where calls can't be watched yet");
+        stay_eager(*path_of({}), "runs on a Python above 3.11, where calls can't be watched yet");
         return run(positional, named);
 #endif
         const Arguments arguments(positional, named);
         if (nb::object result; find(arguments, result)) return result;
         ++misses;
-        Path& path = paths_[arguments.key];
+        if (gave_up_ || gives_up()) return run(positional, named);
+        const std::shared_ptr<Path> path_held = path_of(arguments.key);  // the call may clear all
+        Path& path = *path_held;
         if (path.eager) return run(positional, named);
         if (arguments.unknown) {
             stay_eager(path, arguments.unknown);
@@ -64,6 +66,8 @@ public:
     void clear() {
         variants_.clear();
         paths_.clear();
+        gave_up_ = false;
+        misses_in_a_row_ = 0;
     }
     // (steps, witnesses) of each variant
     nb::list describe() const {
@@ -74,7 +78,7 @@ public:
     nb::list reasons() const {
         nb::list result;
         for (const auto& [key, path] : paths_)
-            if (!path.reason.empty()) result.append(nb::make_tuple(path.reason, path.eager));
+            if (!path->reason.empty()) result.append(nb::make_tuple(path->reason, path->eager));
         return result;
     }
 
@@ -90,6 +94,22 @@ private:
         PyObject* const result = PyObject_Call(function.ptr(), positional, named);
         if (result == nullptr) throw PythonError();
         return nb::steal(result);
+    }
+
+    // Recording takes longer than a call: where each call is of a kind of its own, it does not pay.
+    bool gives_up() {
+        if (++misses_in_a_row_ <= 3 * max_variants_) return false;
+        gave_up_ = true;
+        stay_eager(*path_of({}), "was called in " + std::to_string(3 * max_variants_) +
+                                     " ways in a row, none of them twice (shapes, numbers, objects)");
+        return true;
+    }
+    std::shared_ptr<Path> path_of(const std::string& key) {
+        constexpr std::size_t kMost = 1024;
+        if (paths_.size() >= kMost && !paths_.contains(key)) paths_.clear();
+        std::shared_ptr<Path>& path = paths_[key];
+        if (!path) path = std::make_shared<Path>();
+        return path;
     }
 
     bool find(const Arguments& arguments, nb::object& result) {
@@ -111,6 +131,7 @@ private:
                 variants_.push_front(variant);
             }
             ++hits;
+            misses_in_a_row_ = 0;
             return true;
         }
         return false;
@@ -206,7 +227,9 @@ private:
     std::size_t max_variants_;
     bool strict_, said_full_ = false;
     std::deque<std::shared_ptr<Variant>> variants_;  // the most recently used first
-    std::unordered_map<std::string, Path> paths_;
+    std::unordered_map<std::string, std::shared_ptr<Path>> paths_;
+    std::size_t misses_in_a_row_ = 0;
+    bool gave_up_ = false;
     std::vector<std::string> said_;
     std::string last_miss_;
 };
