@@ -79,7 +79,7 @@ EdgeOutline Recorder::outline_edge(const Edge& edge) {
     if (node.has(Node::kAccumulate)) {
         TensorObject* const leaf = node.outputs()[0].tensor;
         if (leaf == nullptr)
-            refuse("gives a graph that ends in a leaf which the call made and dropped");
+            refuse("gives a graph that ends in a leaf which the call made and dropped: detach the result");
         else if (leaf->has(TensorObject::kOlder))
             return {.input = input_of(Tensor(leaf)), .index = edge.index};
         else

@@ -89,3 +89,14 @@ def test_there_are_a_hundred_of_them() -> None:
 def test_most_steps_are_replayed() -> None:
     assert EAGER.keys() <= CASES.keys()
     assert len(CASES) - len(EAGER) >= 0.85 * len(CASES)
+
+
+def test_what_keeps_a_function_eager_is_named_with_what_to_do() -> None:
+    @torch.compile
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        point = x.detach().requires_grad_()
+        return (point * point).sum()
+
+    loss(torch.ones(3)), loss(torch.ones(3))  # what happens in a first call only would not be told
+    with pytest.warns(torch.KeepWarning, match=r"graph that ends in a leaf .*: detach the result"):
+        loss(torch.ones(3))

@@ -14,6 +14,9 @@ import clew
 
 sys.path.append(str(Path(__file__).parents[2] / "examples" / "keep"))  # behind everything installed
 
+import controller
+import hmc
+import pinn
 import shipped
 import static_graph
 
@@ -64,3 +67,83 @@ def test_training_on_the_device_is_training_in_python(tmp_path: Path) -> None:
         program["scores"].forward()
         right += int((program["scores"].argmax(1) == program["labels"])[: test - first].sum())
     assert abs(after - right / test) < 0.01
+
+
+def test_a_network_solves_the_heat_equation() -> None:
+    solution, losses, _ = pinn.train()
+    assert losses[0] > 0.1
+    assert losses[-1] < 1e-6
+    points = np.random.default_rng(0).random((500, 2))
+    expected = np.exp(-pinn.DIFFUSIVITY * np.pi**2 * points[:, 1]) * np.sin(np.pi * points[:, 0])
+    with clew.no_grad():
+        assert np.abs(solution(clew.from_numpy(points)).numpy() - expected).max() < 1e-3
+    assert pinn.error(solution) < 1e-3 < pinn.error(pinn.Solution())
+
+
+def test_compiled_training_is_training_by_python_to_the_bit() -> None:
+    _, compiled, _ = pinn.train(steps=40)
+    assert compiled == pinn.train(compiled=False, steps=40)[1]
+
+
+def posterior(draws: int = 200_000) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of the regression's posterior, by importance sampling around its mode."""
+    rows, random = hmc.data().numpy(), np.random.default_rng(1)
+    mode = np.zeros(rows.shape[1])
+    for _ in range(20):
+        chance = 1 / (1 + np.exp(rows @ mode))
+        curvature = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.eye(len(mode))
+        mode += np.linalg.solve(curvature, rows.T @ chance - mode)
+    normal = random.standard_normal((draws, len(mode)))
+    q = mode + normal @ np.linalg.cholesky(np.linalg.inv(curvature)).T
+    logs = -np.logaddexp(0, -q @ rows.T).sum(1) - 0.5 * (q * q).sum(1) + 0.5 * (normal * normal).sum(1)
+    weights = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
+    mean = weights @ q
+    return mean, np.sqrt(weights @ (q - mean) ** 2)
+
+
+def test_draws_are_of_the_posterior() -> None:
+    draws, accepted = hmc.sample()
+    mean, deviation = posterior()
+    assert 0.8 < accepted <= 1
+    assert np.abs(draws.mean(0) - mean).max() < 0.02
+    assert np.abs(draws.std(0) - deviation).max() < 0.02
+
+
+def test_a_replayed_path_is_the_path_to_the_bit() -> None:
+    x = hmc.data()
+    for q, p in clew.randn(3, 2, x.shape[1], dtype=clew.float64):
+        for replayed, by_python in zip(hmc.compiled_path(x, q, p), hmc.path(x, q, p), strict=True):
+            assert clew.equal(replayed, by_python)
+    assert hmc.compiled_path.hits > 0 or sys.version_info >= (3, 12)  # where calls are not recorded yet
+
+
+def test_laplace_is_near_the_posterior() -> None:
+    mean, deviation = posterior()
+    mode, width = hmc.laplace()
+    assert np.abs(mode - mean).max() < 0.1
+    assert np.abs(width - deviation).max() < 0.02
+
+
+def test_the_pendulum_stands_and_stands_up_again_when_pushed() -> None:
+    angles, seconds = controller.run()
+    off = controller.from_upright(angles)
+    half = len(off) // 2
+    assert off[:half].max() > 3
+    assert off[half - 200 : half].max() < 0.05
+    assert off[half:].max() > 1
+    assert off[-200:].max() < 0.05
+    assert (seconds > 0).all()
+
+
+def test_replayed_torques_move_it_as_those_of_python_do() -> None:
+    replayed, by_python = (controller.run(compiled, ticks=300)[0] for compiled in (True, False))
+    assert (replayed == by_python).all()
+
+
+def test_the_new_examples_run_as_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    for example in (pinn, hmc, controller):
+        example.main()
+    printed = capsys.readouterr().out
+    assert "compiled" in printed
+    assert "replayed" in printed
+    assert "over 1 ms" in printed
