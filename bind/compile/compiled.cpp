@@ -49,6 +49,7 @@ public:
         return run(positional, named);
 #endif
         const Arguments arguments(positional, named);
+        if (is_running(arguments.key)) return run(positional, named);  // from inside of a replay, or on another thread
         if (nb::object result; find(arguments, result)) return result;
         ++misses;
         if (gave_up_ || gives_up()) return run(positional, named);
@@ -94,6 +95,12 @@ private:
         PyObject* const result = PyObject_Call(function.ptr(), positional, named);
         if (result == nullptr) throw PythonError();
         return nb::steal(result);
+    }
+
+    bool is_running(const std::string& key) const {
+        for (const auto& one : variants_)
+            if (one->running && one->key == key) return true;
+        return false;
     }
 
     // Recording takes longer than a call: where each call is of a kind of its own, it does not pay.

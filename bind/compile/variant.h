@@ -29,6 +29,7 @@ struct Variant {
         nanobind::object dict, key, type;
     };
     std::vector<Carried> carried;
+    bool running = false;
 
     // Takes over what the tracer has found; arguments are let go.
     void keep(Tracer& tracer, const Arguments& arguments);
@@ -37,8 +38,6 @@ struct Variant {
     int traverse(visitproc visit, void* arg) const;
 
 private:
-    bool running = false;
-
     void check_same(const Arguments& arguments) const;
     void bind(const Arguments& arguments);
     void unbind();
