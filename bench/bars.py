@@ -50,6 +50,43 @@ BARS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """What clew.compile may take of another's time; beside nobody, the nanoseconds. On one thread.
+
+    ``by_code``: what is asked once steps become machine code, which they don't yet.
+    """
+
+    workload: str
+    beside: str
+    most: float
+    by_code: bool = False
+
+
+SHARES = (
+    Share("tiny MLP step", "clew", 0.30),
+    Share("tiny MLP step", "clew", 0.20, by_code=True),
+    Share("gradient of tanh", "clew", 0.25),
+    Share("gradient of tanh", "clew", 0.20, by_code=True),
+    Share("gradient of a logistic", "clew", 0.2),
+    Share("HMC", "jax", 0.7),
+    Share("HMC", "jax", 0.4, by_code=True),
+    Share("RK4", "clew", 1 / 12),
+    Share("RK4", "jax", 0.5, by_code=True),
+    Share("chain of 1000 products, forward and backward", "", 30),
+    Share("chain of 1000 products, forward and backward", "", 4, by_code=True),
+    Share("second order", "clew", 0.75),
+    Share("second order", "jax", 0.6),
+    Share("MLP 784", "clew", 0.95),
+    Share("MLP 784", "jax", 0.9),
+    Share("mini-GPT", "clew", 0.90),
+    Share("mini-GPT", "jax", 0.9),
+    Share("LSTM", "clew", 1),
+    Share("LSTM", "jax", 1),
+    Share("GELU chain", "jax", 1.1),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Limit:
     """What the difference of two of clew's figures may be."""
 
@@ -127,7 +164,8 @@ def bar_of(row: Row, rival: str) -> Bar | None:
 def verdicts(rows: Sequence[Row], memory: Sequence[Row] = ()) -> list[Verdict]:
     """All that is asked and that these figures can answer."""
     rows = [row for row in rows if "clew" in row["results"]]
-    return [*_ratios(rows), *_limits(rows), *_sweep(rows), *_bandwidth(rows), *_bytes(memory)]
+    by_time = (*_ratios(rows), *_shares(rows), *_limits(rows), *_sweep(rows), *_bandwidth(rows))
+    return [*by_time, *_bytes(memory)]
 
 
 def _ratios(rows: Sequence[Row]) -> Iterator[Verdict]:
@@ -142,6 +180,26 @@ def _ratios(rows: Sequence[Row]) -> Iterator[Verdict]:
             yield Verdict(label, row["workload"], row["threads"], f"at least {_times(bar.ratio, rival)}", said, is_met)
 
 
+def _shares(rows: Sequence[Row]) -> Iterator[Verdict]:
+    for share in SHARES:
+        for row in rows:
+            if not row["workload"].startswith(share.workload) or row["threads"] != 1:
+                continue
+            needed = {"clew.compile", share.beside} - {""}
+            if needed <= set(row["results"]):
+                yield _share(share, row)
+
+
+def _share(share: Share, row: Row) -> Verdict:
+    ours, theirs = best(row, "clew.compile"), best(row, share.beside) if share.beside else 1.0
+    found = ours / theirs if ours and theirs else None
+    unit = f"of {LABELS.get(share.beside, 'eager')}'s time" if share.beside else "ns"
+    said = _said(row, share.beside or "clew", "clew.compile") if found is None else f"{found:.2g} {unit}"
+    kind = "clew.compile by machine code (there is none yet)" if share.by_code else "clew.compile"
+    is_met = found is not None and found <= share.most
+    return Verdict(kind, row["workload"], 1, f"at most {share.most:.2g} {unit}", said, is_met)
+
+
 def _of_peak(row: Row, rows: Sequence[Row]) -> float | None:
     peak, ours = peak_of(row, rows, "flops"), best(row, "clew")
     return row["facts"]["flops"] / ours / peak if peak and ours else None
@@ -151,9 +209,9 @@ def _times(ratio: float, rival: str) -> str:
     return f"{ratio:.1%} of {LABELS[rival]}" if rival == "machine" else f"{ratio:.3g} times {LABELS[rival]}"
 
 
-def _said(row: Row, rival: str) -> str:
-    errors = (f"{name}: {row['results'][name]['error']}" for name in ("clew", rival) if "error" in row["results"][name])
-    return next(errors, "not measured")
+def _said(row: Row, rival: str, ours: str = "clew") -> str:
+    results = {name: row["results"].get(name, {}) for name in (ours, rival)}
+    return next((f"{name}: {result['error']}" for name, result in results.items() if "error" in result), "not measured")
 
 
 def _limits(rows: Sequence[Row]) -> Iterator[Verdict]:

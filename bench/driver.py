@@ -38,6 +38,7 @@ class Measured:
     facts: dict[str, Any] = field(default_factory=dict)
     rounds: dict[str, list[float]] = field(default_factory=dict)
     first_call: dict[str, float] = field(default_factory=dict)
+    tenth_call: dict[str, float] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
 
     def best(self, rival: str) -> float | None:
@@ -53,6 +54,9 @@ class Measured:
             }
             for rival, times in self.rounds.items()
         }
+        for rival, seconds in self.tenth_call.items():
+            if rival in results:
+                results[rival]["tenth_call_seconds"] = _short(seconds)
         results |= {rival: {"error": error} for rival, error in self.errors.items()}
         return {
             "workload": self.workload,
@@ -115,6 +119,7 @@ class Team:
         rivals = [name for name in self.members if RIVALS[name].takes_part(workload)]
         made = self._each(rivals, measured, "make", workload.name)
         measured.first_call = {name: answer["first_call"] for name, answer in made.items()}
+        measured.tenth_call = {name: answer["tenth_call"] for name, answer in made.items() if "tenth_call" in answer}
         wrong = differences({name: answer["arrays"] for name, answer in made.items()}, workload.tolerance)
         if wrong:
             measured.errors |= dict.fromkeys(made, wrong)

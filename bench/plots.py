@@ -22,6 +22,7 @@ Row = Mapping[str, Any]
 # Okabe and Ito's colours, which people who see fewer colours can tell apart; markers differ as well.
 STYLES: dict[str, dict[str, Any]] = {
     "clew": {"color": "#D55E00", "marker": "o", "linewidth": 2.2, "zorder": 5},
+    "clew.compile": {"color": "#E69F00", "marker": "P"},
     "torch": {"color": "#0072B2", "marker": "s"},
     "torch.compile": {"color": "#56B4E9", "marker": "D"},
     "jax": {"color": "#009E73", "marker": "^"},

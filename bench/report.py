@@ -38,6 +38,7 @@ def tables(rows: Sequence[Row], memory: Sequence[Row]) -> Iterator[tuple[str, li
         said = threads_text(threads)
         made = (
             (f"Workloads, {said}", table([row for row in here if row["group"] in ("overhead", "training")])),
+            (f"Compiled functions, {said}", compiled_table([row for row in here if "clew.compile" in row["results"]])),
             (f"Kept programs, {said}", table([row for row in here if row["group"] == "kept"])),
             (
                 f"Half of the memory for graphs, beside the same workload with all of it, {said}",
@@ -58,6 +59,9 @@ def tables(rows: Sequence[Row], memory: Sequence[Row]) -> Iterator[tuple[str, li
     first = first_calls(rows)
     if len(first) > 1:
         yield "Seconds until the first results are there, compilation included", first
+    tenth = tenth_calls(rows)
+    if len(tenth) > 1:
+        yield "Milliseconds until the tenth call is done, recording and compilation included", tenth
     if memory:
         yield "Peak of resident memory over the import's", table(memory, "bytes")
 
@@ -98,6 +102,18 @@ def _against_torch(row: Row, field: str) -> Cells:
     if found is None:
         return ["", f"{asked:g}"]
     return [f"{found:.2f}", f"{asked:g}: {'yes' if found >= asked else 'NO'}" if asked else ""]
+
+
+def compiled_table(rows: Sequence[Row]) -> list[Cells]:
+    """A line for each workload that clew.compile takes part in: times, and its share of eager's and of JAX's."""
+    shown = ["clew", "clew.compile", "torch", "torch.compile", "jax"]
+    heads = ["eager", *(RIVALS[name].label for name in shown[1:])]
+    lines = [["", *heads, "clew.compile / eager", "clew.compile / JAX jit"]]
+    for row in rows:
+        ours = best(row, "clew.compile")
+        shares = [f"{ours / theirs:.2f}" if ours and (theirs := best(row, name)) else "" for name in ("clew", "jax")]
+        lines.append([row["workload"], *(_cell(row, name, "best", time_text) for name in shown), *shares])
+    return lines
 
 
 def rates(rows: Sequence[Row], amount: str) -> list[Cells]:
@@ -146,6 +162,17 @@ def first_calls(rows: Sequence[Row]) -> list[Cells]:
                 [row["workload"], *(_cell(row, name, "first_call_seconds", "{:.3g}".format) for name in shown)]
             )
     return lines if compilers else []
+
+
+def tenth_calls(rows: Sequence[Row]) -> list[Cells]:
+    """For the workloads that clew.compile takes part in; under the first number of threads."""
+    rivals = [name for name in rivals_of(rows) if any("tenth_call_seconds" in r["results"].get(name, {}) for r in rows)]
+    lines = [["", *(RIVALS[name].label for name in rivals)]]
+    for row in rows:
+        cells = [_cell(row, name, "tenth_call_seconds", lambda s: f"{1e3 * s:.3g}") for name in rivals]
+        if row["threads"] == rows[0]["threads"] and any(cells):
+            lines.append([row["workload"], *cells])
+    return lines
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> list[Cells]:

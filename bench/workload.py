@@ -17,13 +17,15 @@ Jit = Callable[[Any], Any]
 class Run:
     """A workload made ready for one library.
 
-    ``call`` is timed. ``check`` gives what is compared between the libraries (otherwise: what the second call returns);
+    ``call`` is timed. What is compared between the libraries is what the second call returns, or, of a training, what
+    each of its first ``steps_compared`` calls returns, or what ``check`` gives;
     ``prepare`` makes, untimed, the argument of each call; ``ready`` waits for a result that is still being computed;
     ``loop(n)`` runs the call n times without a Python function around it.
     """
 
     call: Callable[..., Any]
     check: Callable[[], Any] | None = None
+    steps_compared: int = 0
     prepare: Callable[[], Any] | None = None
     ready: Callable[[Any], Any] | None = None
     loop: Callable[[int], Any] | None = None
@@ -31,7 +33,15 @@ class Run:
     def results(self) -> Any:
         if self.check is not None:
             return self.check()
-        return [self.call(self.prepare()) if self.prepare else self.call() for _ in range(2)][-1]
+        results = self.first_calls(self.steps_compared or 2)
+        return results if self.steps_compared else results[-1]
+
+    def first_calls(self, count: int) -> list[Any]:
+        """What so many calls give, waited for."""
+        results = [self.call(self.prepare()) if self.prepare else self.call() for _ in range(count)]
+        if self.ready is not None and results:
+            self.ready(results[-1])
+        return results
 
     def time(self, calls: int) -> int:
         """The nanoseconds that so many calls take, with the garbage collector held."""
@@ -90,6 +100,7 @@ class Workload:
     count: int = 1  # how many of what the name says one call does
     tolerance: float = 1.0  # times the tolerance of the results' dtype
     compiled: ClassVar[bool] = False  # whether torch.compile takes part
+    replayed: bool = False  # whether clew.compile takes part, around the whole call
     clew_alone: bool = False
     beside_clew: bool = False  # not for clew
     timed: bool = True

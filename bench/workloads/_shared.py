@@ -67,7 +67,7 @@ def training(optimizer: Any, loss: Callable[..., Any], data: Sequence[Any], jit:
         optimizer.step()
         return value
 
-    return Run(step, check=lambda: [step() for _ in range(STEPS_COMPARED)])
+    return Run(step, steps_compared=STEPS_COMPARED)
 
 
 def jax_training(jax: Module, spec: Spec, loss: Callable[..., Any], data: Iterable[Array], update: Any) -> Run:
@@ -90,9 +90,7 @@ def jax_training(jax: Module, spec: Spec, loss: Callable[..., Any], data: Iterab
         state, value = compiled(state, *inputs)
         return value
 
-    return Run(
-        call, check=lambda: [call() for _ in range(STEPS_COMPARED)], ready=lambda _: jax.block_until_ready(state)
-    )
+    return Run(call, steps_compared=STEPS_COMPARED, ready=lambda _: jax.block_until_ready(state))
 
 
 def plain_training(np_: Module, gradient: Callable[..., Any], parameters: list[Array], update: Any) -> Run:
@@ -106,7 +104,7 @@ def plain_training(np_: Module, gradient: Callable[..., Any], parameters: list[A
         state = apply(np_, state[0], gradients, state[1])
         return value
 
-    return Run(call, check=lambda: [call() for _ in range(STEPS_COMPARED)])
+    return Run(call, steps_compared=STEPS_COMPARED)
 
 
 def sgd(rate: float, momentum: float = 0.0) -> Any:

@@ -29,6 +29,7 @@ def network(tanh: Any, parameters: Any, points: Any) -> Any:
 class SecondOrder(Workload):
     name = "second order, MLP 2-32-32-32-1, 256 points"
     trains = True
+    replayed = True
     tolerance = 10
 
     def eager(self, m: Module, jit: Jit) -> Run:

@@ -18,6 +18,7 @@ class GeluChain(Workload):
     name = "GELU chain, 4 million elements, forward and backward"
     compiled = True
     trains = True
+    replayed = True
 
     def eager(self, m: Module, jit: Jit) -> Run:
         x = m.from_numpy(values(SIZE)).requires_grad_()

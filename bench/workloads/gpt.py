@@ -81,6 +81,7 @@ class MiniGpt(Workload):
     name = "mini-GPT, 4x64 tokens, width 128, AdamW"
     compiled = True
     trains = True
+    replayed = True
     tolerance = 10
 
     def eager(self, m: Module, jit: Jit) -> Run:

@@ -30,29 +30,38 @@ def leapfrog(gradient: Callable[[Any], Any], q: Any, p: Any) -> Any:
     return q, p
 
 
+def gradient_of(m: Module, jit: Jit, x: Any) -> Callable[[Any], Any]:
+    softplus, grad = m.nn.functional.softplus, m.autograd.grad
+    energy = jit(lambda q: softplus(-(x @ q)).sum() + 0.5 * (q * q).sum())
+
+    def gradient(q: Any) -> Any:
+        q = q.detach().requires_grad_()
+        return grad(energy(q), q)[0]
+
+    return gradient
+
+
+def jax_gradient_of(jax: Module, x: Any) -> Callable[[Any], Any]:
+    function: Callable[[Any], Any] = jax.grad(lambda q: jax.nn.softplus(-(x @ q)).sum() + 0.5 * (q * q).sum())
+    return function
+
+
 class Hmc(Workload):
     name = "HMC, logistic regression 100x8, per gradient"
     compiled = True
     count = LEAPS
     trains = True
+    replayed = True
 
     def eager(self, m: Module, jit: Jit) -> Run:
         x, momentum = (m.from_numpy(array) for array in data())
-        softplus, grad = m.nn.functional.softplus, m.autograd.grad
-        start = m.zeros(FEATURES)
-
-        energy = jit(lambda q: softplus(-(x @ q)).sum() + 0.5 * (q * q).sum())
-
-        def gradient(q: Any) -> Any:
-            q = q.detach().requires_grad_()
-            return grad(energy(q), q)[0]
-
+        gradient, start = gradient_of(m, jit, x), m.zeros(FEATURES)
         return Run(lambda: leapfrog(gradient, start, momentum))
 
     def jax(self, jax: Module) -> Run:
         jnp = jax.numpy
         x, momentum = (jnp.asarray(array) for array in data())
-        gradient = jax.grad(lambda q: jax.nn.softplus(-(x @ q)).sum() + 0.5 * (q * q).sum())
+        gradient = jax_gradient_of(jax, x)
 
         @jax.jit
         def path(q: Any, p: Any) -> Any:
@@ -85,4 +94,23 @@ class Hmc(Workload):
         return Run(lambda: leapfrog(gradient, start, momentum))
 
 
-WORKLOADS = (Hmc(),)
+class Gradient(Workload):
+    """One gradient, called from Python: what a sampler does that is not itself compiled."""
+
+    name = "gradient of a logistic regression 100x8"
+    group = "overhead"
+    compiled = True
+    replayed = True
+
+    def eager(self, m: Module, jit: Jit) -> Run:
+        x, q = (m.from_numpy(array) for array in data())
+        gradient = gradient_of(m, jit, x)
+        return Run(lambda: gradient(q))
+
+    def jax(self, jax: Module) -> Run:
+        x, q = (jax.numpy.asarray(array) for array in data())
+        gradient = jax.jit(jax_gradient_of(jax, x))
+        return Run(lambda: gradient(q), ready=jax.block_until_ready)
+
+
+WORKLOADS = (Hmc(), Gradient())

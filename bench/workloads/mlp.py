@@ -14,6 +14,7 @@ class Perceptron(Workload):
     """Linear layers with ReLU between them, a mean squared error or a cross entropy, and a step of an optimizer."""
 
     compiled = True
+    replayed = True
 
     def __init__(self, name: str, widths: Sequence[int], batch: int, optimizer: str, rate: float) -> None:
         self.name = name
@@ -110,6 +111,7 @@ class DeepPerceptron(Perceptron):
     timed = False
     trains = True
     compiled = False
+    replayed = False
 
     def __init__(self, depth: int) -> None:
         super().__init__(f"deep MLP, {depth} layers of 256, batch 1024", (256,) * (depth + 1), 1024, "SGD", 0.01)

@@ -79,6 +79,27 @@ class ForwardChain(Overhead):
         return Run(link_up(*factors(), PRODUCTS))
 
 
+class SmallGradient(Workload):
+    name = "gradient of tanh(v * v).sum(), 4 elements"
+    group = "overhead"
+    replayed = True
+
+    def eager(self, m: Module, jit: Jit) -> Run:
+        v, _ = operands(m)
+
+        def run() -> Any:
+            v.grad = None
+            m.tanh(v * v).sum().backward()
+            return v.grad
+
+        return Run(run)
+
+    def jax(self, jax: Module) -> Run:
+        gradient = jax.jit(jax.grad(lambda v: jax.numpy.tanh(v * v).sum()))
+        v = jax.numpy.asarray(factors()[0])
+        return Run(lambda: gradient(v), ready=jax.block_until_ready)
+
+
 class GraphFreed(Overhead):
     name = "graph of 1000 nodes freed"
 
@@ -131,6 +152,7 @@ class Provenance(Overhead):
 
 
 WORKLOADS = (
+    SmallGradient(),
     Product(),
     ProductNoGrad(),
     ForwardChain(),

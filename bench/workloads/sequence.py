@@ -19,6 +19,7 @@ SPEC: Spec = {
 class Lstm(Workload):
     name = "LSTM, 50 steps, batch 16, hidden 128"
     trains = True
+    replayed = True
     compiled = True  # one step; all 50 unrolled would compile for minutes
     tolerance = 10
 

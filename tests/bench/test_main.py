@@ -102,7 +102,7 @@ def test_no_other_clew(where: str, wrong: str) -> None:
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(["--list"]) == 0
     out = capsys.readouterr().out
-    assert "MLP 784-256-256-10, batch 64, Adam  [clew, torch, torch.compile, jax, numpy, autograd]" in out
+    assert "MLP 784-256-256-10, batch 64, Adam  [clew, clew.compile, torch, torch.compile, jax, numpy, autograd]" in out
 
 
 def chosen(*options: str) -> list[str]:

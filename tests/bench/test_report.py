@@ -11,7 +11,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
 
 from bench import report, session
-from bench.bars import BARS, LIMITS, verdicts
+from bench.bars import BARS, LIMITS, SHARES, verdicts
 from bench.workloads import everything
 
 Row = dict[str, Any]
@@ -44,6 +44,10 @@ def found(rows: list[Row], memory: list[Row] | None = None) -> dict[str, bool]:
         ([row("anything else", clew=10.0, torch=9.9)], "PyTorch", False),
         ([row("MLP 784", clew=11.0, jax=10.01)], "JAX", True),
         ([row("MLP 784", clew=11.0, jax=9.9)], "JAX", False),
+        ([row("MLP 784", clew=10.0, **{"clew.compile": 9.5})], "clew.compile", True),
+        ([row("MLP 784", clew=10.0, **{"clew.compile": 9.6})], "clew.compile", False),
+        ([row("MLP 784", clew=10.0, **{"clew.compile": "KeepError: no"})], "clew.compile", False),
+        ([row("GELU chain", clew=9.0, jax=10.0, **{"clew.compile": 11.0})], "clew.compile", True),
         ([row("matmul 512", "matmul", facts={"flops": 100}, clew=10.0, machine=8.6)], "the peak", True),
         ([row("matmul 512", "matmul", facts={"flops": 100}, clew=10.0, machine=8.4)], "the peak", False),
         ([row("matmul 512", "matmul", facts={"flops": 100}, clew=10.0, numpy=8.4)], "the peak", False),
@@ -69,6 +73,25 @@ def test_difference_of_two_workloads() -> None:
     assert (verdict.name, verdict.found, verdict.is_met) == (LIMITS[0].name, "90 ns", True)
 
 
+def test_nanoseconds_of_a_compiled_product() -> None:
+    rows = [row("chain of 1000 products, forward and backward", clew=50.0, **{"clew.compile": 20.0})]
+    asked = {v.asked: (v.kind, v.found, v.is_met) for v in verdicts(rows)}
+    assert asked == {
+        "at most 30 ns": ("clew.compile", "20 ns", True),
+        "at most 4 ns": ("clew.compile by machine code (there is none yet)", "20 ns", False),
+    }
+
+
+def test_shares_and_tenth_calls_are_shown() -> None:
+    measured = row("tiny MLP step, SGD", clew=10.0, jax=4.0, **{"clew.compile": 5.0})
+    for seconds, result in enumerate(measured["results"].values()):
+        result["tenth_call_seconds"] = 0.001 * (seconds + 1)
+    shown = dict(report.tables([measured], []))
+    assert shown["Compiled functions, one thread"][1][-2:] == ["0.50", "1.25"]
+    (tenth,) = (lines for title, lines in shown.items() if "tenth" in title)
+    assert tenth == [["", "clew", "clew.compile", "JAX jit"], ["tiny MLP step, SGD", "1", "3", "2"]]
+
+
 def test_peak_memory() -> None:
     peaks = row("LSTM") | {"results": {"clew": {"bytes": 90.0}, "torch": {"bytes": 100.0}}}
     assert found([], [peaks]) == {"peak memory": True}
@@ -79,6 +102,8 @@ def test_every_bar_is_of_some_workload() -> None:
     names = [workload.name for workload in everything()]
     for bar in BARS:
         assert any(name.startswith(bar.workload) for name in names), bar
+    for share in SHARES:
+        assert any(w.replayed for w in everything() if w.name.startswith(share.workload)), share
     for limit in LIMITS:
         assert {limit.workload, limit.less} <= set(names)
 

@@ -51,6 +51,14 @@ def test_a_loop_replaces_the_calls(clock: Clock) -> None:
     assert run.time(4) == 120
 
 
+def test_steps_are_compared_each(clock: Clock) -> None:
+    made, waited = iter(range(10)), list[int]()
+    run = Run(lambda: next(made), steps_compared=3, ready=waited.append)
+    assert run.results() == [0, 1, 2]
+    assert run.first_calls(2) == [3, 4]
+    assert waited == [2, 4]
+
+
 def test_results_are_waited_for(clock: Clock) -> None:
     run = Run(lambda: clock.passes(50) or "late", ready=lambda result: clock.passes(9 * (result == "late")))
     assert run.time(4) == 209

@@ -23,7 +23,7 @@ SWEPT = [Swept(operation, 3, backward) for operation in OPERATIONS for backward 
 
 def check(workload: Workload) -> None:
     results = {}
-    for name in ("torch", "clew", "numpy", "autograd"):
+    for name in ("torch", "clew", "clew.compile", "numpy", "autograd"):
         rival = RIVALS[name]
         if rival.takes_part(workload) and rival.is_installed():
             results[name] = arrays_of(rival.make(workload, __import__(rival.module)).results())
