@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import warnings
 
-import clew
 import pytest
+
+import clew
 
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="calls are recorded on Python 3.11")
 
