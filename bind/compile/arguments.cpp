@@ -24,11 +24,11 @@ Arguments::Arguments(PyObject* positional, PyObject* named) {
 }
 
 void Arguments::add_text(PyObject* text) {
-    Py_ssize_t length = 0;
-    const char* const bytes = PyUnicode_AsUTF8AndSize(text, &length);
-    if (bytes == nullptr) throw PythonError();
+    const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    const auto width = static_cast<Py_ssize_t>(PyUnicode_KIND(text));
     add_value(length);
-    add_bytes(bytes, static_cast<std::size_t>(length));
+    add_value(width);
+    add_bytes(PyUnicode_DATA(text), static_cast<std::size_t>(length * width));
 }
 
 void Arguments::add_tensor(PyObject* object) {
@@ -39,7 +39,7 @@ void Arguments::add_tensor(PyObject* object) {
             return add_value(i);
         }
     tensors.push_back(tensor);
-    key += 'T';
+    key += is_exact_tensor(object) ? 'T' : 'S';
     if (!is_exact_tensor(object)) add_value(Py_TYPE(object)), objects.push_back(as_object(Py_TYPE(object)));
     const bool grad = tensor->extras && tensor->extras->grad;
     key += static_cast<char>(tensor.dtype());

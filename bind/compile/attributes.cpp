@@ -110,7 +110,7 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name) {
     if (is_data && Py_TYPE(found) == &PyGetSetDescr_Type) {
         if (!older || is_clews(type)) return;
         state.instance(object);
-        const char* const text = PyUnicode_AsUTF8(name);
+        const char* const text = utf8(name);
         if (std::strcmp(text, "__dict__") == 0) return add_older(dict_of(object));
         if (std::strcmp(text, "__class__") == 0) return;
         return stay_eager(std::string("reads ") + text + " of a " + type->tp_name);
@@ -140,7 +140,7 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name) {
 
 void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
     TensorObject* const tensor = as_tensor(object);
-    const char* const text = PyUnicode_AsUTF8(name);
+    const char* const text = utf8(name);
     PyTypeObject* const type = Py_TYPE(object);
     PyObject* const found = _PyType_Lookup(type, name);
     const bool older = tensor->has(TensorObject::kOlder);
@@ -168,7 +168,7 @@ void Tracer::type_attribute(PyObject* object, PyObject* name) {
         return add_older(found);
     }
     PyObject* const of_meta = _PyType_Lookup(Py_TYPE(object), name);
-    if (of_meta && std::strcmp(PyUnicode_AsUTF8(name), "__dict__") == 0) return stay_eager("reads the dict of a class");
+    if (of_meta && std::strcmp(utf8(name), "__dict__") == 0) return stay_eager("reads the dict of a class");
     if (of_meta && Py_TYPE(of_meta)->tp_descr_set && (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
         state.slot(object, of_meta);
 }
@@ -176,7 +176,7 @@ void Tracer::type_attribute(PyObject* object, PyObject* name) {
 void Tracer::module_attribute(PyObject* module, PyObject* name) {
     if (!is_older(module)) return stay_eager("reads a module that it did not import");
     PyObject* const dict = PyModule_GetDict(module);
-    if (std::strcmp(PyUnicode_AsUTF8(name), "__dict__") == 0) return add_older(dict);
+    if (std::strcmp(utf8(name), "__dict__") == 0) return add_older(dict);
     look_up_entry(dict, name);
     // Its own __getattr__ is Python, and watched.
     static PyObject* const getter = PyUnicode_InternFromString("__getattr__");

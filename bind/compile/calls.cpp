@@ -1,4 +1,5 @@
 // Calls of what is written in C: what it reads has to be known.
+#include "bind/compile/compiled.h"
 #include "bind/compile/kinds.h"
 #include "bind/compile/tracer.h"
 
@@ -40,7 +41,7 @@ std::string text_of(PyObject* object, const char* attribute) {
         PyErr_Clear();
         return {};
     }
-    return PyUnicode_AsUTF8(text.ptr());
+    return utf8(text.ptr());
 }
 
 std::string full_name(PyObject* callee) {
@@ -73,7 +74,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         return call_builtin(callee, self, name, arguments, count);
     }
     if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) {
-        const std::string name = PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(callee)->d_name);
+        const std::string name = utf8(reinterpret_cast<PyDescrObject*>(callee)->d_name);
         if (count == 0) return;  // an error, raised by the call
         return call_builtin(callee, arguments[0], name, arguments + 1, count - 1);
     }
@@ -101,6 +102,10 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         contents(named.ptr());
         contents(given.ptr());
         return call(function.ptr(), arguments, count, nullptr);
+    }
+    if (PyObject* const inner = function_of_compiled(callee)) {  // runs as it is
+        if (is_older(callee)) add_older(inner);
+        return call(inner, arguments, count, nullptr);
     }
     static PyObject* const name = PyUnicode_InternFromString("__call__");
     touch(callee);
@@ -173,7 +178,9 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
         return;
     }
     if (*known == "id" && count == 1) {
-        if (!is_older(arguments[0])) stay_eager("reads the id of an object that it made");
+        if (as_tensor(arguments[0])) compared.insert(arguments[0]);
+        if (!is_older(arguments[0]) || is_argument(arguments[0]))
+            stay_eager("reads the id of an object that it made or was given");
         return;
     }
     const bool shallow = name == "builtins.len" || name == "builtins.iter";

@@ -61,7 +61,7 @@ bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
 
 void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     if (TensorObject* const tensor = as_tensor(object)) {
-        const char* const text = PyUnicode_AsUTF8(name);
+        const char* const text = utf8(name);
         if (is_told(text) || std::strcmp(text, "requires_grad") == 0) return;  // the recorder is told
         if (tensor->has(TensorObject::kOlder)) stay_eager(std::string("sets ") + text + " of a tensor");
         return;
@@ -84,9 +84,17 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     PyObject* const dict = dict_of(object);
     if (dict == nullptr) return stay_eager("sets the first attribute of an object from before the call");
     state.instance(object);
-    if (Counter* const counter = counter_of(dict, name); counter && !std::exchange(counter->stored, true)) return;
-    if (counter_of(dict, name)) return stay_eager("sets a count that it has changed");
-    effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(name), nb::borrow(value)});
+    if (!stores_count(dict, name)) set_entry(dict, name, value);
+}
+
+bool Tracer::stores_count(PyObject* dict, PyObject* key) {
+    Counter* const counter = counter_of(dict, key);
+    return counter && !std::exchange(counter->stored, true);
+}
+
+void Tracer::set_entry(PyObject* dict, PyObject* key, PyObject* value) {
+    if (counter_of(dict, key)) return stay_eager("sets a count that it has changed");
+    effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(key), nb::borrow(value)});
 }
 
 void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
@@ -95,10 +103,8 @@ void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
     if (is_argument(container)) return stay_eager("sets an item of an argument");
     if (!is_older(container)) return;
     if (has_python_method(Py_TYPE(container), "__setitem__")) return;  // watched
-    if (PyDict_Check(container) && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key))) {
-        effects.push_back({Effect::SetItem, nb::borrow(container), nb::borrow(key), nb::borrow(value)});
-        return;
-    }
+    if (PyDict_Check(container) && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)))
+        return set_entry(container, key, value);
     stay_eager(std::string("sets an item of a ") + Py_TYPE(container)->tp_name + " from before the call");
 }
 

@@ -65,7 +65,7 @@ public:
 
     std::size_t variants() const { return variants_.size(); }
     void clear() {
-        variants_.clear();
+        const auto gone = std::exchange(variants_, {});  // their end may run Python, which may come here
         paths_.clear();
         gave_up_ = false;
         misses_in_a_row_ = 0;
@@ -130,13 +130,13 @@ private:
             try {
                 result = variant->replay(arguments);
             } catch (const ReplayFailed& failure) {
+                // A step in Python raised it: the function will.
+                if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();
+                PyErr_Clear();
                 last_miss_ = failure.what();
                 continue;
             }
-            if (i) {
-                variants_.erase(variants_.begin() + static_cast<std::ptrdiff_t>(i));
-                variants_.push_front(variant);
-            }
+            if (i && std::erase(variants_, variant)) variants_.push_front(variant);
             ++hits;
             misses_in_a_row_ = 0;
             return true;
@@ -157,6 +157,7 @@ private:
             variant->objects.push_back(nb::borrow(object));
         }
         for (PyObject* const container : arguments.containers) tracer.add_argument(container);
+        for (const Tensor& tensor : arguments.tensors) tracer.add_argument(as_object(tensor.get()));
         tracer.begin_call(function.ptr(), positional);
         const std::uint32_t modes = mode_word;
         tracer.start();
@@ -197,6 +198,7 @@ private:
         variant->keep(tracer, arguments);
         variants_.push_front(std::move(variant));
         if (variants_.size() <= max_variants_) return;
+        const auto gone = variants_.back();  // its end may run Python
         variants_.pop_back();
         if (!std::exchange(said_full_, true))
             warn(name() + " has more than " + std::to_string(max_variants_) +
@@ -206,7 +208,7 @@ private:
 
     std::string name() const {
         const nb::object text = nb::steal(PyObject_GetAttrString(function.ptr(), "__qualname__"));
-        if (text.is_valid() && PyUnicode_Check(text.ptr())) return PyUnicode_AsUTF8(text.ptr());
+        if (text.is_valid() && PyUnicode_Check(text.ptr())) return utf8(text.ptr());
         PyErr_Clear();
         return Py_TYPE(function.ptr())->tp_name;
     }
@@ -244,6 +246,10 @@ private:
 CompiledFunction* self(PyObject* object) { return nb::inst_ptr<CompiledFunction>(object); }
 
 PyObject* call(PyObject* object, PyObject* positional, PyObject* named) {
+    if (!nb::inst_ready(object)) {
+        PyErr_SetString(PyExc_TypeError, "compile: expected a compiled function, got one without __init__");
+        return nullptr;
+    }
     return guarded([&] { return self(object)->call(positional, named).release().ptr(); });
 }
 PyObject* bind_to(PyObject* object, PyObject* instance, PyObject*) {
@@ -254,8 +260,9 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
     return nb::inst_ready(object) ? self(object)->traverse(visit, arg) : 0;
 }
 int clear(PyObject* object) {
+    if (!nb::inst_ready(object)) return 0;
     self(object)->clear();
-    const nb::object function = std::move(self(object)->function);
+    const nb::object function = std::exchange(self(object)->function, nb::none());
     return 0;
 }
 PyType_Slot slots[] = {
@@ -267,6 +274,10 @@ PyType_Slot slots[] = {
 };
 
 }  // namespace
+
+PyObject* function_of_compiled(PyObject* object) {
+    return nb::isinstance<CompiledFunction>(object) && nb::inst_ready(object) ? self(object)->function.ptr() : nullptr;
+}
 
 void init_compile(nb::module_& module) {
     nb::class_<CompiledFunction>(module, "CompiledFunction", nb::type_slots(slots), nb::is_weak_referenceable(),

@@ -7,5 +7,6 @@
 namespace clew::bind {
 
 void init_compile(nanobind::module_& module);
+PyObject* function_of_compiled(PyObject* object);  // borrowed; null if it is no compiled function
 
 }  // namespace clew::bind

@@ -91,6 +91,17 @@ void Tracer::truth(PyObject* object) {
     contents(object, false);
 }
 
+// Which object a tensor is, the key or a witness has to tell.
+void Tracer::identity(PyObject* left, PyObject* right) {
+    use(left);
+    use(right);
+    if (!as_tensor(left) || !as_tensor(right) || !is_older(left) || !is_older(right)) return;
+    for (PyObject* const one : {left, right}) {
+        compared.insert(one);
+        if (!is_argument(one) && !state.mentions(one)) stay_eager("compares which tensor a .grad is");
+    }
+}
+
 // What it holds, so that who is given it may read that: of what it holds no more than which objects, unless `deep`.
 void Tracer::contents(PyObject* object, bool deep) {
     use(object);
@@ -169,9 +180,9 @@ void Tracer::import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level)
     if (const long up = PyLong_AsLong(level); up > 0) {
         PyObject* const package = PyDict_GetItemString(frame.f_globals, "__package__");
         if (package == nullptr || !PyUnicode_Check(package)) return stay_eager("imports a module");
-        std::string text = PyUnicode_AsUTF8(package);
+        std::string text = utf8(package);
         for (long i = 1; i < up; ++i) text.resize(std::min(text.rfind('.'), text.size()));
-        if (PyUnicode_GET_LENGTH(name)) text += std::string(".") + PyUnicode_AsUTF8(name);
+        if (PyUnicode_GET_LENGTH(name)) text += std::string(".") + utf8(name);
         full = nb::steal(PyUnicode_InternFromString(text.c_str()));
     }
     PyObject* const module = PyDict_GetItemWithError(modules, full.ptr());

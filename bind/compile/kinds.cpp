@@ -56,7 +56,7 @@ bool is_told(const std::string& attribute) { return attribute == "grad" || attri
 bool is_clews(PyTypeObject* type) {
     constexpr const char* names[] = {"torch.dtype",         "torch.device", "torch.Size",  "torch.layout",
                                      "torch.memory_format", "torch.finfo",  "torch.iinfo", "torch.Generator"};
-    return std::strncmp(type->tp_name, "clew", 4) == 0 || is_one_of(type->tp_name, names);
+    return std::strncmp(type->tp_name, "clew.", 5) == 0 || is_one_of(type->tp_name, names);
 }
 
 PyObject* behind_proxy(PyObject* proxy) {

@@ -24,7 +24,7 @@ bool writes_object(const std::string& name) {
             "append extend insert pop remove clear sort reverse __setitem__ "
             "__delitem__ __iadd__ __imul__ update popitem setdefault move_to_end add discard "
             "appendleft popleft extendleft rotate __ior__ __setattr__ __delattr__ send throw "
-            "close __next__ __setstate__ difference_update intersection_update ");
+            "close __next__ __setstate__ difference_update intersection_update symmetric_difference_update ");
         return std::unordered_set<std::string>(std::istream_iterator<std::string>(words), {});
     }();
     return all.contains(name);
@@ -34,7 +34,7 @@ bool is_clews_callable(PyObject* callee) {
     const nb::object module = nb::steal(PyObject_GetAttrString(callee, "__module__"));
     if (!module.is_valid()) PyErr_Clear();
     return module.is_valid() && PyUnicode_Check(module.ptr()) &&
-           std::strncmp(PyUnicode_AsUTF8(module.ptr()), "clew", 4) == 0;
+           (std::strcmp(utf8(module.ptr()), "clew") == 0 || std::strncmp(utf8(module.ptr()), "clew.", 5) == 0);
 }
 
 }  // namespace
@@ -82,8 +82,10 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
         if (dict == nullptr || (found && Py_TYPE(found)->tp_descr_set))
             return stay_eager("sets a slot of an object from before the call");
         state.instance(self);
-        effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(arguments[0]), nb::borrow(arguments[1])});
-        return;
+        // That of modules looks at no more of a value than its class.
+        static PyObject* const setter = PyUnicode_InternFromString("__setattr__");
+        if (is_clews_callable(_PyType_Lookup(Py_TYPE(self), setter)) && stores_count(dict, arguments[0])) return;
+        return set_entry(dict, arguments[0], arguments[1]);
     }
     if (PyGen_CheckExact(self) || PyIter_Check(self)) {
         if (is_older(self)) stay_eager("goes on with an iterator from before the call");

@@ -89,10 +89,11 @@ void PythonState::seal() {
          {&dict_index_, &list_index_, &set_index_, &cell_index_, &function_index_, &instance_index_, &type_index_})
         index->clear();
     for (Type& known : types_) known.version = version_of_type(known.type.ptr());
+    each([&](const nb::object& one) { mentioned_.insert(one.ptr()); });
 }
 
 bool PythonState::fails(PyObject* holder, PyObject* key) {
-    failed = std::string(key && PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : "an entry") + " of a " +
+    failed = std::string(key && PyUnicode_Check(key) ? utf8(key) : "an entry") + " of a " +
              (PyType_Check(holder) ? reinterpret_cast<PyTypeObject*>(holder)->tp_name : Py_TYPE(holder)->tp_name);
     return false;
 }
@@ -105,6 +106,7 @@ bool PythonState::dict_holds(Dict& known) {
         if (static_cast<std::size_t>(PyDict_GET_SIZE(dict)) != known.entries.size()) return fails(dict, nullptr);
         std::size_t i = 0;
         if (!each_item(dict, [&](PyObject* key, PyObject* value) {
+                if (i == known.entries.size()) return fails(dict, nullptr);
                 const Entry& then = known.entries[i++];
                 return (same_value(key, then.key.ptr()) && same_value(value, then.value.ptr())) || fails(dict, key);
             }))
@@ -205,6 +207,7 @@ void PythonState::take_entry(PyObject* dict, PyObject* key, PyObject* value) {
 }
 
 bool PythonState::mentions(PyObject* value) const {
+    if (!mentioned_.empty()) return mentioned_.contains(value);
     bool found = false;
     each([&](const nb::object& one) { found = found || one.ptr() == value; });
     return found;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -97,6 +98,7 @@ private:
     // Where each of these is, by address, while the call is recorded.
     std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, set_index_, cell_index_, function_index_,
         instance_index_, type_index_;
+    std::unordered_set<PyObject*> mentioned_;  // afterwards
 };
 
 }  // namespace clew::bind

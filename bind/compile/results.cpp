@@ -32,8 +32,6 @@ int ResultForm::add(PyObject* object) {
         for (std::size_t i = 0; i < arguments_->tensors.size(); ++i)
             if (arguments_->tensors[i].get() == tensor)
                 return value({.kind = ValueForm::ArgumentTensor, .index = static_cast<int>(i)});
-        if (tensor->has(TensorObject::kOlder))
-            return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
         tensors.emplace_back(tensor);
         return value({.kind = ValueForm::ResultTensor, .index = static_cast<int>(tensors.size()) - 1});
     }

@@ -81,8 +81,9 @@ public:
     std::unordered_map<PyObject*, FollowedNumber> numbers;
     std::vector<Option> options;
     std::vector<Counter> counters;
-    void use(PyObject* operand);  // a number that was read is more than handed on
-    void finish();                // the call is over
+    std::unordered_set<PyObject*> compared;  // tensors of which it was asked which object they are
+    void use(PyObject* operand);             // a number that was read is more than handed on
+    void finish();                           // the call is over
     bool is_older(PyObject* object) const;
     bool is_argument(PyObject* object) const { return arguments_.contains(object); }
 
@@ -103,6 +104,7 @@ private:
     void contents(PyObject* object, bool deep = true);
     void touch(PyObject* object);  // its class, as a whole, and which one it is
     void truth(PyObject* object);
+    void identity(PyObject* left, PyObject* right);
     void iterate(PyObject* object);
     void load_global(_PyInterpreterFrame& frame, PyObject* name);
     void import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level);
@@ -121,10 +123,12 @@ private:
     // changes.cpp
     void set_attribute(PyObject* object, PyObject* name, PyObject* value);
     void set_item(PyObject* container, PyObject* key, PyObject* value);
+    void set_entry(PyObject* dict, PyObject* key, PyObject* value);
     void enter_with(PyObject* manager);
     bool was_set(PyObject* holder, PyObject* key) const;
     bool begins_to_count(PyObject* dict, PyObject* name);
     Counter* counter_of(PyObject* dict, PyObject* key);
+    bool stores_count(PyObject* dict, PyObject* key);
     void read_counter(Counter& counter);
     bool follow_option(PyObject* dict, PyObject* key);
 

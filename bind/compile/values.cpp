@@ -67,6 +67,12 @@ bool same_value(PyObject* now, PyObject* then) {
     return true;
 }
 
+const char* utf8(PyObject* string) {
+    const char* const bytes = PyUnicode_AsUTF8(string);
+    if (bytes == nullptr) PyErr_Clear();
+    return bytes ? bytes : "";
+}
+
 PyObject* dict_of(PyObject* object) {
     PyObject** const place = _PyObject_GetDictPtr(object);
     return place ? *place : nullptr;

@@ -13,6 +13,7 @@ namespace clew::bind {
 // By type and bits for numbers, strings, None and tuples of them; by identity for all else.
 bool same_value(PyObject* now, PyObject* then);
 
+const char* utf8(PyObject* string);                // empty if it has lone surrogates
 PyObject* dict_of(PyObject* object);               // of an instance, or null; borrowed
 PyObject* look_up(PyObject* dict, PyObject* key);  // or null; borrowed
 PyObject* code_of(PyObject* function);             // these three borrowed

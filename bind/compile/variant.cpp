@@ -41,7 +41,7 @@ void Variant::carry(Tracer& tracer) {
         const nb::object before = tracer.state.give_up_entry(one.holder.ptr(), one.key.ptr());
         if (!before.is_valid()) continue;
         Input* const input = carried_input(before.ptr());
-        if (input == nullptr || tracer.state.mentions(before.ptr())) {
+        if (input == nullptr || tracer.compared.contains(before.ptr()) || tracer.state.mentions(before.ptr())) {
             tracer.state.take_entry(one.holder.ptr(), one.key.ptr(), before.ptr());
             continue;
         }
@@ -93,8 +93,13 @@ nb::object Variant::replay(const Arguments& arguments) {
 }
 
 void Variant::check_same(const Arguments& arguments) const {
-    for (const auto& [argument, tensor] : same)
-        if (!arguments.tensors[argument].same(tensor)) throw ReplayFailed("got another tensor", nullptr);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < arguments.tensors.size(); ++i) {
+        const Tensor& given = arguments.tensors[i];
+        const bool expected = next < same.size() && same[next].first == i;
+        if (expected ? !given.same(same[next++].second) : state.mentions(as_object(given.get())))
+            throw ReplayFailed("got another tensor, where it reaches one in another way, too", nullptr);
+    }
     for (PyObject* const one : arguments.containers)
         if (!PyTuple_CheckExact(one) && state.mentions(one))
             throw ReplayFailed("got a container that it reaches in another way, too", nullptr);

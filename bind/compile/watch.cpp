@@ -74,13 +74,13 @@ void Watch::go() {
                 stay_eager("goes on with an iterator from before the call");
             return;
         case CONTAINS_OP:
+            if (as_tensor(top(2))) tracer_.compared.insert(top(2));
             tracer_.contents(top(2));
             return tracer_.contents(top());
         case COMPARE_OP:
             return tracer_.compare(top(2), top(1), argument_);
         case IS_OP:
-            tracer_.use(top(2));
-            return tracer_.use(top(1));
+            return tracer_.identity(top(2), top(1));
         case BINARY_OP:
             if (argument_ >= 13 && !as_tensor(top(2)) && !is_atom(top(2)) &&
                 (tracer_.is_older(top(2)) || tracer_.is_argument(top(2))))

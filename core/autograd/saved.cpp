@@ -233,6 +233,7 @@ void release_saved(Node& node, const Ref<Release>& record) {
 void mark_released(Node& node, const Ref<Release>& record) {
     for (int i = 0; i < node.slot_count; ++i) {
         SavedSlot& slot = node.slots()[i];
+        if (slot.layout == nullptr) continue;
         slot.freed_bytes = 0;
         slot.freed_identity = 0;
         slot.fate = Fate::Elsewhere;

@@ -84,7 +84,7 @@ inline std::uint32_t current_version(const SavedSlot& slot) {
 
 // Drops what the node saved, on behalf of the call that `record` describes.
 void release_saved(Node& node, const Ref<Release>& record);
-// A node whose slots are empty counts as one that `record` has released.
+// A node whose slots hold nothing but a layout counts as one that `record` has released.
 void mark_released(Node& node, const Ref<Release>& record);
 void drop_slot(SavedSlot& slot);  // the node dies
 // A slot that held a tensor, or was freed, holds this one from now on; `version` is the one that it counts as saved at.

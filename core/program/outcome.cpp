@@ -1,5 +1,7 @@
 #include "core/program/outcome.h"
 
+#include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "core/autograd/leaf.h"
@@ -18,6 +20,10 @@ public:
     std::vector<Tensor> go() {
         for (const ResultOutline& outline : outcome_.results) results_.push_back(result(outline));
         for (const NodeOutline& outline : outcome_.nodes) nodes_.push_back(node(outline));
+        for (std::size_t i = 0; i < nodes_.size() && !releases_.empty(); ++i)
+            for (const auto& [then, now] : releases_)
+                if (outcome_.nodes[i].born <= then->youngest)
+                    now->youngest = std::max<std::uint64_t>(now->youngest, nodes_[i]->sequence);
         for (std::size_t i = 0; i < results_.size(); ++i) {
             const ResultOutline& outline = outcome_.results[i];
             if (outline.node >= 0)
@@ -62,7 +68,7 @@ private:
         return {};
     }
 
-    NodeRef node(const NodeOutline& outline) const {
+    NodeRef node(const NodeOutline& outline) {
         NodeRef made = new_node(*outline.kind, outline.shape);
         const Handle here = Handle::steal(std::exchange(made->code, Handle(outline.code).detach()));
         made->instruction = outline.instruction;
@@ -71,18 +77,38 @@ private:
         for (std::size_t i = 0; i < outline.outputs.size(); ++i)
             set_output_shape(*made, static_cast<int>(i), outline.outputs[i].first, outline.outputs[i].second);
         std::copy(outline.attributes.begin(), outline.attributes.end(), static_cast<char*>(made->attributes()));
-        if (outline.freed)
-            mark_released(*made, Release::make("backward"));
-        else
-            for (std::size_t i = 0; i < outline.slots.size(); ++i) fill(made->slots()[i], outline.slots[i]);
+        for (std::size_t i = 0; i < outline.slots.size(); ++i) {
+            SavedSlot& slot = made->slots()[i];
+            slot.source = outline.slots[i].source;
+            slot.index = outline.slots[i].index;
+            slot.wrapped_number = outline.slots[i].wrapped_number;
+            if (outline.slots[i].reg >= 0)
+                outline.released ? describe(slot, outline.slots[i]) : fill(slot, outline.slots[i]);
+        }
+        if (outline.released) mark_released(*made, release_like(outline.released));
         return made;
     }
 
+    // One for each backward of the call, at the line where it was recorded.
+    Ref<Release> release_like(const Ref<Release>& then) {
+        Ref<Release>& now = releases_[then.get()];
+        if (!now) {
+            now = Release::make(then->kind);
+            const Handle here = Handle::steal(std::exchange(now->site.code, Handle::borrow(then->site.code).detach()));
+            now->site.instruction = then->site.instruction;
+        }
+        return now;
+    }
+
+    // What a slot held that is freed.
+    void describe(SavedSlot& slot, const SlotOutline& outline) const {
+        const KeptRegister& known = state_.program.of(outline.reg);
+        retain(known.layout.get());
+        slot.layout = known.layout.get();
+        slot.dtype = known.dtype;
+    }
+
     void fill(SavedSlot& slot, const SlotOutline& outline) const {
-        slot.source = outline.source;
-        slot.index = outline.index;
-        slot.wrapped_number = outline.wrapped_number;
-        if (outline.reg < 0) return;
         const Tensor value = looking_at(outline.reg);
         if (outline.through >= 0) share_version(value, input(outline.through).present());
         refill(slot, value, version_of(*value.get()) - outline.behind);
@@ -93,6 +119,7 @@ private:
     const std::vector<StorageRef>& places_;
     std::vector<Tensor> results_;
     std::vector<NodeRef> nodes_;
+    std::unordered_map<const Release*, Ref<Release>> releases_;
 };
 
 }  // namespace
@@ -102,7 +129,7 @@ std::vector<int> Outcome::registers() const {
     for (const ResultOutline& result : results)
         if (result.reg >= 0) list.push_back(result.reg);
     for (const NodeOutline& node : nodes)
-        if (!node.freed)
+        if (!node.released)
             for (const SlotOutline& slot : node.slots)
                 if (slot.reg >= 0) list.push_back(slot.reg);
     return list;

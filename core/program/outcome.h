@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/autograd/ledger.h"
 #include "core/autograd/node.h"
 #include "core/program/program.h"
 
@@ -38,10 +39,11 @@ struct NodeOutline {
     std::vector<char> attributes;
     Handle code;
     std::int32_t instruction;
+    std::uint64_t born;  // its number when it was recorded
     std::vector<EdgeOutline> edges;
     std::vector<SlotOutline> slots;
     std::vector<std::pair<LayoutRef, DType>> outputs;
-    bool freed;
+    Ref<Release> released;  // by the call's own backward, if it was
 };
 
 struct ResultOutline {

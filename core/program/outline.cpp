@@ -128,10 +128,11 @@ int Recorder::outline_node(Node* root) {
                             .attributes = {},
                             .code = Handle::borrow(node->code),
                             .instruction = node->instruction,
+                            .born = node->sequence,
                             .edges = {},
                             .slots = {},
                             .outputs = {},
-                            .freed = node->has(Node::kFreed)};
+                            .released = node->has(Node::kFreed) ? Ref<Release>(node->released) : Ref<Release>()};
         const char* const bytes = static_cast<const char*>(node->attributes());
         outline.attributes.assign(bytes, bytes + node->kind->kept_bytes);
         for (std::uint32_t i = 0; i < node->edge_count; ++i)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -99,6 +100,7 @@ class Compiled(_core.CompiledFunction):
         if max_variants < 1:
             raise ValueError(f"compile: expected max_variants of at least 1, got {max_variants}")
         super().__init__(function, max_variants, strict)
+        self._options = (max_variants, strict)
         for name in functools.WRAPPER_ASSIGNMENTS:
             with contextlib.suppress(AttributeError):
                 setattr(self, name, getattr(function, name))
@@ -120,7 +122,12 @@ class Compiled(_core.CompiledFunction):
         return "\n".join(lines)
 
     def __reduce__(self) -> Any:
-        return Compiled, (self.eager, 16, False)
+        module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", None)
+        found: Any = sys.modules.get(module) if isinstance(module, str) else None
+        for part in str(name).split("."):
+            found = getattr(found, part, None)
+        # A decorated function of a module goes by its name, as functions do.
+        return str(name) if found is self else (Compiled, (self.eager, *self._options))
 
     def __repr__(self) -> str:
         return f"<clew.compile of {self.eager!r}>"

@@ -26,14 +26,22 @@ class OptimizedModule(Module):
 
     def __init__(self, module: Module, compiled: Compiled) -> None:
         super().__init__()
+        del self.__dict__["training"]  # the module's own
         self._orig_mod = module
         self.compiled = compiled
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.compiled(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            return getattr(super().__getattr__("_orig_mod"), name)
+        if "_orig_mod" not in self.__dict__:  # while it is copied or loaded
+            raise AttributeError(f"OptimizedModule has no attribute {name!r}")
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = name in ("_orig_mod", "compiled") or "compiled" not in self.__dict__ or hasattr(type(self), name)
+        super().__setattr__(name, value) if own else setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        own = name in ("_orig_mod", "compiled") or hasattr(type(self), name)
+        super().__delattr__(name) if own else delattr(self._orig_mod, name)

@@ -1,0 +1,245 @@
+"""Row 6.3: what a compiled function gives, and what happens when somebody meddles with it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+from typing import Any
+
+import pytest
+
+import clew
+from clew import _core
+
+pytestmark = [
+    pytest.mark.skipif(sys.version_info >= (3, 12), reason="calls are recorded on Python 3.11"),
+    pytest.mark.filterwarnings("ignore::clew.KeepWarning"),
+]
+
+
+def test_a_second_backward_names_the_line_of_the_first() -> None:
+    def run(x: Any) -> Any:
+        loss = (x.exp() * x).sum()
+        loss.backward()
+        return loss
+
+    def message(function: Any) -> str:
+        x = clew.ones(2, requires_grad=True)
+        loss = function(x)
+        with pytest.raises(RuntimeError) as caught:
+            loss.backward()
+        return str(caught.value)
+
+    compiled = clew.compile(run)
+    expected = message(run)
+    assert "freed by the backward at test_6_3_compiled.py" in expected
+    assert [message(compiled) for _ in range(3)] == [expected] * 3
+    assert compiled.hits == 2
+
+
+def test_results_are_those_of_eager_with_graphs_views_and_dtypes() -> None:
+    def parts(x: Any, y: Any) -> Any:
+        a = x * y
+        with clew.no_grad():
+            filled = clew.zeros(3)
+            column = filled.view(3, 1)
+            filled.add_(1)
+        row = a[0]
+        return [
+            *(a, row, row[1:], a.t(), a.detach(), a.data, filled, column, clew.zeros(0, 3) * 2),
+            *(x * 1j, x.half(), x.expand(2, 2, 3), x[0], x.detach(), x, a),
+        ]
+
+    def describe(results: Any) -> Any:
+        where = {id(one): place for place, one in reversed(list(enumerate(results)))}
+        return [
+            (
+                *(one.tolist(), one.dtype, one.stride(), one.storage_offset(), one.requires_grad, one.is_leaf),
+                *(one._version, one.grad_fn and one.grad_fn.name(), where[id(one)], where.get(id(one._base))),
+                [other.data_ptr() == one.data_ptr() for other in results],
+            )
+            for one in results
+        ]
+
+    def higher(results: Any, x: Any, y: Any) -> Any:
+        total = (results[0] * results[1]).sum() + results[2].sum() + (results[3] ** 2).sum()
+        first = clew.autograd.grad(total, [x, y], create_graph=True)
+        second = clew.autograd.grad(first[0].sum() + (first[1] ** 2).sum(), [x, y])
+        with clew.no_grad():
+            results[4].add_(1)  # the memory of results[0]
+        with pytest.raises(RuntimeError) as caught:
+            total.backward()
+        return [one.tolist() for one in first + second], results[0]._version, str(caught.value)
+
+    compiled = clew.compile(parts)
+    for seed in range(4):
+        outcomes = []
+        for function in (parts, compiled):
+            clew.manual_seed(seed)
+            x, y = (clew.randn(2, 3, requires_grad=True) for _ in range(2))
+            results = function(x, y)
+            outcomes.append((describe(results), higher(results, x, y)))
+        assert outcomes[0] == outcomes[1]
+    assert compiled.hits == 3
+
+
+def test_a_replay_keeps_no_memory_and_a_dropped_function_frees_all() -> None:
+    weight = clew.randn(4, 4, requires_grad=True)
+    optimizer = clew.optim.SGD([weight], lr=0.1, momentum=0.9)
+
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        y = (x @ weight).tanh()
+        loss = (y * y).sum()
+        loss.backward()
+        optimizer.step()
+        return loss.item(), y
+
+    compiled = clew.compile(step)
+    counts = []
+    for calls in (200, 3000):
+        for _ in range(calls):
+            compiled(clew.ones(3, 4))
+        gc.collect()
+        counts.append((clew.memory.stats().live, len(gc.get_objects())))
+    assert abs(counts[1][1] - counts[0][1]) < 50
+    assert counts[1][0] == counts[0][0]
+    argument = clew.ones(3, 4)
+    gone = [weakref.ref(argument), weakref.ref(compiled(argument)[1])]
+    del argument
+    assert [one() for one in gone] == [None, None]
+    gone = [weakref.ref(one) for one in (compiled, weight)]
+    del compiled, weight, optimizer, step
+    gc.collect()
+    assert [one() for one in gone] == [None, None]
+
+
+def test_cycles_through_all_that_a_variant_holds_are_collected() -> None:
+    class Net(clew.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.hidden, self.calls, self.log = clew.nn.Linear(2, 2), clew.zeros(2), 0, []
+            self.kept: Any = clew.ones(2)
+            self.kept.owner = self
+            self.run = clew.compile(self.plain)
+
+        def plain(self, x: Any) -> Any:
+            self.calls += 1
+            y = self.layer(x)
+            self.hidden = (y + self.hidden).detach()
+            self.log.append(y.sum().item())
+            return y, self.kept
+
+    net = Net()
+    for _ in range(4):
+        net.run(clew.ones(2))
+        net.run(net.kept)
+    assert net.run.hits > 4
+    gone = [weakref.ref(net), weakref.ref(net.run), weakref.ref(net.kept)]
+    del net
+    gc.collect()
+    assert [one() for one in gone] == [None] * 3
+
+
+def test_it_may_forget_its_variants_while_it_runs() -> None:
+    class Clears:
+        def __init__(self, function: Any) -> None:
+            self.function = function
+
+        def __del__(self) -> None:
+            self.function.cache_clear()
+
+    def inside(x: Any) -> Any:
+        given.cache_clear()
+        return x * 2
+
+    given = clew.compile(inside)
+    assert [given(clew.ones(1)).item() for _ in range(4)] == [2] * 4
+
+    by_identity = clew.compile(lambda x, key: x * 2, max_variants=4)
+    for _ in range(12):
+        assert by_identity(clew.ones(1), Clears(by_identity)).item() == 2
+    by_identity.cache_clear()
+    assert by_identity.variants == 0
+
+    class Holder:
+        value: Any = None
+
+    def sets(x: Any) -> Any:
+        Holder.value[0] = x
+        return x * 2
+
+    Holder.value = {0: None}
+    setter = clew.compile(sets)
+    for size in (1, 2, 1, 2, 1):
+        assert setter(clew.ones(size)).tolist() == [2] * size
+        Holder.value[0] = Clears(setter)
+    Holder.value = None
+
+
+def test_one_without_init_is_refused() -> None:
+    bare = _core.CompiledFunction.__new__(_core.CompiledFunction)
+    with pytest.raises(TypeError, match="without __init__"):
+        bare(1)
+    with pytest.raises(ValueError, match="at least 1"):
+        clew.compile(lambda x: x, max_variants=0)
+    gc.collect()
+
+
+def test_an_error_in_a_recording_leaves_no_trace() -> None:
+    calls = []
+
+    def raises(x: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return x * 2
+
+    function = clew.compile(raises)
+    with pytest.raises(KeyboardInterrupt):
+        function(clew.ones(1))
+    assert sys.gettrace() is None
+    assert function(clew.ones(1)).item() == 2
+    other = clew.compile(lambda x: x * 2)
+    other(clew.ones(1))
+    other(clew.ones(1))
+    assert other.hits == 1
+
+
+def test_replays_on_several_threads_at_once() -> None:
+    weight = clew.randn(600, 600)  # products of this size let other threads run
+    plain = lambda x: (x @ weight).relu() @ weight  # noqa: E731
+    function = clew.compile(plain)
+    given = [clew.randn(600, 600) for _ in range(3)]
+    expected = [plain(x) for x in given]
+    outcomes: list[bool] = []
+
+    def run(place: int) -> None:
+        outcomes.extend(clew.equal(function(given[place]), expected[place]) for _ in range(6))
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(3)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert outcomes == [True] * 18
+
+
+def test_a_compiled_function_in_another_is_replayed_with_it() -> None:
+    inner = clew.compile(lambda x: x * 2)
+    outer = clew.compile(lambda x: inner(x) + 1)
+    assert [outer(clew.ones(1) * i).item() for i in range(4)] == [1, 3, 5, 7]
+    assert (outer.hits, inner.hits, inner.variants) == (3, 0, 0)
+
+
+def test_functions_in_hooks_run_as_they_are() -> None:
+    double = clew.compile(lambda x: x * 2)
+    for _ in range(3):
+        x = clew.ones(2, requires_grad=True)
+        x.register_hook(double)
+        (x * 3).sum().backward()
+        assert x.grad.tolist() == [6, 6]
+        assert double(clew.ones(1)).item() == 2
+    assert double.hits == 2
