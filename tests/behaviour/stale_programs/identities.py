@@ -153,7 +153,7 @@ def a_count_that_is_set_by_object(s):
 
 @program
 def a_class_that_is_named_like_clews(s):
-    class clewish:  # noqa: N801 - the name is what is tested
+    class clewish:
         pass
 
     state = clewish()
