@@ -1,6 +1,7 @@
 """No layer uses one above it, and the tool that says so sees how."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,16 @@ def test_circles_are_seen(tool, source):
         graph__d="from . import a",
     )
     assert tool.circles() == ["import circle: clew.graph.a, clew.graph.b, clew.graph.c"]
+
+
+def test_headers_define_each_class_once():
+    """Two classes of one name in one namespace are one to the linker, which takes the functions of either."""
+    defined: dict[tuple[str, str], set[str]] = {}
+    for folder in ("core", "bind"):
+        for path in sorted((ROOT / folder).rglob("*.h")):
+            text = re.sub(r"^namespace \{$.*?^\}  // namespace$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+            (namespace,) = re.findall(r"^namespace ([\w:]+) \{", text, re.MULTILINE)[:1] or [""]
+            for name in re.findall(r"^(?:struct|class) (\w+)(?: final)?(?: : [^;{]*)? \{", text, re.MULTILINE):
+                defined.setdefault((namespace, name), set()).add(str(path.relative_to(ROOT)))
+    assert len(defined) > 200
+    assert {name: paths for name, paths in defined.items() if len(paths) > 1} == {}

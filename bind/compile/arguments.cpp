@@ -16,14 +16,14 @@ constexpr int kDeepest = 16;
 
 }  // namespace
 
-Arguments::Arguments(PyObject* positional, PyObject* named) {
+CallArguments::CallArguments(PyObject* positional, PyObject* named) {
     add_value(mode_word);
     add_value(default_dtype());
     add(positional, 0);
     if (named) add(named, 0);
 }
 
-void Arguments::add_text(PyObject* text) {
+void CallArguments::add_text(PyObject* text) {
     const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     const auto width = static_cast<Py_ssize_t>(PyUnicode_KIND(text));
     add_value(length);
@@ -31,7 +31,7 @@ void Arguments::add_text(PyObject* text) {
     add_bytes(PyUnicode_DATA(text), static_cast<std::size_t>(length * width));
 }
 
-void Arguments::add_tensor(PyObject* object) {
+void CallArguments::add_tensor(PyObject* object) {
     const Tensor tensor(as_tensor(object));
     for (std::size_t i = 0; i < tensors.size(); ++i)
         if (tensors[i].same(tensor)) {
@@ -51,7 +51,7 @@ void Arguments::add_tensor(PyObject* object) {
 }
 
 // Whether the container is a new one; else where it stood before is part of the key.
-bool Arguments::add_container(PyObject* object) {
+bool CallArguments::add_container(PyObject* object) {
     for (std::size_t i = 0; i < containers.size(); ++i)
         if (containers[i] == object) {
             key += '=';
@@ -62,7 +62,7 @@ bool Arguments::add_container(PyObject* object) {
     return true;
 }
 
-void Arguments::add(PyObject* object, int depth) {
+void CallArguments::add(PyObject* object, int depth) {
     if (depth > kDeepest) {
         unknown = "its arguments are nested more than 16 deep";
         return;

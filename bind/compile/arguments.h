@@ -15,14 +15,14 @@ namespace clew::bind {
 // Two calls may share a variant if their keys are the same bytes: shapes, strides, dtypes, requires_grad and whether
 // there is a .grad of tensors, which of them are the same object; numbers and strings by type and bits; containers by
 // content; all other objects by identity (a variant keeps these alive, so that an address stays theirs); the modes.
-struct Arguments {
+struct CallArguments {
     std::string key;
     std::vector<Tensor> tensors;        // each once
     std::vector<PyObject*> containers;  // borrowed, in order: lists, dicts, tuples
     std::vector<PyObject*> objects;     // known by identity
     const char* unknown = nullptr;      // why such a call can't be told from others
 
-    Arguments(PyObject* positional, PyObject* named);
+    CallArguments(PyObject* positional, PyObject* named);
 
 private:
     void add(PyObject* object, int depth);

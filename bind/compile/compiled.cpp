@@ -48,7 +48,7 @@ public:
         stay_eager(*path_of({}), "runs on a Python above 3.11, where calls can't be watched yet");
         return run(positional, named);
 #endif
-        const Arguments arguments(positional, named);
+        const CallArguments arguments(positional, named);
         if (is_running(arguments.key)) return run(positional, named);  // from inside of a replay, or on another thread
         if (nb::object result; find(arguments, result)) return result;
         ++misses;
@@ -119,7 +119,7 @@ private:
         return path;
     }
 
-    bool find(const Arguments& arguments, nb::object& result) {
+    bool find(const CallArguments& arguments, nb::object& result) {
         for (std::size_t i = 0; i < variants_.size(); ++i) {
             const std::shared_ptr<Variant> variant = variants_[i];  // the replay may run Python, which may clear all
             if (variant->key != arguments.key) continue;
@@ -144,7 +144,7 @@ private:
         return false;
     }
 
-    nb::object record(const Arguments& arguments, Path& path, PyObject* positional, PyObject* named) {
+    nb::object record(const CallArguments& arguments, Path& path, PyObject* positional, PyObject* named) {
         auto variant = std::make_shared<Variant>();
         variant->key = arguments.key;
         Program& program = variant->program;
@@ -194,7 +194,7 @@ private:
         return result;
     }
 
-    void keep(std::shared_ptr<Variant> variant, Tracer& tracer, const Arguments& arguments) {
+    void keep(std::shared_ptr<Variant> variant, Tracer& tracer, const CallArguments& arguments) {
         variant->keep(tracer, arguments);
         variants_.push_front(std::move(variant));
         if (variants_.size() <= max_variants_) return;

@@ -19,7 +19,7 @@ bool is_constant(PyObject* object) {
 
 }  // namespace
 
-ResultForm::ResultForm(Tracer& tracer, const Arguments& arguments, const Program& program)
+ResultForm::ResultForm(Tracer& tracer, const CallArguments& arguments, const Program& program)
     : tracer_(&tracer), arguments_(&arguments), program_(&program) {}
 
 int ResultForm::add(PyObject* object) {

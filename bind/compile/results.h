@@ -21,7 +21,7 @@ struct ValueForm {
 class ResultForm {
 public:
     // Lists in `tensors` which tensors a replay has to make; what can't be told is a cause in the tracer.
-    ResultForm(Tracer& tracer, const Arguments& arguments, const Program& program);
+    ResultForm(Tracer& tracer, const CallArguments& arguments, const Program& program);
     int add(PyObject* object);
     void add_effects();
 
@@ -32,7 +32,7 @@ public:
     struct Made {
         const std::vector<Tensor>& tensors;
         const std::vector<nanobind::object>& numbers;
-        const Arguments& arguments;
+        const CallArguments& arguments;
         std::vector<nanobind::object> values{};  // each once, so that what was one object is one
     };
     nanobind::object make(int value, Made& made) const;
@@ -54,7 +54,7 @@ private:
         int value;
     };
     Tracer* tracer_;
-    const Arguments* arguments_;
+    const CallArguments* arguments_;
     const Program* program_;
     std::vector<ValueForm> values_;
     std::vector<MadeEffect> effects_;

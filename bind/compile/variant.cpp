@@ -10,7 +10,7 @@ namespace nb = nanobind;
 
 namespace clew::bind {
 
-void Variant::keep(Tracer& tracer, const Arguments& arguments) {
+void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
     form->settle(program);
     carry(tracer);
     options = std::move(tracer.options);
@@ -62,7 +62,7 @@ Input* Variant::carried_input(PyObject* object) {
     return found;
 }
 
-nb::object Variant::replay(const Arguments& arguments) {
+nb::object Variant::replay(const CallArguments& arguments) {
     check_same(arguments);
     check_counters();
     const struct Running {
@@ -92,7 +92,7 @@ nb::object Variant::replay(const Arguments& arguments) {
     return result;
 }
 
-void Variant::check_same(const Arguments& arguments) const {
+void Variant::check_same(const CallArguments& arguments) const {
     std::size_t next = 0;
     for (std::size_t i = 0; i < arguments.tensors.size(); ++i) {
         const Tensor& given = arguments.tensors[i];
@@ -105,7 +105,7 @@ void Variant::check_same(const Arguments& arguments) const {
             throw ReplayFailed("got a container that it reaches in another way, too", nullptr);
 }
 
-void Variant::bind(const Arguments& arguments) {
+void Variant::bind(const CallArguments& arguments) {
     for (const auto& [input, argument] : bound)
         program.inputs[static_cast<std::size_t>(input)].tensor = arguments.tensors[argument];
     for (const Carried& from : carried) {

@@ -32,14 +32,14 @@ struct Variant {
     bool running = false;
 
     // Takes over what the tracer has found; arguments are let go.
-    void keep(Tracer& tracer, const Arguments& arguments);
+    void keep(Tracer& tracer, const CallArguments& arguments);
     // Throws ReplayFailed, with nothing changed, if this is not the variant after all.
-    nanobind::object replay(const Arguments& arguments);
+    nanobind::object replay(const CallArguments& arguments);
     int traverse(visitproc visit, void* arg) const;
 
 private:
-    void check_same(const Arguments& arguments) const;
-    void bind(const Arguments& arguments);
+    void check_same(const CallArguments& arguments) const;
+    void bind(const CallArguments& arguments);
     void unbind();
     void check_counters() const;
     void count() const;

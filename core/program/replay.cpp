@@ -33,7 +33,7 @@ public:
         }
         want();
         GeneratorGuard generators(slice_);
-        for (const Run& one : slice_.runs_of) run(one);
+        for (const ReplayStep& one : slice_.runs_of) run(one);
         generators.keep();
         return commit(state_);
     }
@@ -105,7 +105,7 @@ private:
                      "run: a .grad with a history (create_graph=True) was dropped since; keep the tensor alive");
     }
 
-    void run(const Run& run) {
+    void run(const ReplayStep& run) {
         if (run.kind == StepKind::Read) check_read(program_.steps[static_cast<std::size_t>(run.step)]);
         const int* const inputs = slice_.places.data() + run.first;
         const int* const outputs = inputs + run.inputs;
@@ -126,7 +126,7 @@ private:
     }
 
     // `room` is for the handles of the call, zeroed. Those of inputs are not counted: registers hold the tensors.
-    void execute(const Run& run, const int* inputs, const int* outputs, Tensor* room) {
+    void execute(const ReplayStep& run, const int* inputs, const int* outputs, Tensor* room) {
         std::vector<Tensor>& regs = state_.regs;
         for (int i = 0; i < run.inputs; ++i)
             if (inputs[i] >= 0)

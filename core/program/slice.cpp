@@ -181,17 +181,17 @@ private:
         std::vector<char> dropped(program_.registers.size());
         for (const int index : slice_.steps) {
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
-            Run run{.op = step.op,
-                    .form = step.form,
-                    .kind = step.kind,
-                    .inputs = static_cast<std::uint16_t>(step.inputs.size()),
-                    .outputs = static_cast<std::uint16_t>(step.outputs.size()),
-                    .dropped = 0,
-                    .first = static_cast<int>(slice_.places.size()),
-                    .attributes = step.attributes.data(),
-                    .details = {.name = step.name, .generator = step.generator},
-                    .step = index,
-                    .reuses = reuses(step)};
+            ReplayStep run{.op = step.op,
+                           .form = step.form,
+                           .kind = step.kind,
+                           .inputs = static_cast<std::uint16_t>(step.inputs.size()),
+                           .outputs = static_cast<std::uint16_t>(step.outputs.size()),
+                           .dropped = 0,
+                           .first = static_cast<int>(slice_.places.size()),
+                           .attributes = step.attributes.data(),
+                           .details = {.name = step.name, .generator = step.generator},
+                           .step = index,
+                           .reuses = reuses(step)};
             if (run.reuses) slice_.reused[static_cast<std::size_t>(step.outputs[0])] = 1;
             for (const auto* list : {&step.inputs, &step.outputs})
                 slice_.places.insert(slice_.places.end(), list->begin(), list->end());

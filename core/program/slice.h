@@ -9,7 +9,7 @@ namespace clew {
 // Python read before the last of them: it may have decided that they ran at all. Of nodes that the steps made, what
 // they saved is made, too, so that they can be filled again.
 // A step as the replay runs it.
-struct Run {
+struct ReplayStep {
     const OpDef* op;
     Form form;
     StepKind kind;
@@ -33,7 +33,7 @@ struct Slice {
     std::vector<int> last_use{};  // of each register, a step
     std::vector<char> direct{};   // for each memory: written in place, since nothing that runs then can fail
     std::vector<int> edged{};     // nodes that saved a value with a history of its own
-    std::vector<Run> runs_of{};   // the steps
+    std::vector<ReplayStep> runs_of{};   // the steps
     std::vector<int> places{};
     std::vector<char> reused{};                  // registers that keep their tensor from replay to replay
     std::vector<Generator*> generators{};        // that steps draw from
