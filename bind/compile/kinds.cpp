@@ -9,6 +9,23 @@ namespace nb = nanobind;
 
 namespace clew::bind {
 
+namespace {
+
+// Whether a class statement made it: then its objects hold a dict, weak references and slots, which Python reads by
+// name. Classes that C made of a specification (array.array) are heap types, too, but what they hold no name leads to.
+bool is_of_class_statement(PyTypeObject* type) {
+    if (!is_python_class(type)) return false;
+    const PyTypeObject* const base = type->tp_base;
+    PyObject* const slots = reinterpret_cast<PyHeapTypeObject*>(type)->ht_slots;
+    Py_ssize_t named = slots ? PyTuple_GET_SIZE(slots) : 0;
+    named += type->tp_weaklistoffset != base->tp_weaklistoffset;
+    named += type->tp_dictoffset != base->tp_dictoffset;
+    const auto pointer = static_cast<Py_ssize_t>(sizeof(PyObject*));
+    return type->tp_basicsize <= base->tp_basicsize + named * pointer;
+}
+
+}  // namespace
+
 bool is_atom(PyObject* object) {
     return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
            PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
@@ -21,7 +38,7 @@ bool is_read_by_python(PyObject* object) {
         PyGen_CheckExact(object))
         return true;
     PyTypeObject* type = Py_TYPE(object);
-    while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+    while (type && is_of_class_statement(type)) type = type->tp_base;
     return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type ||
            PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) || type == &PyUnicode_Type ||
            type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type ||

@@ -175,9 +175,7 @@ private:
             std::memcpy(number.bytes, now.data(), item_size(now.dtype()));
             for (const NumberWitness& one : program_.comparisons)
                 if (one.read == step.index && !one.holds(read_number(now)))
-                    throw ReplayFailed(
-                        format("a comparison with %.9g comes out otherwise than in the recorded run", one.constant),
-                        &step);
+                    throw ReplayFailed(format("compared with %.9g otherwise in the recorded run", one.constant), &step);
             return;
         }
         const Tensor& then = program_.reads[static_cast<std::size_t>(step.index)];
@@ -185,8 +183,8 @@ private:
         if (truth ? (read_number(now) != 0) == (read_number(then) != 0) : same_bits(now, then)) return;
         const std::string text = then.numel() == 1 ? format("%.9g then, %.9g now", read_number(then), read_number(now))
                                                    : format("%lld values", static_cast<long long>(then.numel()));
-        throw ReplayFailed(format("Python read other values here in the recorded run (%s: %s), so it might go another "
-                                  "way; run the block again",
+        throw ReplayFailed(format("read other values in Python here in the recorded run (%s: %s), so it might go "
+                                  "another way; run the block again",
                                   step.name, text.c_str()),
                            &step);
     }

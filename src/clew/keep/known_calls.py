@@ -10,8 +10,12 @@ _READS = """
     builtins.abs builtins.all builtins.any builtins.bin builtins.chr builtins.divmod builtins.format
     builtins.iter builtins.len builtins.max builtins.min builtins.ord builtins.pow builtins.repr builtins.round
     builtins.sorted builtins.sum
-    math.ceil math.comb math.copysign math.cos math.exp math.floor math.fsum math.gcd math.isclose math.isfinite
-    math.isinf math.isnan math.log math.log10 math.log2 math.pow math.prod math.sin math.sqrt math.tan math.tanh
+    math.acos math.acosh math.asin math.asinh math.atan math.atan2 math.atanh math.cbrt math.ceil math.comb
+    math.copysign math.cos math.cosh math.degrees math.dist math.erf math.erfc math.exp math.exp2 math.expm1 math.fabs
+    math.factorial math.floor math.fmod math.frexp math.fsum math.gamma math.gcd math.hypot math.isclose math.isfinite
+    math.isinf math.isnan math.isqrt math.lcm math.ldexp math.lgamma math.log math.log10 math.log1p math.log2
+    math.modf math.nextafter math.perm math.pow math.prod math.radians math.remainder math.sin math.sinh math.sqrt
+    math.tan math.tanh math.trunc math.ulp
     _operator.lt _operator.le _operator.eq _operator.ne _operator.gt _operator.ge _operator.abs _operator.pow
     _operator.floordiv _operator.mod _operator.contains _operator.getitem _operator.not_ _operator.truth _operator.is_
     _operator.add _operator.index _operator.mul _operator.sub _operator.truediv _operator.neg _operator.matmul
@@ -29,7 +33,9 @@ _READS = """
 _TYPES = """
     float int bool str bytes complex tuple list dict set frozenset range zip enumerate reversed map filter slice object
     super type property staticmethod classmethod collections.OrderedDict collections.defaultdict collections.deque
-    itertools.chain itertools.islice itertools.repeat itertools.count itertools.product itertools.zip_longest
+    itertools.accumulate itertools.chain itertools.combinations itertools.count itertools.islice itertools.pairwise
+    itertools.permutations itertools.product itertools.repeat itertools.starmap itertools.takewhile
+    itertools.zip_longest
     functools.partial
 """
 _TENSOR = """

@@ -1,6 +1,8 @@
 """Functions in C that call what they are given, and methods that are kept."""
 
 import functools
+import itertools
+import math
 import operator
 
 from .harness import program
@@ -118,3 +120,49 @@ def what_a_method_is_bound_to(s):
     s.calls(2, f, x3())
     scale.__self__.value = 3.0
     s.call(f, x3())
+
+
+@program
+def iterators_that_call_a_function(s):
+    scale, rows = Number(2.0), [(1.0, 2.0), (3.0, 4.0)]
+
+    def weighted(a, b):
+        return a + scale.value * b
+
+    @s.compile
+    def f(x):
+        short = itertools.takewhile(lambda one: one < scale.value, [1.0, 2.5, 3.5])
+        return x * sum(itertools.starmap(weighted, rows)) * sum(itertools.accumulate([1.0, 2.0], weighted)) + sum(short)
+
+    s.calls(2, f, x3())
+    scale.value = 3.0
+    s.call(f, x3())
+    rows.append((5.0, 6.0))
+    s.call(f, x3())
+
+
+@program
+def iterators_over_a_list_that_changes(s):
+    numbers = [1.0, 2.0, 3.0]
+    combined = [itertools.combinations, itertools.permutations]
+
+    @s.compile
+    def f(x):
+        pairs = [*itertools.pairwise(numbers), *(pair for kind in combined for pair in kind(numbers, 2))]
+        return x * sum(a * a + b for a, b in pairs)
+
+    s.calls(2, f, x3())
+    numbers[1] = 4.0
+    s.call(f, x3())
+    combined.pop()
+    s.call(f, x3())
+
+
+@program
+def functions_of_math_on_what_changes(s):
+    one = Number(2.0)
+    f = s.compile(lambda x: x * math.atan2(one.value, 3.0) + math.dist([one.value], [0.0]) + math.erf(x[0].item()))
+    s.calls(2, f, x3())
+    one.value = 3.0
+    s.call(f, x3())
+    s.call(f, x3() * 2)

@@ -1,5 +1,6 @@
 """Sets, deques, other collections and containers of users' classes that change in place between calls."""
 
+import array
 import collections
 
 from .harness import program
@@ -145,4 +146,15 @@ def a_bytearray(s):
     f, x = s.compile(lambda x: x * data[0]), x3()
     s.calls(2, f, x)
     data[0] = 9
+    s.call(f, x)
+
+
+@program
+def an_array_of_numbers(s):
+    factors = array.array("d", [1.0, 2.0])
+    f, x = s.compile(lambda x: x * sum(factors)), x3()
+    s.calls(2, f, x)
+    factors[1] = 3.0
+    s.call(f, x)
+    factors.append(4.0)
     s.call(f, x)

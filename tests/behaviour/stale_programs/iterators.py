@@ -103,3 +103,10 @@ def a_generator_that_is_sent_to(s):
     next(running)
     f = s.compile(lambda x: x * running.send(1.0))
     s.calls(4, f, x3())
+
+
+@program
+def pairs_from_before(s):
+    pairs, sums = itertools.pairwise(range(9)), itertools.accumulate(range(9))
+    f = s.compile(lambda x: x * sum(next(pairs)) + next(sums))
+    s.calls(4, f, x3())
