@@ -221,7 +221,7 @@ std::vector<int> nodes_below(const Program& program, Node* root, std::vector<int
         for (std::uint32_t i = 0; i < node->edge_count; ++i)
             if (node->edge_nodes()[i]) stack.push_back(node->edge_nodes()[i]);
     }
-    std::ranges::sort(found, {}, [&](int i) { return program.nodes[static_cast<std::size_t>(i)].node->sequence; });
+    std::ranges::sort(found, {}, [&](int i) { return program.nodes[static_cast<std::size_t>(i)].born; });
     return found;
 }
 

@@ -283,3 +283,20 @@ def test_whoever_drops_a_loaded_program_drops_all_of_it(path):
         result = loaded["loss"]
         del loaded
         result.forward().backward()
+
+
+def test_a_program_is_saved_after_a_part_of_it_ran_again(path):
+    """The nodes that were filled again are younger than what leads to them."""
+    x = clew.tensor([1.0, 2.0], requires_grad=True)
+    with clew.keep_graph() as program:
+        y = (x * 2).exp()
+        z = y.sum()
+    program.name(x=x, y=y, z=z)
+    y.forward()
+    program.save(path)
+    loaded = clew.load_program(path)
+    with clew.no_grad():
+        loaded["x"].copy_(clew.tensor([0.0, 0.5]))
+    loaded["z"].forward().backward()
+    numpy.testing.assert_allclose(loaded["z"].item(), 1 + numpy.e, rtol=1e-6)
+    numpy.testing.assert_allclose(loaded["x"].grad.numpy(), [2, 2 * numpy.e], rtol=1e-6)
