@@ -138,6 +138,11 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name) {
     if (found && !Py_TYPE(found)->tp_descr_get) add_older(found);
 }
 
+// It becomes an input: what it is is compared, and what .data or detach() give lies in its memory.
+void Tracer::note(TensorObject* tensor) {
+    if (tensor->has(TensorObject::kOlder)) recorder_.input_of(Tensor(tensor));
+}
+
 void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
     TensorObject* const tensor = as_tensor(object);
     const char* const text = utf8(name);
@@ -145,9 +150,9 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
     PyObject* const found = _PyType_Lookup(type, name);
     const bool older = tensor->has(TensorObject::kOlder);
     if (is_one_of(text, kGeometry)) {
-        if (older) recorder_.input_of(Tensor(tensor));
-        return;
+        return note(tensor);
     }
+    if (std::strcmp(text, "data") == 0) note(tensor);
     if (is_told(text) || (found && is_operation_property(found))) return;
     if (found && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_set)) return;  // a method: its call is seen
     if (found && PyObject_TypeCheck(found, &PyProperty_Type)) return instance_attribute(object, name);

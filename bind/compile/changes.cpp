@@ -62,7 +62,8 @@ bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
 void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     if (TensorObject* const tensor = as_tensor(object)) {
         const char* const text = utf8(name);
-        if (is_told(text) || std::strcmp(text, "requires_grad") == 0) return;  // the recorder is told
+        if (std::strcmp(text, "requires_grad") == 0) return note(tensor);
+        if (is_told(text)) return;  // the recorder is told
         if (tensor->has(TensorObject::kOlder)) stay_eager(std::string("sets ") + text + " of a tensor");
         return;
     }

@@ -157,7 +157,10 @@ private:
             variant->objects.push_back(nb::borrow(object));
         }
         for (PyObject* const container : arguments.containers) tracer.add_argument(container);
-        for (const Tensor& tensor : arguments.tensors) tracer.add_argument(as_object(tensor.get()));
+        for (const Tensor& tensor : arguments.tensors) {
+            tracer.add_argument(as_object(tensor.get()));
+            recorder.input_of(tensor);  // the first on its memory, so that what aliases it is told from it
+        }
         tracer.begin_call(function.ptr(), positional);
         const std::uint32_t modes = mode_word;
         tracer.start();

@@ -45,6 +45,7 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
     use(self);
     if (as_tensor(self)) {
         for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+        if (name == "detach" || name == "requires_grad_" || name == "detach_") note(as_tensor(self));
         if (name == "item" || name == "__float__") {
             expect_number();
             return;

@@ -112,6 +112,7 @@ private:
     // attributes.cpp
     void attribute(PyObject* object, PyObject* name);
     void instance_attribute(PyObject* object, PyObject* name);
+    void note(TensorObject* tensor);
     void tensor_attribute(PyObject* object, PyObject* name);
     void descriptor(PyObject* found);
     void kinds(PyObject* classes);  // of isinstance and issubclass

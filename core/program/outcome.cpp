@@ -46,7 +46,10 @@ private:
     }
 
     Tensor result(const ResultOutline& outline) const {
-        if (outline.input >= 0) return input(outline.input).present();
+        if (outline.input >= 0) {
+            Tensor older = input(outline.input).present();
+            return outline.base_of_input && older->base ? Tensor(older->base.get()) : older;
+        }
         Tensor made = looking_at(outline.reg);
         if (outline.through >= 0)
             share_version(made, input(outline.through).present());

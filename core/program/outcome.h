@@ -47,9 +47,10 @@ struct NodeOutline {
 };
 
 struct ResultOutline {
-    int input = -1;  // a tensor from before the call
-    int reg = -1;    // or one that it made
-    int base = -1;   // a result that it is a view of
+    int input = -1;              // a tensor from before the call,
+    bool base_of_input = false;  // or what it is a view of
+    int reg = -1;                // or one that it made
+    int base = -1;               // a result that it is a view of
     int through = -1;
     int node = -1;
     std::uint16_t output = 0;

@@ -44,13 +44,29 @@ int Recorder::input_of(const Tensor& tensor) {
     return input;
 }
 
+// An input that is a view of this tensor: in another call it may be a view of another one.
+int Recorder::input_with_base(const Tensor& tensor) const {
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
+        const Input& input = program_.inputs[i];
+        if (!input.grad_of && input.tensor->base.get() == tensor.get()) return static_cast<int>(i);
+    }
+    return -1;
+}
+
 int Recorder::outline_result(const Tensor& tensor) {
     if (const auto found = outlined_results_.find(tensor.get()); found != outlined_results_.end()) return found->second;
     ResultOutline outline;
     if (tensor->has(TensorObject::kOlder)) {
-        outline.input = input_of(tensor);
+        const int base_of = inputs_.contains(tensor.get()) ? -1 : input_with_base(tensor);
+        outline.input = base_of >= 0 ? base_of : input_of(tensor);
+        outline.base_of_input = base_of >= 0;
     } else {
-        const NodeRef history = grad_fn_of(tensor);
+        NodeRef history;
+        try {
+            history = grad_fn_of(tensor);
+        } catch (const Error&) {
+            refuse("gives a view whose history can't be read any more");
+        }
         if (tensor->base) outline.base = outline_result(Tensor(tensor->base.get()));
         outline.reg = resolve(tensor);
         outline.view_kind = tensor->view_kind;

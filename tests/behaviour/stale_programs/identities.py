@@ -222,3 +222,61 @@ def a_count_of_a_module(s):
     counts, stops = s.watch(Counts()), s.watch(Stops())
     s.calls(4, s.compile(lambda x: counts(x)), x3())
     s.calls(6, s.compile(lambda x: stops(x)), x3())
+
+
+@program
+def requires_grad_of_a_tensor_that_nothing_reads(s):
+    def frozen(x):
+        x.requires_grad_(False)
+
+    def asked(x):
+        x.requires_grad = True
+
+    for function, make in ((frozen, w3), (clew.Tensor.detach_, w3), (clew.Tensor.requires_grad_, x3), (asked, x3)):
+        f = s.compile(lambda x, function=function: function(x) and None)
+        for _ in range(4):
+            s.call(f, s.watch(make()))
+
+
+@program
+def the_data_of_a_view(s):
+    f = s.compile(lambda x: x.data)
+    for factor in (1, 2, 3):
+        s.call(f, (clew.ones(3, 1) * factor).t())
+
+
+@program
+def a_view_of_what_the_argument_is_a_view_of(s):
+    f = s.compile(lambda x: [x.detach().requires_grad_(), x[0], x.detach()._base is None])
+    for factor in (1, 2, 3):
+        x = (clew.arange(8.0) * factor)[::2]
+        y, z, _ = f(x)
+        s.note(y.tolist(), z.tolist(), y._base is x._base, z._base is x._base)
+
+
+@program
+def the_data_of_a_captured_view(s):
+    base, other = clew.arange(4.0), clew.ones(2) * 7
+    view = base[::2]
+    f = s.compile(lambda x: (x * 2, view.data, view.detach()))
+    s.calls(3, f, x3())
+    view.data = other
+    s.calls(2, f, x3())
+
+
+@program
+def a_view_that_can_not_be_read_any_more(s):
+    @s.compile
+    def f(x):
+        view = x.detach().requires_grad_().diagonal()
+        with clew.no_grad():
+            copy = x.clone()
+        copy.requires_grad_()
+        stale = copy.diagonal()
+        with clew.no_grad():
+            copy.mul_(2)
+        return [view, stale, copy]
+
+    for factor in (1, 2, 3):
+        results = f(clew.ones(2, 2) * factor)
+        s.note(results[0].tolist(), results[2].tolist())
