@@ -1,6 +1,7 @@
 #include "core/program/outcome.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -126,6 +127,25 @@ private:
 };
 
 }  // namespace
+
+void Outcome::order_nodes() {
+    std::vector<int> places(nodes.size());
+    std::iota(places.begin(), places.end(), 0);
+    std::ranges::sort(places, {}, [&](int i) { return nodes[static_cast<std::size_t>(i)].born; });
+    std::vector<int> now(nodes.size());
+    std::vector<NodeOutline> ordered;
+    for (const int i : places) {
+        now[static_cast<std::size_t>(i)] = static_cast<int>(ordered.size());
+        ordered.push_back(std::move(nodes[static_cast<std::size_t>(i)]));
+    }
+    nodes = std::move(ordered);
+    const auto move = [&](int& node) {
+        if (node >= 0) node = now[static_cast<std::size_t>(node)];
+    };
+    for (NodeOutline& node : nodes)
+        for (EdgeOutline& edge : node.edges) move(edge.node);
+    for (ResultOutline& result : results) move(result.node);
+}
 
 std::vector<int> Outcome::registers() const {
     std::vector<int> list;

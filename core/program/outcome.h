@@ -62,9 +62,10 @@ struct ResultOutline {
 };
 
 struct Outcome {
-    std::vector<NodeOutline> nodes;      // what edges lead to comes first
+    std::vector<NodeOutline> nodes;      // the oldest first
     std::vector<ResultOutline> results;  // a base comes first
     std::vector<int> given;              // of these, what the call gives, in order
+    void order_nodes();                  // by age, as the engine takes them; what edges lead to comes first
     std::vector<int> registers() const;  // that have to be there at the end
 };
 

@@ -22,6 +22,8 @@ void Recorder::end_call(bool whole, Tensors results, Tensors arguments) {
     if (whole && program_.refusals.empty()) {
         program_.outcome = std::make_unique<Outcome>();
         for (const Tensor& one : results) program_.outcome->given.push_back(outline_result(one));
+        program_.outcome->order_nodes();
+        check_ages();
         note_leaves({});
         for (const Leaf& leaf : program_.leaves) {
             const Tensor grad = leaf.tensor->extras ? leaf.tensor->extras->grad : Tensor();
@@ -42,6 +44,15 @@ int Recorder::input_of(const Tensor& tensor) {
     int input = 0;
     while (program_.inputs[static_cast<std::size_t>(input)].reg != reg) ++input;
     return input;
+}
+
+// Edges lead to older nodes, or else a replay can't make them in that order.
+void Recorder::check_ages() {
+    const std::vector<NodeOutline>& nodes = program_.outcome->nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        for (const EdgeOutline& edge : nodes[i].edges)
+            if (edge.node >= static_cast<int>(i))
+                return refuse("gives a graph with an edge from a node to a younger one");
 }
 
 // An input that is a view of this tensor: in another call it may be a view of another one.

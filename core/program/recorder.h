@@ -64,6 +64,7 @@ private:
     // outline.cpp
     int outline_result(const Tensor& tensor);
     int input_with_base(const Tensor& tensor) const;
+    void check_ages();
     int outline_node(Node* node);
     EdgeOutline outline_edge(const Edge& edge);
     void outline_slots(NodeOutline& outline, Node& node, const KeptNode& kept);

@@ -50,8 +50,8 @@ class Side:
         self.makers, self.captured = makers, captured
         self.leaves = [MAKER.match(one).group(1) for one in makers]  # type: ignore[union-attr]
         self.namespace: dict[str, Any] = {"torch": clew, "log": []}
-        made = dict.fromkeys(name for one in body if (name := re.match(r"v\d+(?= = )", one)))
-        results = ", ".join(f"'{one.group()}': {one.group()}" for one in made)  # type: ignore[union-attr]
+        made = dict.fromkeys(found.group() for one in body if (found := re.match(r"v\d+(?= = )", one)))
+        results = ", ".join(f"'{name}': {name}" for name in made)
         parameters = "" if captured else ", ".join(self.leaves)
         lines = "".join("    " + line + "\n" for one in body for line in one.splitlines())
         exec(f"def program({parameters}):\n{lines}    return {{{results}}}\n", self.namespace)
@@ -136,7 +136,9 @@ def facts(namespace: dict[str, Any]) -> Any:
         name: (
             *(str(one.dtype), tuple(one.shape), one.stride(), one.storage_offset(), one.requires_grad),
             places.setdefault(id(one), len(places)),
-            one.data_ptr() and one.numel() and [other for other, two in found.items() if two.data_ptr() == one.data_ptr()],
+            one.data_ptr()
+            and one.numel()
+            and [other for other, two in found.items() if two.data_ptr() == one.data_ptr()],
         )
         for name, one in found.items()
     }
