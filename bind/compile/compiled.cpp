@@ -133,7 +133,7 @@ private:
                 // A step in Python raised it: the function will.
                 if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();
                 PyErr_Clear();
-                last_miss_ = failure.what();
+                last_miss_ = with_site({failure.what(), failure.code, failure.instruction});
                 continue;
             }
             if (i && std::erase(variants_, variant)) variants_.push_front(variant);

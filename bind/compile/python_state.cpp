@@ -93,6 +93,8 @@ void PythonState::seal() {
 }
 
 bool PythonState::fails(PyObject* holder, PyObject* key) {
+    for (const Instance& one : instances_)
+        if (one.dict.ptr() == holder) holder = one.object.ptr();
     failed = std::string(key && PyUnicode_Check(key) ? utf8(key) : "an entry") + " of a " +
              (PyType_Check(holder) ? reinterpret_cast<PyTypeObject*>(holder)->tp_name : Py_TYPE(holder)->tp_name);
     return false;

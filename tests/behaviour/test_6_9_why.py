@@ -1,0 +1,157 @@
+"""Row 6.9: a compiled function says what it did, can be switched off, and travels as its function."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import pytest
+
+import clew
+
+pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="calls are recorded on Python 3.11")
+
+
+@clew.compile
+def decorated(x: Any) -> Any:
+    return x * 2
+
+
+class Scaler:
+    """With a compiled method."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    @clew.compile
+    def scale(self, x: Any) -> Any:
+        return x * self.factor
+
+
+def test_why_tells_counts_variants_and_lines() -> None:
+    def printed(x: Any, loud: bool) -> Any:
+        if loud:
+            print(end="")
+        return x * 2
+
+    function = clew.compile(printed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", clew.KeepWarning)
+        for _ in range(4):
+            function(clew.ones(2), False)
+            function(clew.ones(2), True)
+    first, variant, reason = function.why().splitlines()
+    assert first == "printed: 3 hits, 5 misses, 1 variants"
+    assert variant.startswith("  variant: 1 steps, ")
+    line = printed.__code__.co_firstlineno + 2
+    assert reason.startswith("  stays eager: it calls builtins.print")
+    assert f"test_6_9_why.py:{line} in printed" in reason
+
+
+def test_fullgraph_raises_where_it_would_stay_eager() -> None:
+    function = clew.compile(lambda x: print(end="") or x, fullgraph=True)
+    for _ in range(2):  # what is done once only is not done again
+        function(clew.ones(1))
+    with pytest.raises(clew.KeepError, match=r"builtins\.print"):
+        function(clew.ones(1))
+
+
+def test_it_can_be_switched_off() -> None:
+    function = clew.compile(lambda x: x * 2)
+    with clew.compiler.disabled():
+        assert function(clew.ones(1)).item() == 2
+        with clew.compiler.disabled():
+            function(clew.ones(1))
+        function(clew.ones(1))
+    assert (function.hits, function.misses) == (0, 0)
+    function(clew.ones(1))
+    assert function.misses == 1
+
+
+def test_the_environment_switches_it_off() -> None:
+    program = (
+        "import clew; f = clew.compile(lambda x: x * 2); f(clew.ones(1)), f(clew.ones(1)); print(f.hits, f.misses)"
+    )
+    for value, expected in (("0", "0 0"), ("1", "1 1")):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "CLEW_COMPILE": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == expected
+
+
+def test_a_function_is_pickled_and_copied_as_its_function() -> None:
+    decorated(clew.ones(1))
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    assert copy.deepcopy(decorated) is decorated
+    decorated.cache_clear()
+    wrapped = clew.compile(abs, max_variants=3)
+    wrapped(clew.ones(1))
+    for other in (pickle.loads(pickle.dumps(wrapped)), copy.deepcopy(wrapped)):
+        assert other is not wrapped
+        assert other.eager is abs
+        assert (other.hits, other.misses, other.variants) == (0, 0, 0)
+        assert other._options == wrapped._options
+
+
+def test_a_method_is_compiled_for_each_instance() -> None:
+    two, three = Scaler(2.0), Scaler(3.0)
+    for _ in range(3):
+        assert [one.scale(clew.ones(1)).item() for one in (two, three)] == [2, 3]
+    assert (Scaler.scale.hits, Scaler.scale.variants) == (4, 2)
+    two.factor = 5.0
+    assert two.scale(clew.ones(1)).item() == 5
+    Scaler.scale.cache_clear()
+
+
+def test_a_module_is_wrapped_as_by_pytorch() -> None:
+    plain = clew.nn.Sequential(clew.nn.Linear(2, 2), clew.nn.Dropout())
+    model = clew.compile(plain)
+    assert list(model.state_dict()) == ["_orig_mod.0.weight", "_orig_mod.0.bias"]
+    assert [id(one) for one in model.parameters()] == [id(one) for one in plain.parameters()]
+    model.eval()
+    assert (plain.training, plain[1].training, model.training) == (False, False, False)
+    plain.train()
+    assert model.training
+    model.note = 3
+    assert plain.note == 3
+    assert model.note == 3
+    del model.note
+    assert not hasattr(plain, "note")
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        model.nothing_of_the_kind  # noqa: B018 - it raises
+
+
+def test_a_module_and_its_hooks_are_called() -> None:
+    plain = clew.nn.Linear(2, 1)
+    model = clew.compile(plain)
+    seen: list[str] = []
+    model.register_forward_hook(lambda *_: seen.append("wrapper"))
+    x = clew.ones(3, 2)
+    for _ in range(3):
+        assert model(x).tolist() == plain(x).tolist()
+    assert model.compiled.hits == 2
+    assert seen == ["wrapper"] * 3
+
+
+def test_a_copied_module_is_compiled_anew() -> None:
+    model = clew.compile(clew.nn.Linear(2, 1))
+    x = clew.ones(3, 2)
+    expected = model(x).tolist()
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert other.compiled.eager is other._orig_mod
+        assert other._orig_mod is not model._orig_mod
+        assert other.compiled.variants == 0
+        assert other(x).tolist() == expected
+        with clew.no_grad():
+            other._orig_mod.bias.add_(1)
+        assert other(x).tolist() != expected
+    assert model(x).tolist() == expected
