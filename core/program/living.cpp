@@ -72,6 +72,8 @@ void Recorder::look_back() {
         if (input.grad_of) continue;
         if (input.tensor.requires_grad() != input.requires_grad)
             refuse("changes the requires_grad of a tensor from before the block; do it before");
+        else if (history_of(input.tensor) != input.history)
+            refuse("gives a tensor from before the block another history; do it before");
     }
     for (TensorObject* one = living_tensors; one; one = one->next) {
         if (!one->has(TensorObject::kOlder)) continue;

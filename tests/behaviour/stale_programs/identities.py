@@ -280,3 +280,16 @@ def a_view_that_can_not_be_read_any_more(s):
     for factor in (1, 2, 3):
         results = f(clew.ones(2, 2) * factor)
         s.note(results[0].tolist(), results[2].tolist())
+
+
+@program
+def a_leaf_that_gets_a_history_through_a_view(s):
+    @s.compile
+    def f(x, y):
+        x.detach_()
+        x[None] = y
+
+    for _ in range(3):
+        x = w3()
+        s.call(f, x, w3()[None].detach().requires_grad_())
+        s.note(x.is_leaf, x.requires_grad, x.tolist(), len(s.outcomes))
