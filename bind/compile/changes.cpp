@@ -38,9 +38,10 @@ void Tracer::read_counter(Counter& counter) {
 bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
     PyObject* const value = PyDict_GetItemWithError(dict, name);
     if (value == nullptr || !PyLong_CheckExact(value) || state.has_entry(dict, name)) return false;
-    const auto next = [at = next_]() mutable {
-        while (at[0] == CACHE) at += 2;
-        const unsigned char* const found = at;
+    const auto next = [at = next_, end = code_end_]() mutable {
+        static constexpr unsigned char nothing[2] = {CACHE, 0};  // the code is over
+        while (at < end && at[0] == CACHE) at += 2;
+        const unsigned char* const found = at < end ? at : nothing;
         at += 2;
         return found;
     };

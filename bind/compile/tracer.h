@@ -158,6 +158,7 @@ private:
     std::size_t steps_before_ = 0;
     std::vector<Option> pending_;
     const unsigned char* next_ = nullptr;  // the instruction after the one that is looked at
+    const unsigned char* code_end_ = nullptr;
     PyObject *names_ = nullptr, *constants_ = nullptr;
     bool on_ = false;
 };

@@ -24,6 +24,7 @@ Watch::Watch(Tracer& tracer, _PyInterpreterFrame& frame) : tracer_(tracer), fram
     }
     top_ = frame.localsplus + frame.stacktop;
     tracer.next_ = bytes + 2;
+    tracer.code_end_ = tracer.bytes_of(code) + static_cast<std::size_t>(_PyCode_NBYTES(code));
     tracer.names_ = code->co_names;
     tracer.constants_ = code->co_consts;
 }
