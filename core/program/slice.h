@@ -22,18 +22,18 @@ struct ReplayStep {
 };
 
 struct Slice {
-    int target;                   // of Program::living; -1: all of the program
-    std::vector<int> steps{};     // in order
-    std::vector<char> runs{};     // for each step of the program
-    std::vector<int> nodes{};     // whose slots are filled again, the oldest first
-    std::vector<int> inputs{};    // that are read
-    std::vector<int> living{};    // tensors that get a new value
-    std::vector<char> whole{};    // for each memory: all that writes it runs
-    std::vector<char> written{};  // for each memory: something writes it
-    std::vector<int> last_use{};  // of each register, a step
-    std::vector<char> direct{};   // for each memory: written in place, since nothing that runs then can fail
-    std::vector<int> edged{};     // nodes that saved a value with a history of its own
-    std::vector<ReplayStep> runs_of{};   // the steps
+    int target;                         // of Program::living; -1: all of the program
+    std::vector<int> steps{};           // in order
+    std::vector<char> runs{};           // for each step of the program
+    std::vector<int> nodes{};           // whose slots are filled again, the oldest first
+    std::vector<int> inputs{};          // that are read
+    std::vector<int> living{};          // tensors that get a new value
+    std::vector<char> whole{};          // for each memory: all that writes it runs
+    std::vector<char> written{};        // for each memory: something writes it
+    std::vector<int> last_use{};        // of each register, a step
+    std::vector<char> direct{};         // for each memory: written in place, since nothing that runs then can fail
+    std::vector<int> edged{};           // nodes that saved a value with a history of its own
+    std::vector<ReplayStep> runs_of{};  // the steps
     std::vector<int> places{};
     std::vector<char> reused{};                  // registers that keep their tensor from replay to replay
     std::vector<Generator*> generators{};        // that steps draw from
