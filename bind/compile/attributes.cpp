@@ -118,7 +118,7 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name) {
     if (is_data && PyObject_TypeCheck(found, &PyProperty_Type)) {
         const nb::object getter = nb::steal(PyObject_GetAttrString(found, "fget"));
         if (getter.is_none() || PyFunction_Check(getter.ptr())) return;  // watched
-        return call(getter.ptr(), &object, 1, nullptr);
+        return call(getter.ptr(), &object, 1);
     }
     if (found && std::strcmp(Py_TYPE(found)->tp_name, "_collections._tuplegetter") == 0) {
         if (older) contents(object, false);

@@ -35,15 +35,6 @@ const std::string* known_call(const std::string& name) {
 
 namespace {
 
-std::string text_of(PyObject* object, const char* attribute) {
-    const nb::object text = nb::steal(PyObject_GetAttrString(object, attribute));
-    if (!text.is_valid() || !PyUnicode_Check(text.ptr())) {
-        PyErr_Clear();
-        return {};
-    }
-    return utf8(text.ptr());
-}
-
 std::string full_name(PyObject* callee) {
     const std::string module = text_of(callee, "__module__");
     const std::string name = text_of(callee, "__qualname__");
@@ -52,14 +43,13 @@ std::string full_name(PyObject* callee) {
 
 }  // namespace
 
-void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t count, PyObject* names) {
-    (void)names;
+void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t count) {
     if (PyFunction_Check(callee)) return;  // watched
     if (PyMethod_Check(callee)) {
         // What it is bound to is its first argument.
         std::vector<PyObject*> all{PyMethod_GET_SELF(callee)};
         all.insert(all.end(), arguments, arguments + count);
-        return call(PyMethod_GET_FUNCTION(callee), all.data(), all.size(), nullptr);
+        return call(PyMethod_GET_FUNCTION(callee), all.data(), all.size());
     }
     if (PyType_Check(callee)) return call_type(reinterpret_cast<PyTypeObject*>(callee), arguments, count);
     PyTypeObject* const type = Py_TYPE(callee);
@@ -101,11 +91,11 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
             for (PyObject* one : {function.ptr(), given.ptr(), named.ptr()}) add_older(one);
         contents(named.ptr());
         contents(given.ptr());
-        return call(function.ptr(), arguments, count, nullptr);
+        return call(function.ptr(), arguments, count);
     }
     if (PyObject* const inner = function_of_compiled(callee)) {  // runs as it is
         if (is_older(callee)) add_older(inner);
-        return call(inner, arguments, count, nullptr);
+        return call(inner, arguments, count);
     }
     static PyObject* const name = PyUnicode_InternFromString("__call__");
     touch(callee);

@@ -56,7 +56,7 @@ bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
         return false;
     PyObject* const change = PyTuple_GET_ITEM(constants_, constant[1]);
     if (!PyLong_CheckExact(change)) return false;
-    counters.push_back({nb::borrow(dict), nb::borrow(name), nb::borrow(value), nb::borrow(change)});
+    counters.push_back({nb::borrow(dict), nb::borrow(name), nb::borrow(change)});
     return true;
 }
 

@@ -174,7 +174,7 @@ private:
         Cause cause = tracer.cause.value_or(Cause{});
         if (cause.text.empty() && mode_word != modes) cause.text = "leaves gradients switched on or off otherwise";
         if (cause.text.empty() && recorder.failed()) cause.text = "catches the error of an operation";
-        variant->form = std::make_unique<ResultForm>(tracer, arguments, program);
+        variant->form = std::make_unique<ResultForm>(tracer, arguments);
         if (cause.text.empty()) {
             variant->value = variant->form->add(result.ptr());
             variant->form->add_effects();
@@ -210,10 +210,8 @@ private:
     }
 
     std::string name() const {
-        const nb::object text = nb::steal(PyObject_GetAttrString(function.ptr(), "__qualname__"));
-        if (text.is_valid() && PyUnicode_Check(text.ptr())) return utf8(text.ptr());
-        PyErr_Clear();
-        return Py_TYPE(function.ptr())->tp_name;
+        const std::string text = text_of(function.ptr(), "__qualname__");
+        return text.empty() ? Py_TYPE(function.ptr())->tp_name : text;
     }
     static std::string with_site(const Cause& cause) {
         const std::string site = cause.code ? site_text(cause.code.get(), cause.instruction) : "";

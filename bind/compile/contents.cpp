@@ -149,7 +149,7 @@ void Tracer::contents(PyObject* object, bool deep) {
         add_older(dict);
         contents(dict, deep);
     } else if (PyCFunction_Check(object) || std::strcmp(Py_TYPE(object)->tp_name, "functools.partial") == 0) {
-        call(object, nullptr, 0, nullptr);  // who is given it may call it
+        call(object, nullptr, 0);  // who is given it may call it
     } else if (deep && PyCallable_Check(object) && !is_read_by_python(object)) {
         stay_eager(std::string("hands on a ") + Py_TYPE(object)->tp_name + ", which may be called");
     } else if (older && !is_read_by_python(object)) {

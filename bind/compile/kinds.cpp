@@ -2,7 +2,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bind/compile/tracer.h"
 #include "bind/operation_object.h"
 
 namespace nb = nanobind;
@@ -41,8 +40,7 @@ bool is_read_by_python(PyObject* object) {
     while (type && is_of_class_statement(type)) type = type->tp_base;
     return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type ||
            PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) || type == &PyUnicode_Type ||
-           type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type ||
-           type == &PyWrapperDescr_Type || known_call(std::string("object ") + type->tp_name);
+           type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type;
 }
 
 bool is_exact_as_double(PyObject* object) {

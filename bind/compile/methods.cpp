@@ -31,10 +31,8 @@ bool writes_object(const std::string& name) {
 }
 
 bool is_clews_callable(PyObject* callee) {
-    const nb::object module = nb::steal(PyObject_GetAttrString(callee, "__module__"));
-    if (!module.is_valid()) PyErr_Clear();
-    return module.is_valid() && PyUnicode_Check(module.ptr()) &&
-           (std::strcmp(utf8(module.ptr()), "clew") == 0 || std::strncmp(utf8(module.ptr()), "clew.", 5) == 0);
+    const std::string module = text_of(callee, "__module__");
+    return module == "clew" || module.starts_with("clew.");
 }
 
 }  // namespace

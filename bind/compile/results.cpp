@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bind/compile/kinds.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
@@ -9,18 +10,7 @@
 namespace nb = nanobind;
 
 namespace clew::bind {
-namespace {
-
-bool is_constant(PyObject* object) {
-    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
-           object == Py_Ellipsis;
-}
-
-}  // namespace
-
-ResultForm::ResultForm(Tracer& tracer, const CallArguments& arguments, const Program& program)
-    : tracer_(&tracer), arguments_(&arguments), program_(&program) {}
+ResultForm::ResultForm(Tracer& tracer, const CallArguments& arguments) : tracer_(&tracer), arguments_(&arguments) {}
 
 int ResultForm::add(PyObject* object) {
     if (const auto found = seen_.find(object); found != seen_.end()) {
@@ -39,7 +29,7 @@ int ResultForm::add(PyObject* object) {
         found != tracer_->numbers.end() && found->second.read >= 0 && !found->second.used)
         return value({.kind = ValueForm::Number, .index = found->second.read});
     tracer_->use(object);
-    if (is_constant(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
+    if (is_atom(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
     const auto given = std::find(arguments_->containers.begin(), arguments_->containers.end(), object);
     if (given != arguments_->containers.end())
         return value(
@@ -69,7 +59,7 @@ int ResultForm::add_container(PyObject* object) {
         nb::list keys;
         PyObject *key, *item;
         for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &item);) {
-            if (!is_constant(key)) {
+            if (!is_atom(key)) {
                 unknown = "gives a dict whose keys are no strings or numbers";
                 return -1;
             }
@@ -101,7 +91,6 @@ void ResultForm::settle(Program& program) {
 void ResultForm::forget_call() {
     tracer_ = nullptr;
     arguments_ = nullptr;
-    program_ = nullptr;
     seen_.clear();
     tensors.clear();
 }

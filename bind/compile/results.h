@@ -21,7 +21,7 @@ struct ValueForm {
 class ResultForm {
 public:
     // Lists in `tensors` which tensors a replay has to make; what can't be told is a cause in the tracer.
-    ResultForm(Tracer& tracer, const CallArguments& arguments, const Program& program);
+    ResultForm(Tracer& tracer, const CallArguments& arguments);
     int add(PyObject* object);
     void add_effects();
 
@@ -55,7 +55,6 @@ private:
     };
     Tracer* tracer_;
     const CallArguments* arguments_;
-    const Program* program_;
     std::vector<ValueForm> values_;
     std::vector<MadeEffect> effects_;
     std::unordered_map<PyObject*, int> seen_;

@@ -49,7 +49,7 @@ bool Tracer::is_older(PyObject* object) const {
 }
 
 void Tracer::begin_call(PyObject* function, PyObject* arguments) {
-    call(function, &PyTuple_GET_ITEM(arguments, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)), nullptr);
+    call(function, &PyTuple_GET_ITEM(arguments, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)));
 }
 
 void Tracer::start() {

@@ -54,7 +54,7 @@ struct Option {
 
 // `self.count += 1`, where nothing else reads the count.
 struct Counter {
-    nanobind::object dict, key, before, change;
+    nanobind::object dict, key, change;
     bool stored = false, read = false;
 };
 
@@ -134,7 +134,7 @@ private:
     bool follow_option(PyObject* dict, PyObject* key);
 
     // calls.cpp
-    void call(PyObject* callee, PyObject* const* arguments, std::size_t count, PyObject* names);
+    void call(PyObject* callee, PyObject* const* arguments, std::size_t count);
     void call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count);
     void call_optimizer_step(PyObject* const* arguments, std::size_t count);
     void take_options();

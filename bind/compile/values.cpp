@@ -78,4 +78,13 @@ PyObject* dict_of(PyObject* object) {
     return place ? *place : nullptr;
 }
 
+std::string text_of(PyObject* object, const char* attribute) {
+    const nb::object text = nb::steal(PyObject_GetAttrString(object, attribute));
+    if (!text.is_valid() || !PyUnicode_Check(text.ptr())) {
+        PyErr_Clear();
+        return {};
+    }
+    return utf8(text.ptr());
+}
+
 }  // namespace clew::bind

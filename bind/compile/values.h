@@ -2,6 +2,7 @@
 #pragma once
 #include <Python.h>
 
+#include <string>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -21,6 +22,7 @@ PyObject* defaults_of(PyObject* function);
 PyObject* keyword_defaults_of(PyObject* function);
 nanobind::object slot_value(PyObject* object, PyObject* descriptor);  // invalid if it is empty
 std::vector<nanobind::object> items_of(PyObject* set);
+std::string text_of(PyObject* object, const char* attribute);  // empty if there is none, or it is no text
 // Changes with all that is assigned to the class or to a base. 0: there are no more numbers.
 unsigned int version_of_type(PyObject* type);
 // A number that moves with each class that is registered with an abstract one.

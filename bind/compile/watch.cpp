@@ -107,7 +107,7 @@ void Watch::go() {
         case CALL: {
             const bool method = top(argument_ + 2) != nullptr;
             const int count = argument_ + method;
-            return tracer_.call(top(count + 1), top_ - count, static_cast<std::size_t>(count), nullptr);
+            return tracer_.call(top(count + 1), top_ - count, static_cast<std::size_t>(count));
         }
         case CALL_FUNCTION_EX:
             return call_with_tuple();
@@ -184,7 +184,7 @@ void Watch::with_names(PyObject* callee, PyObject* positional, PyObject* names) 
         PyObject *key, *value;
         for (Py_ssize_t place = 0; PyDict_Next(names, &place, &key, &value);) all.push_back(value);
     }
-    tracer_.call(callee, all.data(), all.size(), names);
+    tracer_.call(callee, all.data(), all.size());
 }
 
 }  // namespace clew::bind

@@ -127,11 +127,7 @@ private:
         for (std::size_t i = 0; i < kept.slots.size(); ++i) {
             const KeptSlot& known = kept.slots[i];
             if (known.reg < 0) continue;
-            const Tensor& made = reg(known.reg);
-            const auto memory = static_cast<std::size_t>(program_.of(known.reg).memory);
-            Tensor value = alias(made, made->layout, made->offset);
-            value->dtype = made->dtype;
-            if (places_[memory]) value->storage = places_[memory];
+            const Tensor value = settled(state_, known.reg, places_);
             if (known.through >= 0)
                 share_version(value, program_.inputs[static_cast<std::size_t>(known.through)].present());
             refill(kept.node->slots()[i], value, version_of(*value.get()) - is_stale(kept, known));
@@ -192,6 +188,15 @@ private:
 };
 
 }  // namespace
+
+Tensor settled(const ReplayState& state, int reg, const std::vector<StorageRef>& places) {
+    const Tensor& made = state.regs[static_cast<std::size_t>(reg)];
+    const Tensor value = alias(made, made->layout, made->offset);
+    value->dtype = made->dtype;
+    if (const StorageRef& place = places[static_cast<std::size_t>(state.program.of(reg).memory)])
+        value->storage = place;
+    return value;
+}
 
 GeneratorGuard::GeneratorGuard(const Slice& slice) {
     for (Generator* const one : slice.generators) before_.emplace_back(one, *one);

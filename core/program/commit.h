@@ -41,6 +41,9 @@ private:
     std::vector<std::pair<Generator*, Generator>> before_;
 };
 
+// What a register holds after the commit; `places`: where each memory lies then, if not where the replay made it.
+Tensor settled(const ReplayState& state, int reg, const std::vector<StorageRef>& places);
+
 // Gives the results of a compiled call.
 std::vector<Tensor> commit(ReplayState& state);
 

@@ -48,10 +48,7 @@ void Recorder::note_leaves(const std::unordered_map<const TensorObject*, int>& p
         if (leaf.last >= 0 && leaf.tensor->extras && leaf.tensor->extras->grad)
             leaf.version = version_of(*leaf.tensor->extras->grad.get());
         if (const auto found = places.find(leaf.tensor.get()); found != places.end()) leaf.living = found->second;
-        if (!leaf.tensor->has(TensorObject::kOlder)) continue;
-        const int reg = inputs_.at(leaf.tensor.get());
-        leaf.input = 0;
-        while (program_.inputs[static_cast<std::size_t>(leaf.input)].reg != reg) ++leaf.input;
+        if (leaf.tensor->has(TensorObject::kOlder)) leaf.input = input_of(leaf.tensor);
     }
 }
 

@@ -37,21 +37,12 @@ public:
 private:
     const Input& input(int i) const { return state_.program.inputs[static_cast<std::size_t>(i)]; }
 
-    Tensor looking_at(int reg) const {
-        const Tensor& made = state_.regs[static_cast<std::size_t>(reg)];
-        Tensor looks = alias(made, made->layout, made->offset);
-        looks->dtype = made->dtype;
-        if (const StorageRef& place = places_[static_cast<std::size_t>(state_.program.of(reg).memory)])
-            looks->storage = place;
-        return looks;
-    }
-
     Tensor result(const ResultOutline& outline) const {
         if (outline.input >= 0) {
             Tensor older = input(outline.input).present();
             return outline.base_of_input && older->base ? Tensor(older->base.get()) : older;
         }
-        Tensor made = looking_at(outline.reg);
+        Tensor made = settled(state_, outline.reg, places_);
         if (outline.through >= 0)
             share_version(made, input(outline.through).present());
         else if (outline.own_counter)
@@ -113,7 +104,7 @@ private:
     }
 
     void fill(SavedSlot& slot, const SlotOutline& outline) const {
-        const Tensor value = looking_at(outline.reg);
+        const Tensor value = settled(state_, outline.reg, places_);
         if (outline.through >= 0) share_version(value, input(outline.through).present());
         refill(slot, value, version_of(*value.get()) - outline.behind);
     }

@@ -297,10 +297,7 @@ void Recorder::notice(const Notice& notice) {
             grad_read_ = grad.get();
             if (!leaf->has(TensorObject::kOlder) || cells_.contains(leaf.get())) return;
             cells_.insert(leaf.get());
-            const int reg = resolve(leaf);
-            int input = 0;
-            while (program_.inputs[static_cast<std::size_t>(input)].reg != reg) ++input;
-            program_.grads.push_back({input, bool(grad)});
+            program_.grads.push_back({input_of(leaf), bool(grad)});
             if (!grad || !grad->has(TensorObject::kOlder)) return;
             if (inputs_.contains(grad.get()))
                 return refuse("reads the .grad of a tensor that the block has used by another name before");
