@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import struct
 import sys
 import warnings
 from typing import Any
 
+import ordinary_steps
 import pytest
-from ordinary_steps import (
-    derivatives,
-    generative,
-    layers,
-    losses,
-    models,
-    optimizers,
-    reinforcement,
-    relations,
-    science,
-    training,
-)
 from ordinary_steps.harness import CASES
 
 import clew as torch
 from clew import nn
 
-KINDS = [derivatives, generative, layers, losses, models, optimizers, reinforcement, relations, science, training]
+KINDS = [importlib.import_module(f"ordinary_steps.{one.name}") for one in pkgutil.iter_modules(ordinary_steps.__path__)]
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="calls are recorded on Python 3.11")
 CALLS = 6
 # Why these are not replayed from their third call on.

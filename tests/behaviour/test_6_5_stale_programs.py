@@ -1,84 +1,17 @@
 """6.5: programs in which a stale replay would be wrong. Compiled, each gives and leaves what it does eagerly."""
 
+import importlib
+import pkgutil
+
 import pytest
-from stale_programs import (
-    aliases,
-    arrays,
-    attributes,
-    backward,
-    built_in_attributes,
-    callers_in_c,
-    classes,
-    container_arguments,
-    container_types,
-    containers,
-    control,
-    effects,
-    errors,
-    functions,
-    graph_hooks,
-    graphs,
-    identities,
-    items,
-    iterators,
-    lifetimes,
-    methods,
-    module_hooks,
-    modules,
-    objects,
-    optimizers,
-    outside,
-    protocols,
-    randomness,
-    states,
-    tensor_aliases,
-    tensor_writes,
-    tensors,
-    variables,
-    wrappers,
-)
+import stale_programs
 from stale_programs.harness import PROGRAMS, outcomes
 
 import clew
 
 pytestmark = pytest.mark.beyond
 
-KINDS = [
-    aliases,
-    arrays,
-    attributes,
-    backward,
-    built_in_attributes,
-    callers_in_c,
-    classes,
-    container_arguments,
-    container_types,
-    containers,
-    control,
-    effects,
-    errors,
-    functions,
-    graph_hooks,
-    graphs,
-    identities,
-    items,
-    iterators,
-    lifetimes,
-    methods,
-    module_hooks,
-    modules,
-    objects,
-    optimizers,
-    outside,
-    protocols,
-    randomness,
-    states,
-    tensor_aliases,
-    tensor_writes,
-    tensors,
-    variables,
-    wrappers,
-]
+KINDS = [importlib.import_module(f"stale_programs.{one.name}") for one in pkgutil.iter_modules(stale_programs.__path__)]
 
 
 def test_there_are_a_hundred_of_them():

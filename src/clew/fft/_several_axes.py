@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from textwrap import indent
+from typing import Protocol
 
 from .._core import Tensor
 from .._domains import domain
@@ -130,114 +132,84 @@ def ihfftn(
 
 
 # ------------------------------------------------------------------------------------------------------------- two axes
-@domain("input=complex(a, b, c); input=real(a, b), s=(3, 2)")
-def fft2(
-    input: Tensor,
-    s: Sizes = None,
-    dim: int | Sequence[int] = _LAST_TWO,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`fftn` along the last two axes, unless others are given.
+class AlongTwo(Protocol):
+    """A transform along two axes."""
 
-    Example:
-        >>> torch.fft.fft2(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor([[10.+0.j, -2.+0.j],
-                [-4.+0.j,  0.+0.j]])
-    """
-    return fftn(input, s, dim, norm, out=out)
+    def __call__(
+        self,
+        input: Tensor,
+        s: Sizes = None,
+        dim: int | Sequence[int] = _LAST_TWO,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
 
 
-@domain("input=complex(a, b, c); input=real(a, b), s=(3, 2)")
-def ifft2(
-    input: Tensor,
-    s: Sizes = None,
-    dim: int | Sequence[int] = _LAST_TWO,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`ifftn` along the last two axes, unless others are given.
+def _along_two(transform: Callable[..., Tensor], where: str, example: str) -> AlongTwo:
+    @domain(where)
+    def along_two(
+        input: Tensor,
+        s: Sizes = None,
+        dim: int | Sequence[int] = _LAST_TWO,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        return transform(input, s, dim, norm, out=out)
 
-    Example:
-        >>> torch.fft.ifft2(torch.tensor([[10.0, -2.0], [-4.0, 0.0]]))
-        tensor([[1.+0.j, 2.+0.j],
-                [3.+0.j, 4.+0.j]])
-    """
-    return ifftn(input, s, dim, norm, out=out)
-
-
-@domain("input=real(a, b, c); input=real(a, b), s=(3, 2)")
-def rfft2(
-    input: Tensor,
-    s: Sizes = None,
-    dim: int | Sequence[int] = _LAST_TWO,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`rfftn` along the last two axes, unless others are given.
-
-    Example:
-        >>> torch.fft.rfft2(torch.tensor([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])).shape
-        torch.Size([2, 2])
-    """
-    return rfftn(input, s, dim, norm, out=out)
+    name = transform.__name__
+    along_two.__name__ = along_two.__qualname__ = name.removesuffix("n") + "2"
+    along_two.__doc__ = (
+        f"`{name}` along the last two axes, unless others are given.\n\nExample:\n{indent(example, '    ')}"
+    )
+    return along_two
 
 
-@domain("input=complex(a, b, c); input=real(a, b), s=(3, 2)")
-def irfft2(
-    input: Tensor,
-    s: Sizes = None,
-    dim: int | Sequence[int] = _LAST_TWO,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`irfftn` along the last two axes, unless others are given.
-
-    Example:
-        >>> torch.fft.irfft2(torch.tensor([[10.0, -2.0], [-4.0, 0.0]]))
-        tensor([[1., 2.],
-                [3., 4.]])
-    """
-    return irfftn(input, s, dim, norm, out=out)
-
-
-@domain("input=complex(a, b, c); input=real(a, b), s=(3, 2)")
-def hfft2(
-    input: Tensor,
-    s: Sizes = None,
-    dim: int | Sequence[int] = _LAST_TWO,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`hfftn` along the last two axes, unless others are given.
-
-    Example:
-        >>> torch.fft.hfft2(torch.tensor([[2.5, -0.5], [0.0, 0.0]]))
-        tensor([[2., 3.],
-                [2., 3.]])
-    """
-    return hfftn(input, s, dim, norm, out=out)
-
-
-@domain("input=real(a, b, c); input=real(a, b), s=(3, 2)")
-def ihfft2(
-    input: Tensor,
-    s: Sizes = None,
-    dim: int | Sequence[int] = _LAST_TWO,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`ihfftn` along the last two axes, unless others are given.
-
-    Example:
-        >>> torch.fft.ihfft2(torch.tensor([[2.0, 3.0], [2.0, 3.0]])).real
-        tensor([[ 2.5000, -0.5000],
-                [ 0.0000,  0.0000]])
-    """
-    return ihfftn(input, s, dim, norm, out=out)
+fft2 = _along_two(
+    fftn,
+    "input=complex(a, b, c); input=real(a, b), s=(3, 2)",
+    """>>> torch.fft.fft2(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+tensor([[10.+0.j, -2.+0.j],
+        [-4.+0.j,  0.+0.j]])
+""",
+)
+ifft2 = _along_two(
+    ifftn,
+    "input=complex(a, b, c); input=real(a, b), s=(3, 2)",
+    """>>> torch.fft.ifft2(torch.tensor([[10.0, -2.0], [-4.0, 0.0]]))
+tensor([[1.+0.j, 2.+0.j],
+        [3.+0.j, 4.+0.j]])
+""",
+)
+rfft2 = _along_two(
+    rfftn,
+    "input=real(a, b, c); input=real(a, b), s=(3, 2)",
+    """>>> torch.fft.rfft2(torch.tensor([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])).shape
+torch.Size([2, 2])
+""",
+)
+irfft2 = _along_two(
+    irfftn,
+    "input=complex(a, b, c); input=real(a, b), s=(3, 2)",
+    """>>> torch.fft.irfft2(torch.tensor([[10.0, -2.0], [-4.0, 0.0]]))
+tensor([[1., 2.],
+        [3., 4.]])
+""",
+)
+hfft2 = _along_two(
+    hfftn,
+    "input=complex(a, b, c); input=real(a, b), s=(3, 2)",
+    """>>> torch.fft.hfft2(torch.tensor([[2.5, -0.5], [0.0, 0.0]]))
+tensor([[2., 3.],
+        [2., 3.]])
+""",
+)
+ihfft2 = _along_two(
+    ihfftn,
+    "input=real(a, b, c); input=real(a, b), s=(3, 2)",
+    """>>> torch.fft.ihfft2(torch.tensor([[2.0, 3.0], [2.0, 3.0]])).real
+tensor([[ 2.5000, -0.5000],
+        [ 0.0000,  0.0000]])
+""",
+)
