@@ -88,7 +88,7 @@ def page() -> str:
         for entry in found:
             if entry["section"] != section:
                 continue
-            lines.append(f"### {entry['what']}\n")
+            lines.append(f'<a id="{entry["name"]}"></a>\n\n### {entry["what"]}\n')
             lines.append(f"```python\n{entry['probe'].strip()}\n```\n")
             lines.append("| | | here |\n|---|---|---|")
             for who, words, result in (

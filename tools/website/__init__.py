@@ -1,0 +1,1 @@
+"""Builds the documentation site: `mkdocs build --strict` in the root of the repository."""
