@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools.website.docstrings import escaped
+
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = ("freed", "created", "kept", "tutorial")
 
@@ -32,7 +34,7 @@ def overview(threads: dict[str, Any]) -> str:
     ]
     for name, thread in threads.items():
         lines += ["", f"## [{thread.title}]({name}.md)", ""]
-        lines += [f"* [{asked.asked}]({name}.md#{asked.name.replace('_', '-')})" for asked in thread.questions]
+        lines += [f"* [{escaped(asked.asked)}]({name}.md#{asked.name.replace('_', '-')})" for asked in thread.questions]
     return "\n".join(lines) + "\n"
 
 
@@ -43,7 +45,7 @@ def page(thread: Any) -> str:
         heading = asked.name.replace("_", " ").capitalize()
         anchor = asked.name.replace("_", "-")
         parts.append(
-            f"## {heading} {{ #{anchor} }}\n\n> {asked.asked}\n\n{asked.answer}\n\n"
+            f"## {heading} {{ #{anchor} }}\n\n> {escaped(asked.asked)}\n\n{escaped(asked.answer)}\n\n"
             f"```python\n{asked.code.strip()}\n```\n\n```text\n{asked.run().rstrip()}\n```\n"
         )
     return "\n".join(parts)
