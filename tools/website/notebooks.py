@@ -11,6 +11,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
+STYLE = "body { font: 14px sans-serif }"
+
 
 def run(path: Path) -> Any:
     """The notebook with its outputs; a cell that fails raises, unless it is tagged `raises-exception`."""
@@ -54,7 +56,6 @@ def embedded(page: str) -> str:
     """HTML of an output in a frame of its own, so that its style and the site's stay apart."""
     if page.lstrip().startswith("<iframe"):
         return page.replace("\n", " ")
-    document = html.escape(
-        f"<!doctype html><meta charset=utf-8><style>body{{font:14px sans-serif}}</style>{page}"
-    ).replace("\n", "&#10;")
+    document = html.escape(f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{page}")
+    document = document.replace("\n", "&#10;")
     return f'<iframe srcdoc="{document}" loading="lazy" width="100%" height="480"></iframe>'
