@@ -7,6 +7,7 @@
 #include "bind/site.h"
 #include "core/autograd/anomaly.h"
 #include "core/autograd/saved.h"
+#include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/budget/account.h"
 #include "core/program/program.h"
@@ -34,6 +35,20 @@ PyObject* type_of(ErrorKind kind) {
 PyObject* node_object(const NodeRef& node) { return Py_NewRef(as_object(node.get())); }
 PyObject* made_at(const NodeRef& node) {
     return node ? site_object({node->code, node->instruction}) : Py_NewRef(Py_None);
+}
+// "... in an in-place operation. The leaf is `model.3.weight`. To do: ...": the core knows no names.
+void raise_leaf_modified(const LeafModified& error) {
+    std::string text = error.what();
+    PyObject* module = PyImport_ImportModule("clew.graph.explanations.culprits");
+    PyObject* name =
+        module ? PyObject_CallMethod(module, "name_of", "O", static_cast<PyObject*>(as_object(error.leaf.get())))
+               : nullptr;
+    if (name && PyUnicode_Check(name))
+        text.insert(text.find(" To do:"), format(" The leaf is `%s`.", PyUnicode_AsUTF8(name)));
+    PyErr_Clear();  // the error itself matters more
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    PyErr_SetString(PyExc_RuntimeError, text.c_str());
 }
 PyObject* text_or_none(const char* text) { return text ? PyUnicode_FromString(text) : Py_NewRef(Py_None); }
 
@@ -75,6 +90,8 @@ void set_python_error() noexcept {
                            {"saved_name", text_or_none(error.saved_name)},
                            {"written_by", text_or_none(error.written_op)},
                            {"written_at", site_object({error.written_code.get(), error.written_instruction})}});
+    } catch (const LeafModified& error) {
+        raise_leaf_modified(error);
     } catch (const NonFinite& error) {
         raise_with_fields("NonFiniteError", error.what(),
                           {{"node", node_object(error.node)},

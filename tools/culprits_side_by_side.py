@@ -98,7 +98,7 @@ def cell(text: str) -> str:
     """Text for a cell of a Markdown table."""
     for sign in "<|*":
         text = text.replace(sign, {"<": "&lt;", "|": "\\|", "*": "\\*"}[sign])
-    return " ".join(text.split())
+    return "<br>".join(" ".join(line.split()) for line in text.splitlines())
 
 
 def section(title: str, program: Any, ours: Outcome, theirs: Outcome) -> str:

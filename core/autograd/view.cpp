@@ -89,17 +89,16 @@ void check_in_place(const Tensor& self, const char* op, bool records, bool write
     if (self->base && (wants || records)) {
         check_view_kind(*self.get(), op);
         if (wants && !self->base->grad_fn)
-            fail(ErrorKind::Runtime,
-                 "%s: a view of a leaf Variable that requires grad is being used in an in-place operation. Expected a "
-                 "leaf that does not "
-                 "require grad; write under no_grad(), or to a clone()",
-                 op);
+            throw LeafModified(format("%s: a view of a leaf Variable that requires grad is being used in an in-place "
+                                      "operation. To do: write under no_grad(), or to a clone()",
+                                      op),
+                               Tensor(self->base.get()));
     }
     if (wants && !self->grad_fn && self->has(TensorObject::kRequiresGrad))
-        fail(ErrorKind::Runtime,
-             "%s: a leaf Variable that requires grad is being used in an in-place operation. Write under no_grad(), or "
-             "to a clone()",
-             op);
+        throw LeafModified(format("%s: a leaf Variable that requires grad is being used in an in-place operation. "
+                                  "To do: write under no_grad(), or to a clone()",
+                                  op),
+                           self);
 }
 
 void bump_version(const Tensor& self, const char* op, bool by_optimizer) {

@@ -14,7 +14,10 @@
 // of its own: its gradient edge is null. Operations on it are recorded, and what its gradient alone would read is not
 // kept.
 #pragma once
+#include <string>
+
 #include "core/autograd/leaf.h"
+#include "core/base/error.h"
 
 namespace clew {
 
@@ -24,6 +27,12 @@ void mark_view(const Tensor& result, const Tensor& source, ViewKind kind);
 void share_version(const Tensor& result, const Tensor& source);
 // Gives the tensor a version counter of its own over the same memory: .data.
 void own_version(const Tensor& result, std::uint32_t value);
+
+// A leaf, or a view of one, is written where its history would be recorded.
+struct LeafModified : Error {
+    LeafModified(std::string text, Tensor leaf) : Error(ErrorKind::Runtime, std::move(text)), leaf(std::move(leaf)) {}
+    Tensor leaf;
+};
 
 // Call it before memory is written where check_in_place is not called.
 void announce_write(const Tensor& self);

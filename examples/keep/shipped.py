@@ -31,7 +31,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     return (images[order] / 16).astype(np.float32), labels[order].astype(np.int64)
 
 
-def turned(images: np.ndarray) -> np.ndarray:
+def rotated(images: np.ndarray) -> np.ndarray:
     """By 90 degrees."""
     return np.rot90(images.reshape(-1, 8, 8), axes=(1, 2)).reshape(-1, 64)
 
@@ -90,9 +90,9 @@ def main(steps: int = 800) -> tuple[float, float, float]:
         folder = Path(name)
         ship(program, folder)
         known, _ = train_on(folder, images, labels, 0)
-        before, after = train_on(folder, turned(images), labels, steps)
+        before, after = train_on(folder, rotated(images), labels, steps)
     print(
-        f"accuracy on the device: {known:.1%} as shipped, {before:.1%} of turned images, {after:.1%} after training on"
+        f"accuracy on the device: {known:.1%} as shipped, {before:.1%} of rotated images, {after:.1%} after training on"
     )
     return known, before, after
 

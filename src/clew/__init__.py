@@ -1,4 +1,4 @@
-"""Automatic differentiation with PyTorch's names and semantics, and a graph that can be asked and kept.
+"""Automatic differentiation with PyTorch's names and semantics, and a graph that can be inspected and kept.
 
 Example:
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -1,4 +1,4 @@
-"""2.8 It can be asked: what each node saved, what became of it, and who keeps it alive. Bytes agree exactly."""
+"""2.8 It can be inspected: what each node saved, what became of it, and who keeps it alive. Bytes agree exactly."""
 
 import inspect
 

@@ -46,7 +46,7 @@ def test_3_8_a_backward_inside_a_functions_backward(torch):
 
 
 @pytest.mark.parametrize("depth", [3, 50])
-def test_3_8_backwards_nest_deeply(torch, depth):
+def test_3_8_backward_passes_nest_deeply(torch, depth):
     class Nested(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, left):

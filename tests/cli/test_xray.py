@@ -44,7 +44,13 @@ def test_the_whole_report(xray: Run) -> None:
     assert "train.py:9 in main: loss = (model(torch.ones(3, 4)) ** 2).mean()" in out
     assert "freed by backward() at train.py:10" in out
     assert "leaf model.0.weight (8, 4) float32" in out
-    for row in ("nodes built", "bytes saved by nodes", "peak of all tensors", "freed by backward", "freed by scope"):
+    for row in (
+        "nodes built",
+        "bytes saved by nodes",
+        "peak of all tensors",
+        "freed by backward",
+        "released with the last",
+    ):
         assert f"  {row}" in out
     for row in ("building the graph", "forward kernels", "backward", "elsewhere: Python, optimizer"):
         assert f"  {row}" in out
@@ -72,11 +78,11 @@ def test_totals_count_nodes_and_bytes(xray: Run) -> None:
         x.exp()
         """
     ).stdout
-    assert "nodes built           7, those of leaves included" in out
-    assert "bytes saved by nodes  5.0 KiB" in out
-    assert "freed by backward     1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
-    assert "freed by scope        1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
-    assert "still held            4 nodes, 3.0 KiB saved" in out
+    assert "nodes built                       7, those of leaves included" in out
+    assert "bytes saved by nodes              5.0 KiB" in out
+    assert "freed by backward                 1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
+    assert "released with the last reference  1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
+    assert "still held                        4 nodes, 3.0 KiB saved" in out
     assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, created at train.py:5 in <module>" in out
 
 
@@ -126,7 +132,7 @@ def test_no_backward(xray: Run) -> None:
     out = xray("import clew\nprint('hello')").stdout
     assert out.startswith("hello\n")
     assert "No backward happened" in out
-    assert "nodes built           0" in out
+    assert "nodes built                       0" in out
 
 
 def test_only_one_backward(xray: Run) -> None:

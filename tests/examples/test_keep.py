@@ -48,7 +48,7 @@ def test_a_shipped_network_learns_what_has_changed(capsys: pytest.CaptureFixture
 @pytest.mark.skipif(shutil.which("make") is None or shutil.which("cc") is None, reason="no C compiler")
 def test_training_on_the_device_is_training_in_python(tmp_path: Path) -> None:
     images, labels = shipped.data()
-    seen, test = shipped.turned(images), len(images) // 4
+    seen, test = shipped.rotated(images), len(images) // 4
     program = shipped.trained(images[test:], labels[test:], steps=100)
     shipped.ship(program, tmp_path)
     _, after = shipped.train_on(tmp_path, seen, labels, steps=200)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.beyond
 @pytest.mark.parametrize(
     "name",
     [
-        *(f"pictures.{name}" for name in ("columns", "dot", "draw", "film", "module_guess", "repeats")),
+        *(f"pictures.{name}" for name in ("columns", "dot", "draw", "film", "repeats")),
         "page.charts",
         "page.page",
     ],

@@ -348,7 +348,7 @@ def test_second_backward(x: Any) -> None:
     assert told.subject == "GraphFreedError"
     assert [node.name for node in told.nodes] == ["ExpBackward0", "AccumulateGrad"]
     notes = {note.label: note for note in told.notes}
-    assert (notes["made at"].place.line, notes["freed at"].place.line) == (made, freed)  # type: ignore[union-attr]
+    assert (notes["created at"].place.line, notes["freed at"].place.line) == (made, freed)  # type: ignore[union-attr]
     assert notes["in the graph of"].text == "`y`, `loss`"
     assert f"freed at test_explain.py:{freed} in test_second_backward: loss.backward()" in str(told)
 

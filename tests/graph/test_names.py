@@ -93,3 +93,30 @@ def test_a_gradient_of_a_leaf_is_found() -> None:
     found = dict(find_tensors([{"x": x}], lambda value: isinstance(value, clew.Tensor)))
     assert sorted(found) == ["x", "x.grad"]
     assert found["x.grad"] is x.grad
+
+
+class Trainer:
+    def __init__(self) -> None:
+        self.model = clew.nn.Sequential(clew.nn.Linear(2, 2), clew.nn.Linear(2, 2))
+
+
+def test_a_parameter_has_its_modules_path_before_any_other() -> None:
+    trainer = Trainer()
+    first = clew.optim.SGD(trainer.model.parameters())
+    weight = trainer.model[1].weight
+    found = {path for path, _ in find_tensors([{"first": first, "weight": weight, "all": [weight], "t": trainer}])}
+    assert found == {f"t.model.{number}.{name}" for number in (0, 1) for name in ("weight", "bias")}
+
+
+def test_what_no_module_has_keeps_its_own_path() -> None:
+    weight = clew.nn.Parameter(clew.ones(2))
+    assert {path for path, _ in find_tensors([{"optimizer": clew.optim.SGD([weight])}])} == {
+        "optimizer.param_groups[0]['params'][0]"
+    }
+    assert {path for path, _ in find_tensors([{"o": clew.optim.SGD([weight]), "weights": [weight]}])} == {"weights[0]"}
+
+
+def test_a_module_deep_in_other_objects_comes_before_a_list_at_hand() -> None:
+    model = clew.nn.Linear(1, 1, bias=False)
+    scope = {"parameters": list(model.parameters()), "state": {"agents": [{"net": model}]}}
+    assert [path for path, _ in find_tensors([scope])] == ["state['agents'][0]['net'].weight"]

@@ -159,11 +159,18 @@ def grad(
         )
     if not allow_unused:
         unused = next(index for index, gradient in enumerate(found) if gradient is None)
+        name = f" (`{name}`)" if (name := _name_of(wanted[unused])) else ""
         raise RuntimeError(
-            f"The differentiated Tensor at index {unused} appears to not have been used in the graph. "
+            f"The differentiated Tensor at index {unused}{name} appears to not have been used in the graph. "
             f"Set allow_unused=True if this is the desired behavior.{_where_cut(_several(outputs))}"
         )
     return found
+
+
+def _name_of(wanted: Tensor | graph.GradientEdge) -> str | None:
+    from ..graph.explanations.culprits import name_of
+
+    return name_of(wanted) if isinstance(wanted, Tensor) else None
 
 
 def _where_cut(outputs: tuple[Any, ...]) -> str:

@@ -5,10 +5,21 @@ All are `RuntimeError`s. A field is None when it is not known. `docs/errors.md` 
 
 from __future__ import annotations
 
+import re
+
 from .._core import Node, Site
 
+_PARTS = re.compile(r" (?=Expected: |Got: |The last write |Its history was lost |To do: )")
 
-class GraphFreedError(RuntimeError):
+
+class _GraphError(RuntimeError):
+    """Its text has each part in a line of its own: what happened, what was expected, what was got, what to do."""
+
+    def __str__(self) -> str:
+        return _PARTS.sub("\n", super().__str__())
+
+
+class GraphFreedError(_GraphError):
     """A backward needs what an earlier one has freed.
 
     Example:
@@ -48,10 +59,10 @@ class GraphFreedError(RuntimeError):
     _youngest = 0  # the sequence number of the youngest root of the backward that freed the node
 
     def __str__(self) -> str:
-        return f"{super().__str__()} To do: {self.advice}"
+        return f"{super().__str__()}\nTo do: {self.advice}"
 
 
-class InplaceError(RuntimeError):
+class InplaceError(_GraphError):
     """A tensor that a node saved was modified in place afterwards, so that the gradient would be wrong.
 
     Example:
@@ -72,14 +83,20 @@ class InplaceError(RuntimeError):
     """The line that saved the tensor: the node's."""
     saved_name: str | None = None
     """Which of the node's tensors it is: "self", "other", "result" ..."""
+    tensor_name: str | None = None
+    """What the running code calls a tensor with that memory: "h", "model.3.weight"."""
     written_by: str | None = None
     """The operation that wrote last to what was saved; if none touched the saved elements themselves, that wrote last
     to the memory that shares their version counter."""
     written_at: Site | None = None
     """The line of that write."""
 
+    def __str__(self) -> str:
+        what, line, rest = super().__str__().partition("\n")
+        return f"{what} `{self.tensor_name}` has this memory.{line}{rest}" if self.tensor_name else what + line + rest
 
-class NoGradError(RuntimeError):
+
+class NoGradError(_GraphError):
     """A backward was asked of something that has no history.
 
     Example:
@@ -103,7 +120,7 @@ class NoGradError(RuntimeError):
     """How that number was read: "item", "float" or "tolist"."""
 
 
-class NonFiniteError(RuntimeError):
+class NonFiniteError(_GraphError):
     """Under `detect_anomaly`: a gradient is infinite or not a number.
 
     Example:

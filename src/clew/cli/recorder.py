@@ -22,9 +22,9 @@ from ..graph.model.records import Release
 from ..graph.model.walk import walk
 from ..graph.pictures.draw import draw
 from ..graph.pictures.picture import Picture
-from ..graph.program.frames import scopes_of, user_frames
+from ..graph.program.frames import user_frames
 from ..graph.program.modules import ModuleLog, record_modules
-from ..graph.program.names import find_tensors
+from ..graph.program.names import Names, names_of
 
 _MOST_NAME_SEARCHES = 5
 
@@ -74,7 +74,7 @@ class Recorder:
         self._limit = limit
         self._log = _core.BackwardLog(self._asked, limit, at, draws)
         self._explanations: dict[int, Explanation] = {}  # of graphs that could not be copied, by the line's number
-        self._names: dict[int, str] = {}  # of leaves, by the numbers that the log has for them
+        self._names = Names({}, {})  # of leaves, by the numbers that the log has for them
         self._name_searches = 0
         self._draws = draws
         self._drawn: Picture | None = None  # of the backward that runs
@@ -165,13 +165,14 @@ class Recorder:
             self._name_searches += 1
             if self._name_searches == _MOST_NAME_SEARCHES:
                 self._log.ask_no_more_for_names()
-            for path, tensor in find_tensors(scopes_of(frames)):
-                if id(tensor) in leaves and self._is_unnamed(tensor):
-                    number = len(self._names) + 1
-                    self._names[number] = path
-                    self._log.give_number(tensor, number)
+            found = names_of(filter(self._is_unnamed, leaves.values()), frames)
+            self._names.modules.update(found.modules)
+            for key, path in found.tensors.items():
+                number = len(self._names.tensors) + 1
+                self._names.tensors[number] = path
+                self._log.give_number(leaves[key], number)
         numbers = {key: self._log.number(leaf) for key, leaf in leaves.items()}
-        return {key: (leaves[key], self._names[number]) for key, number in numbers.items() if number > 0}
+        return {key: (leaves[key], self._names.tensors[number]) for key, number in numbers.items() if number > 0}
 
     def _is_unnamed(self, leaf: Any) -> bool:
         return self._log.number(leaf) <= 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _MOST_HOLDERS = 10
 _COLOURS = {
-    r"● #\d+ \w+": "bold",
+    r"● #\d+ ([\w.]+ · \w+: )?\w+": "bold",
     r"○ #\d+ leaf [\w.\[\]']*": "green",
     r"[^\s/]+\.py:\d+( in [\w<>.]+)?": "cyan",
     r"\bfreed\b": "dim",
@@ -97,7 +97,7 @@ def totals_rows(report: Report) -> list[tuple[str, str]]:
         ("bytes saved by nodes", bytes_text(counters["bytes_saved"])),
         ("peak of all tensors", bytes_text(report.peak_bytes)),
         ("freed by backward", _freed(counters, "backward")),
-        ("freed by scope", _freed(counters, "scope")),
+        ("released with the last reference", _freed(counters, "scope")),
         ("still held", f"{counted(counters['nodes_alive'], 'node')}, {bytes_text(held_bytes)} saved"),
     ]
 

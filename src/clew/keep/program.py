@@ -28,7 +28,7 @@ class Step:
     attributes: dict[str, Any]
     inputs: tuple[int | None, ...]
     outputs: tuple[int | None, ...]
-    """New values: results, and new versions of what was written in place."""
+    """New values: results, and new versions of what was modified in place."""
     aliases: tuple[tuple[int, int], ...]
     """(output, value) pairs that share memory: views, and versions of one memory."""
     site: Site | None

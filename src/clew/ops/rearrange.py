@@ -1,4 +1,4 @@
-"""The elements of one tensor repeated, turned, cut, subtracted from their neighbours."""
+"""The elements of one tensor repeated, rotated, cut, subtracted from their neighbours."""
 
 from __future__ import annotations
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..model.wording import dtype_name
+from ..program.names import Names
 from .describe import CopiedNode, LeafFacts, describe, groups_of, totals_of
 from .explanation import Explanation
 
 _NONE, _HIDDEN = -1, -2  # in place of a row's number: an input that needs no gradient; a node that was not copied
 
 
-def explain_copy(copy: dict[str, Any], names: Mapping[int, str]) -> Explanation:
-    """The explanation of a graph that ``_core.BackwardLog`` copied; ``names`` are those of leaves, by number."""
+def explain_copy(copy: dict[str, Any], names: Names) -> Explanation:
+    """The explanation of a graph that ``_core.BackwardLog`` copied; ``names`` has leaves by number."""
     totals, _ = totals_of(copy["totals"])
     subject = f"graph of {', '.join(copy['roots'])}"
     return Explanation(subject, "", describe(_nodes(copy["nodes"]), names), totals, groups=groups_of(copy["groups"]))

@@ -11,24 +11,49 @@ import sys
 from collections import deque
 from types import FrameType
 
-from ..._core import Node, Site
-from ...autograd.errors import GraphFreedError
+from ..._core import Node, Site, Tensor, live_tensors
+from ...autograd.errors import GraphFreedError, InplaceError
 from ..program.frames import scopes_of, user_frames
 from ..program.loops import Loop, assigned_at, loops_around
-from ..program.names import find_tensors
+from ..program.names import find_tensors, names_of
 
 _MOST_OBJECTS = 20_000  # a search for a name that takes longer is not worth it
 
 
 def tell_what_to_do(error: BaseException, roots: tuple[Node, ...], keeps_graph: bool) -> None:
-    """Fill in `shared_at`, `shared_name`, `used_at` and `advice` of an error about a freed graph.
+    """Fill in the fields that only the running code can tell: names, and what to do about a freed graph.
 
     Args:
-        error: any exception; others than `GraphFreedError` are left alone, and so is one that an inner backward told.
+        error: any exception; others than `GraphFreedError` and `InplaceError` are left alone, and so is one that an
+            inner backward told.
         roots: the nodes that the backward started from.
         keeps_graph: whether it was to retain the graph.
     """
-    if not isinstance(error, GraphFreedError) or error.node is None or "advice" in vars(error):
+    if isinstance(error, InplaceError):
+        error.tensor_name = error.tensor_name or _name_of_saved(error)
+    if isinstance(error, GraphFreedError) and "advice" not in vars(error):
+        _tell_repair(error, roots, keeps_graph)
+
+
+def name_of(tensor: Tensor) -> str | None:
+    """What the running code calls a tensor."""
+    return names_of([tensor], user_frames(sys._getframe()), _MOST_OBJECTS).tensors.get(id(tensor))
+
+
+def _name_of_saved(error: InplaceError) -> str | None:
+    """The name of a living tensor that has the memory which was modified; of a leaf before others."""
+    if error.node is None:
+        return None
+    storages = {slot.storage for slot in error.node.saved if slot.name == error.saved_name and slot.storage}
+    sharing = [tensor for tensor in live_tensors() if tensor._storage_id in storages]
+    found = names_of(sharing, user_frames(sys._getframe()), _MOST_OBJECTS).tensors
+    named = [tensor for tensor in sharing if id(tensor) in found]
+    named.sort(key=lambda tensor: (not tensor.is_leaf, len(found[id(tensor)])))
+    return found[id(named[0])] if named else None
+
+
+def _tell_repair(error: GraphFreedError, roots: tuple[Node, ...], keeps_graph: bool) -> None:
+    if error.node is None:
         return
     path = _path_to(error.node, roots)
     if not path or error.freed_at is None:

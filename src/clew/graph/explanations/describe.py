@@ -9,10 +9,12 @@ from typing import Any
 from ... import _core
 from ..model.account import DROPPED, ELSEWHERE, fate_of
 from ..model.kept import hidden_roots
+from ..model.module_guess import modules_by_parameters
 from ..model.places import Place, ReleaseRecord
 from ..model.protocol import Node, Tensor
 from ..model.records import Release, SavedSlot, Site
 from ..model.wording import dtype_name
+from ..program.names import Names
 from .explanation import GroupRecord, LeafRecord, NodeRecord, SavedRecord, Totals
 from .layout import lay_out
 
@@ -57,13 +59,13 @@ def groups_of(told: Iterable[tuple[Any, ...]]) -> tuple[GroupRecord, ...]:
     return tuple(sorted(found, key=lambda one: -one.nodes)[:MOST_GROUPS])
 
 
-def describe(
-    nodes: Sequence[Any], names: Mapping[int, str], holders: Mapping[int, str] | None = None
-) -> tuple[NodeRecord, ...]:
+def describe(nodes: Sequence[Any], known: Names, holders: Mapping[int, str] | None = None) -> tuple[NodeRecord, ...]:
     """A record for each of ``nodes``, which are in topological order, in the order in which they are printed.
 
-    ``names`` are those of leaves, by their ``id``; ``holders`` those of tensors, by the identity of their storage.
+    ``known`` has the names of leaves, by their ``id``; ``holders`` those of tensors, by the identity of their storage.
     """
+    names = known.tensors
+    modules = _modules(nodes, known)
     layout = lay_out(nodes)
     index = {node: number for number, node in enumerate(layout.order)}
     leaves = [leaf_of(node) for node in layout.order]
@@ -93,10 +95,22 @@ def describe(
                 parent=None if above is None else index[above],
                 released=None if released is None else ReleaseRecord.of(released),
                 nbytes=node.nbytes,
+                module=modules.get(node),
                 leaf=None if leaf is None else LeafRecord(names.get(leaf.key), leaf.shape, leaf.dtype, not leaf.key),
             )
         )
     return tuple(records)
+
+
+def _modules(nodes: Sequence[Any], known: Names) -> dict[Any, str]:
+    """``model.3 · Linear`` for the nodes of which it is known."""
+
+    def name_of(node: Any) -> str | None:
+        leaf = leaf_of(node)
+        return None if leaf is None else known.tensors.get(leaf.key)
+
+    paths = modules_by_parameters([node for node in reversed(nodes) if leaf_of(node) is None], name_of)
+    return {node: f"{path} · {known.modules[path]}" for node, path in paths.items() if path in known.modules}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ..model.subjects import parts, roots_of
 from ..model.walk import nearest, walk
 from ..model.wording import counted, dtype_name
 from ..program.frames import user_frames
-from ..program.names import names_of
+from ..program.names import Names, names_of
 from .describe import Owned, count, describe, group
 from .explanation import Explanation, GroupRecord, Note, Totals
 from .failures import notes_of, reason_of
@@ -107,9 +107,9 @@ def explain_nodes(
     else:
         chosen = set(nearest(roots, limit))
         described, groups = walk(roots, within=chosen), group(roots)
-    given = dict(names or {})
-    holders = _tell_names(totals, owned, described, given, owners or (), list(frames))
-    return Explanation(subject, remark, describe(described, given, holders), totals, notes=tuple(notes), groups=groups)
+    known = Names(dict(names or {}), {})
+    holders = _tell_names(totals, owned, described, known, owners or (), list(frames))
+    return Explanation(subject, remark, describe(described, known, holders), totals, notes=tuple(notes), groups=groups)
 
 
 def _contents(found: list[tuple[str, Tensor | Node]]) -> str:
@@ -122,11 +122,11 @@ def _tell_names(
     totals: Totals,
     owned: Owned,
     described: Sequence[Any],
-    names: dict[int, str],
+    known: Names,
     owners: Sequence[Tensor],
     frames: list[FrameType],
 ) -> Mapping[int, str]:
-    """Add what the user's variables are called: to ``names`` for leaves, to ``totals`` for who holds memory.
+    """Add what the user's variables are called: to ``known`` for leaves, to ``totals`` for who holds memory.
 
     Returns the names of those that have what nodes have dropped, by the identity of the storage.
     """
@@ -137,7 +137,9 @@ def _tell_names(
     leaves = [node.variable for node in ends if node.variable is not None]
     sharing = [tensor for tensor in _core.live_tensors() if tensor._storage_id in shared] if shared else []
     holding = [t for t in _core.live_tensors() if _core.storage_identity(t) in dropped] if dropped else []
-    found = names_of([*leaves, *sharing, *holding, *owners], frames, _MOST_OBJECTS)
+    searched = names_of([*leaves, *sharing, *holding, *owners], frames, _MOST_OBJECTS)
+    found, names = searched.tensors, known.tensors
+    known.modules.update(searched.modules)
     for leaf in leaves:
         if id(leaf) in found:
             names.setdefault(id(leaf), found[id(leaf)])

@@ -79,6 +79,7 @@ class NodeRecord:
     released: ReleaseRecord | None
     nbytes: int
     leaf: LeafRecord | None
+    module: str | None = None  # "model.3 · Linear": the module that created it, with its class, where that is known
 
 
 @dataclass(slots=True)

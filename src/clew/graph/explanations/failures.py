@@ -31,7 +31,7 @@ def reason_of(error: BaseException) -> BaseException:
 
 
 def notes_of(error: BaseException, frames: Sequence[FrameType]) -> list[Note]:
-    """A line for each field that is known (``made at``, ``freed at``, ...), and for where it was raised."""
+    """A line for each field that is known (``created at``, ``freed at``, ...), and for where it was raised."""
     if not isinstance(error, _OURS):
         return [
             *_raised(error),
@@ -53,7 +53,7 @@ def _fields(error: BaseException) -> Iterator[Note]:
     )
     for name in names:
         value: Any = getattr(error, name, None)
-        label = name.replace("_", " ")
+        label = "created at" if name == "made_at" else name.replace("_", " ")
         if value is None or name.startswith("_") or is_node(value):
             continue
         if _is_site(value):
@@ -86,7 +86,7 @@ def _results_above(node: _core.Node, frames: Sequence[FrameType]) -> Iterator[No
     living = _core.live_tensors()
     hits, _ = _core.graph_holders(living, node)
     results = [living[number] for number, _ in hits]
-    names = sorted(names_of(results, frames).values(), key=lambda name: (len(name), name))
+    names = sorted(names_of(results, frames).tensors.values(), key=lambda name: (len(name), name))
     if names:
         more = f" and {len(names) - _MOST_RESULTS:,} more" if len(names) > _MOST_RESULTS else ""
         yield Note("in the graph of", ", ".join(f"`{name}`" for name in names[:_MOST_RESULTS]) + more, None)

@@ -11,7 +11,7 @@ from .explanation import Explanation
 from .text import header_lines, render, tree_lines
 
 STYLES = {
-    r"● #\d+ \w+": "bold",
+    r"● #\d+ ([\w.]+ · \w+: )?\w+": "bold",
     r"○ #\d+ leaf [\w.\[\]']*": "green",
     r"[^\s/]+\.py:\d+( in [\w<>.]+)?": "cyan",
     r"\bfreed\b": "dim",

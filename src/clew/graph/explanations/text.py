@@ -41,7 +41,7 @@ def totals_lines(totals: Totals) -> list[str]:
     """Two lines or more: how many nodes, and what they saved."""
     lines = [
         f"{counted(totals.nodes, 'node')} and {counted(totals.leaves, 'leaf')}; "
-        f"without what they saved they take {bytes_text(totals.node_bytes)}"
+        f"graph metadata {bytes_text(totals.node_bytes)}"
     ]
     if not totals.slots:
         return [*lines, "nothing was saved, so nothing can be freed: backward can run again"]
@@ -129,7 +129,8 @@ def _headline(head: str, number: int, node: NodeRecord, last_place: Place | None
         return f"{head}○ #{number + 1} {_title(node)} {node.leaf.shape} {node.leaf.dtype}{gone}".rstrip()
     shapes = ", ".join(str(shape) for shape, _ in node.outputs)
     nothing = "" if node.saved else ", saved nothing"
-    line = f"{head}● #{number + 1} {node.name} {shapes}{nothing}"
+    module = f"{node.module}: " if node.module else ""
+    line = f"{head}● #{number + 1} {module}{node.name} {shapes}{nothing}"
     if node.made_at is None:
         return line
     line = f"{line:<{SITE_COLUMN}}  {node.made_at}"

@@ -21,7 +21,7 @@ from .holder import find_holder
 from .look import LEAF, Line, Look
 
 MOST_SURE = 18
-"""So many earlier iterations a line may hold; more than any window or unrolling that one is likely to want."""
+"""So many earlier iterations a line may hold; more than any window or unrolled loop that one is likely to want."""
 MOST_WAITING = 200
 """The same for graphs that a later backward may be meant for: see Note [Held for good or waiting]."""
 
@@ -223,7 +223,7 @@ def watch() -> Watch:
     of their own (none has gone through them, nor to their parameters) are given 200.
 
     An iteration ends with each ``backward()`` or ``autograd.grad()`` of the program; ``autograd.grad`` with
-    ``create_graph=True`` is a step within one. Windows and unrollings of up to 17 iterations are no reason to warn,
+    ``create_graph=True`` is a step within one. Windows and unrolled loops of up to 17 iterations are no reason to warn,
     nor are graphs that grow within one iteration. With the filter ``error`` the warning is raised from the call of
     ``backward``, after it has done its work.
 

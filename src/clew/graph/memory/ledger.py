@@ -106,7 +106,7 @@ class _Accounting:
 
     def close(self, nodes: int, frames: Iterable[FrameType]) -> Ledger:
         wanted = [tensor for _, _, slot, _ in self.entries for tensor in self._tensors(slot)]
-        names = names_of(wanted, frames, _MOST_OBJECTS)
+        names = names_of(wanted, frames, _MOST_OBJECTS).tensors
         # What a hook packed or a Function keeps is no storage of the graph's.
         settled = iter(settle(slot for _, _, slot, kept in self.entries if kept is None))
         shares = [("", 0) if kept is not None else next(settled) for _, _, _, kept in self.entries]

@@ -9,13 +9,13 @@ from typing import Any
 
 from ... import _core
 from ..explanations.explain import explain
+from ..model.module_guess import ModuleOf, fill_modules, function_of, modules_by_parameters
 from ..model.places import Place
 from ..model.protocol import Node, Tensor, is_node, is_tensor
 from ..model.walk import walk
 from ..program import modules
 from .columns import LEAF, OPERATION, RESULT, Columns, Entry, ordered, shape_text
 from .folding import Component, Groups, fold
-from .module_guess import ModuleOf, fill_modules, function_of, modules_by_parameters
 from .picture import Picture
 from .summary import summarise
 
@@ -132,7 +132,7 @@ def _arrange(
     # The function that made both the first and the last node is where all of it happens: to fold it says nothing.
     around = {function_of(node) for node in operations[:1]} & {function_of(node) for node in operations[-1:]}
     told = {node: module_of(node) for node in operations}
-    guessed = fill_modules(operations, modules_by_parameters(operations, names))
+    guessed = fill_modules(operations, modules_by_parameters(operations, lambda node: _leaf_name(node, names)))
     users: list[list[int]] = [[] for _ in leaves]
     signatures, lines, paths = [], [], []
     for at, node in enumerate(operations):
@@ -161,11 +161,15 @@ def _arrange(
     return groups, columns
 
 
+def _leaf_name(node: Any, names: Mapping[int, str]) -> str | None:
+    variable = getattr(node, "variable", None)
+    return None if variable is None else names.get(id(variable))
+
+
 def _leaf_entry(node: Any, names: Mapping[int, str]) -> Entry:
-    variable = node.variable
-    if variable is None:
+    if node.variable is None:
         return Entry(LEAF, node, title="leaf", remark="the leaf is gone: nothing will be accumulated")
-    return Entry(LEAF, node, title=names.get(id(variable), "leaf"))
+    return Entry(LEAF, node, title=_leaf_name(node, names) or "leaf")
 
 
 def _add_result(

@@ -38,6 +38,28 @@ _ITERATORS = tuple({type(iter(empty)) for empty in _EMPTY})
 Child = tuple[str, object]
 
 
+def is_module(value: object) -> bool:
+    """Whether it has parameters by name, as an ``nn.Module`` does."""
+    return hasattr(type(value), "named_parameters")
+
+
+def is_parameter(value: object) -> bool:
+    """Whether it is made to be in a module."""
+    return isinstance(value, _core.Tensor) and any(kind.__name__ == "Parameter" for kind in type(value).__mro__)
+
+
+def is_optimizer(value: object) -> bool:
+    """Whether it keeps parameters in groups and a state for each, as ``optim.Optimizer`` does."""
+    return {"param_groups", "state"} <= _own(value).keys()
+
+
+def _own(value: object) -> dict[str, object]:
+    try:
+        return vars(value)
+    except TypeError:
+        return {}
+
+
 def children(path: str, value: object, is_wanted: Callable[[object], bool]) -> Iterator[Child]:
     """The objects that ``value`` holds, with their paths. Plain ones that nobody wants are left out."""
 
@@ -133,16 +155,8 @@ def _of_function(path: str, function: types.FunctionType) -> Iterator[Child]:
 
 
 def _attributes(path: str, value: object) -> Iterator[Child]:
-    try:
-        own = vars(value)
-    except TypeError:
-        own = {}
-    # A module keeps its parameters in dictionaries of its own; the user writes their names after a dot.
-    is_module = isinstance(own.get("_parameters"), dict) and isinstance(own.get("_modules"), dict)
-    for name, item in list(own.items()):
-        if is_module and name in ("_parameters", "_buffers", "_modules"):
-            yield from ((f"{path}.{key}", inner) for key, inner in item.items())
-        elif not (name.startswith("__") and name.endswith("__")):
+    for name, item in list(_own(value).items()):
+        if not (name.startswith("__") and name.endswith("__")):
             yield f"{path}.{name}", item
     for kind in type(value).__mro__:
         slots = kind.__dict__.get("__slots__", ())

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 
 class Loop(NamedTuple):
-    """A `for` or `while` statement: the line of its head, and the lines that run at each turn.
+    """A `for` or `while` statement: the line of its head, and the lines that run in each iteration.
 
-    The head of a `while` runs at each turn, that of a `for` once. What follows `else` is outside.
+    The head of a `while` runs in each iteration, that of a `for` once. What follows `else` is outside.
     """
 
     head: int
@@ -19,7 +19,7 @@ class Loop(NamedTuple):
     last: int
 
     def contains(self, line: int) -> bool:
-        """Whether the line runs at each turn."""
+        """Whether the line runs in each iteration."""
         return self.first <= line <= self.last
 
 

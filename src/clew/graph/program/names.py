@@ -1,24 +1,26 @@
 """What the user calls a tensor: a search from names through containers, attributes and closures.
 
 The path that is found is one that the user can type: ``losses[17]``, ``state['hidden']``, ``trainer.best.loss``, and
-``model.0.weight`` as in ``named_parameters``. Where there is no such text (variables of a closure, a generator or a
-traceback) the name follows a colon: ``closure:kept``.
+``model.0.weight`` as in ``named_parameters``, which comes before all other paths to a parameter. Where there is no such
+text (variables of a closure, a generator or a traceback) the name follows a colon: ``closure:kept``.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from ... import _core
-from .containers import SKIPPED, children
+from .containers import SKIPPED, children, is_module, is_optimizer, is_parameter
 from .frames import scopes_of
 
 MOST_OBJECTS = 1_000_000  # after so many the search stops: a data set of Python objects is not worth more
 
 Scopes = Iterable[Mapping[str, object]]
+Found = tuple[str, object]
 
 
 def is_tensor(value: object) -> bool:
@@ -32,7 +34,9 @@ def find_tensors(
     most_objects: int = MOST_OBJECTS,
     is_target: Callable[[object], bool] | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """Every tensor that can be reached from the names in ``scopes``, with the shortest path to it, each once.
+    """Every tensor that can be reached from the names in ``scopes``, with one path to it, each once.
+
+    What is in a module is found there; what is elsewhere by the shortest path; what only an optimizer has, last.
 
     Args:
         scopes: variables, such as a frame's ``f_locals``.
@@ -64,12 +68,23 @@ def search(
     most_objects: int = MOST_OBJECTS,
     is_target: Callable[[object], bool] | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """:func:`find_tensors` from objects whose paths are known, breadth first."""
-    queue = deque(starts)
+    """:func:`find_tensors` from objects whose paths are known, breadth first: modules before others."""
+    queues = modules, others, last = deque[Found](), deque[Found](), deque[Found]()
+
+    def put(found: Iterable[Found], parent: object) -> None:
+        for path, value in found:
+            if is_module(parent) or is_module(value):
+                modules.append((path, value))
+            elif is_optimizer(value) or is_parameter(value):
+                last.append((path, value))  # a module may still turn up that has it, or its parameters
+            else:
+                others.append((path, value))
+
+    put(starts, None)
     seen: set[int] = set()
     alive: list[object] = []  # keeps temporary objects, so that an id is not used twice
-    while queue and len(seen) < most_objects:
-        path, value = queue.popleft()
+    while any(queues) and len(seen) < most_objects:
+        path, value = (modules or others or last).popleft()
         wanted = is_wanted(value)
         if not wanted and isinstance(value, SKIPPED):
             continue
@@ -81,18 +96,31 @@ def search(
         alive.append(value)
         if wanted:
             yield path, value
-        queue.extend(children(path, value, is_wanted))
+        put(children(path, value, is_wanted), value)
 
 
-def names_of(tensors: Iterable[Any], frames: Iterable[FrameType], most_objects: int = MOST_OBJECTS) -> dict[int, str]:
-    """What the functions of ``frames`` and their modules call these tensors, by the tensors' ``id``."""
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the user calls some tensors, and the modules on the way to them."""
+
+    tensors: dict[int, str]
+    """By the tensors' ``id``."""
+    modules: dict[str, str]
+    """The class of a module, by its path: ``{"model.3": "Linear"}``."""
+
+
+def names_of(tensors: Iterable[Any], frames: Iterable[FrameType], most_objects: int = MOST_OBJECTS) -> Names:
+    """What the functions of ``frames`` and their modules call these tensors."""
     wanted = {id(tensor) for tensor in tensors}
-    found: dict[int, str] = {}
+    found = Names({}, {})
     if not wanted:
         return found
-    for path, tensor in find_tensors(scopes_of(frames), most_objects=most_objects):
-        if id(tensor) in wanted:
-            found[id(tensor)] = path
-            if len(found) == len(wanted):
+    searched = find_tensors(scopes_of(frames), lambda value: is_tensor(value) or is_module(value), most_objects)
+    for path, value in searched:
+        if not is_tensor(value):
+            found.modules[path] = type(value).__name__
+        elif id(value) in wanted:
+            found.tensors[id(value)] = path
+            if len(found.tensors) == len(wanted):
                 break
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _core
 from ..._operation import MANY_VIEWS, VIEW
-from ..model.protocol import Node
+from .protocol import Node
 
 ModuleOf = Callable[[Any], "str | None"]
 
@@ -21,7 +21,7 @@ def passes_on(operation: str) -> bool:
     return operation == "_cast" or bool(flags & (VIEW | MANY_VIEWS))
 
 
-def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> dict[Node, str]:
+def modules_by_parameters(nodes: Sequence[Node], name_of: Callable[[Node], str | None]) -> dict[Node, str]:
     """Which module made a node, as far as parameters tell: what consumes ``layers.3.weight`` belongs to ``layers.3``.
 
     Consumes means: together with something else. What is computed from parameters alone (a penalty on their size) is
@@ -29,7 +29,7 @@ def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> di
 
     Args:
         nodes: inputs first.
-        names: of parameters, by their ``id``.
+        name_of: gives a parameter's name from its ``AccumulateGrad`` node; None for other nodes.
     """
     module: dict[Node, str] = {}
     views: dict[Node, tuple[str, list[Node]]] = {}  # of parameters: whose, and through which nodes
@@ -38,8 +38,7 @@ def modules_by_parameters(nodes: Sequence[Node], names: Mapping[int, str]) -> di
         through: list[Node] = []
         below_nodes = [below for below, _ in node.next_functions]
         for below in below_nodes:
-            variable = getattr(below, "variable", None)
-            name = None if variable is None else names.get(id(variable))
+            name = None if below is None else name_of(below)
             if name is not None:
                 known.append(name.rpartition(".")[0])
             elif below in views:
