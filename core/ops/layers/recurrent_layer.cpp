@@ -8,11 +8,11 @@
 #include "core/autograd/engine.h"
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
-#include "core/kernels/matrix/gemm.h"
 #include "core/kernels/matrix/tall_product.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/layers/matrix_part.h"
 #include "core/ops/layers/recurrent_composed.h"
 #include "core/ops/operands.h"
 
@@ -26,35 +26,6 @@ enum Output { kAll, kLastHidden, kLastCell, kGates, kCells, kOutputs };
 
 void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
 Tensor contiguous_or_null(const Tensor& x) { return x ? as_contiguous(x) : x; }
-
-// Part of a contiguous tensor as a matrix.
-struct Part {
-    const Tensor& tensor;
-    std::int64_t first;  // element
-    std::int64_t rows, columns, row_stride;
-    bool transposed = false;
-};
-class PartView {
-public:
-    explicit PartView(const Part& part) {
-        const int across = part.transposed ? 0 : 1;
-        sizes_[1 - across] = part.rows;
-        sizes_[across] = part.columns;
-        strides_[1 - across] = part.row_stride;
-        strides_[across] = 1;
-        const auto size = static_cast<std::int64_t>(item_size(part.tensor.dtype()));
-        view_ = {part.tensor.data() + part.first * size, part.tensor.dtype(), 2, sizes_, strides_};
-    }
-    PartView(const PartView&) = delete;
-    operator const kernels::View&() const { return view_; }
-
-private:
-    std::int64_t sizes_[2], strides_[2];
-    kernels::View view_;
-};
-void multiply(const Part& out, const Part& a, const Part& b, double beta = 0) {
-    kernels::gemm(PartView(out), PartView(a), PartView(b), {1.0, 1}, {beta, 0});
-}
 
 struct Sizes3 {
     std::int64_t steps, batch, features, hidden, held, weighed;

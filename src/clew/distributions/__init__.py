@@ -37,6 +37,7 @@ from .constraint_registry import transform_to as transform_to
 from .continuous_bernoulli import *  # noqa: F403
 from .dirichlet import *  # noqa: F403
 from .distribution import *  # noqa: F403
+from .exp_family import *  # noqa: F403
 from .exponential import *  # noqa: F403
 from .gamma import *  # noqa: F403
 from .kl import *  # noqa: F403

@@ -27,7 +27,7 @@ from .bernoulli import Bernoulli, Binomial, Geometric, Poisson
 from .categorical import Categorical, OneHotCategorical
 from .continuous_bernoulli import ContinuousBernoulli
 from .dirichlet import Beta, Dirichlet
-from .distribution import ExponentialFamily
+from .exp_family import ExponentialFamily
 from .exponential import Exponential, Pareto
 from .gamma import Gamma
 from .kl import Formula, kl_divergence, register_kl

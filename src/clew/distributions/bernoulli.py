@@ -10,7 +10,8 @@ import clew.nn.functional as F
 from clew import Size, Tensor
 
 from . import constraints
-from .distribution import Distribution, ExponentialFamily
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .gamma import Gamma
 from .utils import broadcast_all, cross_entropy, lazy_property, logits_to_probs, probs_or_logits, probs_to_logits
 

@@ -10,7 +10,7 @@ from clew import Tensor
 
 from . import constraints
 from .bernoulli import ProbsOrLogits
-from .distribution import ExponentialFamily
+from .exp_family import ExponentialFamily
 from .utils import broadcast_all, clamp_probs, cross_entropy, lazy_property, logits_to_probs, uniform
 
 __all__ = ["ContinuousBernoulli"]

@@ -10,7 +10,7 @@ import clew.nn.functional as F
 from clew import Size, Tensor, _core
 
 from . import constraints
-from .distribution import ExponentialFamily
+from .exp_family import ExponentialFamily
 from .normal import Uniform
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform

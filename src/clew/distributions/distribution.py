@@ -27,10 +27,10 @@ from typing import Any, ClassVar, Self
 import clew
 from clew import Size, Tensor
 
-from . import constraints
+from . import _checks, constraints
 from .utils import Formulas, broadcast_all, lazy_property
 
-__all__ = ["Distribution", "ExponentialFamily"]
+__all__ = ["Distribution"]
 
 _PACKAGE = __name__.rpartition(".")[0] + "."
 
@@ -77,7 +77,7 @@ class Distribution(Formulas):
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            self._check_parameters()
+            _checks.check_parameters(self)
         super().__init__()
 
     def _set_parameters(self, validate_args: bool | None, event_shape: Any = (), **parameters: Any) -> None:
@@ -85,27 +85,6 @@ class Distribution(Formulas):
         for name, value in zip(parameters, broadcast_all(*parameters.values()), strict=True):
             setattr(self, name, value)
         Distribution.__init__(self, value.shape, event_shape, validate_args=validate_args)
-
-    def _check_parameters(self) -> None:
-        try:
-            given = self.arg_constraints
-        except (NotImplementedError, AttributeError):
-            warnings.warn(
-                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
-                "initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
-            )
-            return
-        for name, constraint in given.items():
-            lazy = name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property)
-            if constraints.is_dependent(constraint) or lazy:
-                continue
-            value = getattr(self, name)
-            if not bool(constraint.check(value).all()):
-                raise ValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
-                )
 
     # ---------------------------------------------------------------------------------------------------- shapes
     @property
@@ -312,71 +291,10 @@ class Distribution(Formulas):
         )
         return self.sample((n,))
 
-    # ---------------------------------------------------------------------------------------------------- checks
     def _validate_sample(self, value: Any) -> None:
-        if not isinstance(value, Tensor):
-            raise ValueError("The value argument to log_prob must be a Tensor")
-        expected = self._batch_shape + self._event_shape
-        if value.shape[value.dim() - len(self._event_shape) :] != self._event_shape:
-            raise ValueError(
-                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
-            )
-        if any(1 != i != j != 1 for i, j in zip(reversed(value.shape), reversed(expected), strict=False)):
-            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}.")
-        try:
-            support = self.support
-        except (NotImplementedError, AttributeError):
-            warnings.warn(
-                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
-                "distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
-            )
-            return
-        if not bool(support.check(value).all()):
-            raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
-                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
-            )
+        _checks.check_value(self, value)
 
     def __repr__(self) -> str:
         known = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
         args = ", ".join(f"{name}: {v if v.numel() == 1 else v.shape}" for name, v in known.items())
         return f"{type(self).__name__}({args})"
-
-
-class ExponentialFamily(Distribution):
-    """Distributions with the density h(x) exp(<eta, t(x)> - A(eta)) of natural parameters eta.
-
-    A subclass gives eta (`_natural_params`), A (`_log_normalizer`) and the mean of log h (`_mean_carrier_measure`).
-    Entropy and divergences within the family follow from A, whose gradient is the mean of t (Nielsen and Nock 2010,
-    https://arxiv.org/abs/1112.4221).
-
-    Example:
-        >>> issubclass(torch.distributions.Normal, torch.distributions.ExponentialFamily)
-        True
-    """
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        raise self._has_no("_natural_params")
-
-    def _log_normalizer(self, *natural_params: Any) -> Tensor:
-        raise self._has_no("_log_normalizer")
-
-    _mean_carrier_measure: Any = 0
-
-    def _normalizer_and_means(self) -> tuple[list[Tensor], Tensor, Any]:
-        """Natural parameters (leaves), A of them, and its gradient."""
-        natural = [one.detach().requires_grad_() for one in self._natural_params]
-        with clew.enable_grad():
-            normalizer = self._log_normalizer(*natural)
-            means = clew.autograd.grad(normalizer.sum(), natural, create_graph=True)
-        return natural, normalizer, means
-
-    def entropy(self) -> Tensor:
-        """A(eta) - <eta, grad A(eta)> - E[log h]."""
-        natural, normalizer, means = self._normalizer_and_means()
-        result = normalizer - self._mean_carrier_measure
-        for eta, mean in zip(natural, means, strict=True):
-            result = result - (eta * mean).reshape((*self._batch_shape, -1)).sum(-1)
-        return result

@@ -9,7 +9,8 @@ import clew
 from clew import Tensor
 
 from . import constraints
-from .distribution import Distribution, ExponentialFamily
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform, PowerTransform
 from .utils import broadcast_all, euler_constant, uniform

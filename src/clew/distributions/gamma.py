@@ -9,7 +9,8 @@ import clew
 from clew import Size, Tensor, _core
 
 from . import constraints
-from .distribution import Distribution, ExponentialFamily
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import PowerTransform
 from .utils import standard_normal

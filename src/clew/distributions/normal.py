@@ -9,7 +9,8 @@ import clew
 from clew import Size, Tensor
 
 from . import constraints
-from .distribution import Distribution, ExponentialFamily
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform, AffineTransform, ExpTransform, StickBreakingTransform
 from .utils import broadcast_all, euler_constant, full_of, standard_normal, uniform

@@ -11,7 +11,8 @@ from clew import Size, Tensor
 
 from . import constraints
 from .dirichlet import Beta
-from .distribution import Distribution, ExponentialFamily
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .gamma import Chi2
 from .multivariate_normal import MatrixParameters, factor_of, half_log_det, one_matrix, solve_lower
 from .utils import broadcast_all, is_number

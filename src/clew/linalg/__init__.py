@@ -6,8 +6,20 @@ Values come from the LAPACK that NumPy has. What would take a complex decomposit
 from __future__ import annotations
 
 from .._unsupported import missing_from
-from . import _lu, _matrix_functions, _norms, _products, _pseudoinverse, _qr, _spectral, _systems, _triangular
+from . import (
+    _determinants,
+    _lu,
+    _matrix_functions,
+    _norms,
+    _products,
+    _pseudoinverse,
+    _qr,
+    _spectral,
+    _systems,
+    _triangular,
+)
 from ._checks import LinAlgError as LinAlgError
+from ._determinants import *  # noqa: F403
 from ._lu import *  # noqa: F403
 from ._matrix_functions import *  # noqa: F403
 from ._norms import *  # noqa: F403
@@ -20,6 +32,7 @@ from ._triangular import *  # noqa: F403
 
 __all__ = [
     "LinAlgError",
+    *_determinants.__all__,
     *_lu.__all__,
     *_matrix_functions.__all__,
     *_norms.__all__,

@@ -8,7 +8,7 @@ import clew
 from clew import Tensor
 
 from .composed import ComposedOptimizer, as_number, as_real, negated_and_decayed, rate_of, zeros_for
-from .optimizer import Params
+from .groups import Params
 from .options import check_betas, check_not_negative, options_of
 
 Group = dict[str, Any]

@@ -8,7 +8,7 @@ import clew
 from clew import Tensor
 
 from .composed import ComposedOptimizer, as_number, copy_if_recorded, rate_of, zeros_for
-from .optimizer import Params
+from .groups import Params
 from .options import check_betas, check_not_negative, check_share, options_of
 
 Group = dict[str, Any]

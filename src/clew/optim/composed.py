@@ -8,7 +8,8 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from .optimizer import Optimizer, Params, evaluate, with_gradients
+from .groups import Params, with_gradients
+from .optimizer import Optimizer, evaluate
 from .options import check_not_negative, check_variants
 
 

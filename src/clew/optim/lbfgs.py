@@ -8,8 +8,9 @@ from typing import Any
 import clew
 from clew import Tensor
 
+from .groups import Params
 from .line_search import Point, strong_wolfe
-from .optimizer import Optimizer, Params, evaluate
+from .optimizer import Optimizer, evaluate
 
 
 class LBFGS(Optimizer):

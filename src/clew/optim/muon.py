@@ -8,7 +8,7 @@ from typing import Any
 from clew import Tensor
 
 from .composed import ComposedOptimizer, rate_of, zeros_for
-from .optimizer import Params
+from .groups import Params
 from .options import check_not_negative, options_of
 
 Group = dict[str, Any]

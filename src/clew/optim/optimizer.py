@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import clew
@@ -13,23 +13,15 @@ from clew import Tensor
 
 from ..utils.grads import clear_grad
 from ..utils.hooks import RemovableHandle, register
+from .groups import Params, listed_params, required
 from .state import load_state, pack_state
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 # Called after each step, while there are any, with what _count_state() was before it.
 watchers: list[Callable[[Optimizer, int], None]] = []
 HOOKS = ("step_pre", "step_post", "save_pre", "save_post", "load_pre", "load_post")
-
-
-class _Required:
-    def __repr__(self) -> str:
-        return "<required parameter>"
-
-
-required = _Required()  # a default that every group has to give itself
 
 
 class Optimizer:
@@ -137,7 +129,7 @@ class Optimizer:
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        group = _with_listed_params(param_group, bool(self.defaults.get("differentiable")))
+        group = listed_params(param_group, bool(self.defaults.get("differentiable")))
         for name, value in self.defaults.items():
             if value is required and name not in group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
@@ -235,17 +227,6 @@ def evaluate(closure: Callable[[], Any]) -> Any:
         return closure()
 
 
-def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
-    """The parameters of the group that have a gradient, and these."""
-    params, grads = [], []
-    for parameter in group["params"]:
-        grad = parameter.grad
-        if grad is not None:
-            params.append(parameter)
-            grads.append(grad)
-    return params, grads
-
-
 def _with_step_hooks(step: Callable[_P, _R]) -> Callable[_P, _R]:
     """`step` with the optimizer's hooks around it; a `step` that it calls of its base class runs none."""
 
@@ -287,24 +268,3 @@ def _watched(step: Callable[..., _R], optimizer: Any, args: Any, kwargs: Any) ->
         watchers[:] = watching
         for watcher in watching:
             watcher(optimizer, before)
-
-
-def _with_listed_params(param_group: dict[str, Any], differentiable: bool) -> dict[str, Any]:
-    """The group with its parameters as a checked list and, if they came with names, these."""
-    params = param_group["params"]
-    if isinstance(params, set):
-        raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
-            "will change between runs. Please use a list instead."
-        )
-    listed = [params] if isinstance(params, Tensor) else list(params)
-    group = {**param_group, "params": listed}
-    if listed and all(isinstance(entry, tuple) for entry in listed):
-        group["params"] = [parameter for _, parameter in listed]
-        group["param_names"] = [name for name, _ in listed]
-    for parameter in group["params"]:
-        if not isinstance(parameter, Tensor):
-            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
-        if not (parameter.is_leaf or parameter.retains_grad or differentiable):
-            raise ValueError("can't optimize a non-leaf Tensor")
-    return group

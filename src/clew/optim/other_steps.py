@@ -9,7 +9,8 @@ import clew
 from clew import Tensor
 
 from .composed import ComposedOptimizer, as_number, rate_of, zeros_for
-from .optimizer import Optimizer, Params
+from .groups import Params
+from .optimizer import Optimizer
 from .options import check_betas, check_not_negative, options_of
 
 Group = dict[str, Any]

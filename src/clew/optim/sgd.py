@@ -10,7 +10,8 @@ from clew import Tensor
 from clew._core import ops, optimizer_step
 
 from .adam_variants import recorded_sgd
-from .optimizer import Optimizer, Params, evaluate, with_gradients
+from .groups import Params, with_gradients
+from .optimizer import Optimizer, evaluate
 from .options import check_not_negative, check_variants
 
 

@@ -1,0 +1,50 @@
+"""Groups of parameters: what they may be made from, and which of a group's parameters a step updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from clew import Tensor
+
+Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()  # a default that every group has to give itself
+
+
+def listed_params(param_group: dict[str, Any], differentiable: bool) -> dict[str, Any]:
+    """The group with its parameters as a checked list and, if they came with names, these."""
+    params = param_group["params"]
+    if isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+            "will change between runs. Please use a list instead."
+        )
+    listed = [params] if isinstance(params, Tensor) else list(params)
+    group = {**param_group, "params": listed}
+    if listed and all(isinstance(entry, tuple) for entry in listed):
+        group["params"] = [parameter for _, parameter in listed]
+        group["param_names"] = [name for name, _ in listed]
+    for parameter in group["params"]:
+        if not isinstance(parameter, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
+        if not (parameter.is_leaf or parameter.retains_grad or differentiable):
+            raise ValueError("can't optimize a non-leaf Tensor")
+    return group
+
+
+def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
+    """The parameters of the group that have a gradient, and these."""
+    params, grads = [], []
+    for parameter in group["params"]:
+        grad = parameter.grad
+        if grad is not None:
+            params.append(parameter)
+            grads.append(grad)
+    return params, grads
