@@ -39,12 +39,24 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="beyond PyTorch"))
 
 
-def pytest_collection_finish(session):
-    """What is imported by now stays: the collector need not look at it again before and after each test."""
-    if importlib.util.find_spec("torch"):
-        importlib.import_module("torch")
+def keep_what_is_there_out_of_collections():
+    """Modules and their caches stay: the collector need not look at them again before and after each test."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_finish(session):
+    if importlib.util.find_spec("torch"):
+        importlib.import_module("torch")
+    keep_what_is_there_out_of_collections()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    result = yield
+    if nextitem is not None and nextitem.path != item.path:  # what a file has compiled may be a million objects
+        keep_what_is_there_out_of_collections()
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
@@ -75,8 +87,7 @@ def oracle():
     """
     module = importlib.import_module("torch")
     module.set_num_threads(1)
-    gc.collect()
-    gc.freeze()
+    keep_what_is_there_out_of_collections()
     return module
 
 

@@ -188,3 +188,33 @@ def test_memory_statistics(torch):
     assert after.allocations - after.frees >= stats.allocations - stats.frees
     torch.memory.empty_cache()
     assert torch.memory.stats().cached == 0
+
+
+@pytest.mark.beyond
+def test_memory_of_a_freed_graph_goes_back_to_the_system(run_script):
+    run_script(
+        """
+from pathlib import Path
+
+def megabytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+def chain():
+    x = torch.ones((), requires_grad=True)
+    for _ in range(300_000):
+        x = x.sin()
+    return x
+
+before = megabytes()
+for _ in range(2):
+    y = chain()
+    kept = y.sin()
+    assert megabytes() - before > 40
+    del y, kept
+    torch.memory.empty_cache()
+    assert megabytes() - before < 15, megabytes() - before
+z = torch.ones(2, requires_grad=True)
+(z * z).sum().backward()
+assert z.grad.tolist() == [2.0, 2.0]
+"""
+    )

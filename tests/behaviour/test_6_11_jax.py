@@ -10,6 +10,12 @@ import clew
 jax = pytest.importorskip("jax")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_caches_for_the_tests_after():
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(autouse=True)
 def float64():
     jax.config.update("jax_enable_x64", True)
