@@ -1,6 +1,10 @@
 #include "core/base/allocator.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
+#include <unordered_map>
+#include <vector>
 
 #include "core/base/error.h"
 
@@ -10,15 +14,69 @@ MemoryStats memory_stats;
 
 namespace pool_detail {
 FreeBlock* free_lists[kPoolLimit / 8 + 1];
+}
 
-void* refill(std::size_t slot) {
-    constexpr std::size_t chunk = 64 * 1024;
-    const std::size_t size = slot * 8 == 0 ? 8 : slot * 8;
-    char* memory = static_cast<char*>(std::aligned_alloc(64, chunk));
-    if (memory == nullptr) fail(ErrorKind::Memory, "allocator: out of memory for graph objects");
-    // The last block is handed out; the others are chained in address order, so that neighbours are used together.
+namespace {
+
+constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t block_size(std::size_t slot) { return slot == 0 ? 8 : slot * 8; }
+
+// Chunks of memory at multiples of their size, so that an address tells its chunk. Those that were given back have an
+// address and no memory.
+class Chunks {
+public:
+    char* take() {
+        if (spare_.empty()) map_more();
+        char* chunk = spare_.back();
+        spare_.pop_back();
+        return chunk;
+    }
+    void give_back(char* chunk) {
+        ::madvise(chunk, kChunk, MADV_DONTNEED);
+        spare_.push_back(chunk);
+    }
+    static char* holding(void* block) {
+        return static_cast<char*>(block) - (reinterpret_cast<std::uintptr_t>(block) & (kChunk - 1));
+    }
+
+private:
+    void map_more() {
+        constexpr std::size_t count = 16, room = (count + 1) * kChunk;
+        void* raw = ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (raw == MAP_FAILED) fail(ErrorKind::Memory, "allocator: out of memory for graph objects");
+        char* const first = holding(static_cast<char*>(raw) + kChunk - 1);
+        for (std::size_t i = count; i-- > 0;) spare_.push_back(first + i * kChunk);
+    }
+    std::vector<char*> spare_;
+};
+Chunks chunks;
+
+// Gives back the chunks in which every block is free.
+void trim(std::size_t slot) {
+    using pool_detail::FreeBlock;
+    std::unordered_map<char*, std::size_t> free_in;
+    for (FreeBlock* block = pool_detail::free_lists[slot]; block; block = block->next)
+        ++free_in[Chunks::holding(block)];
+    const auto is_free = [&](char* chunk) { return free_in.find(chunk)->second == kChunk / block_size(slot); };
+    FreeBlock** last = &pool_detail::free_lists[slot];
+    for (FreeBlock* block = *last; block; block = block->next) {
+        if (is_free(Chunks::holding(block))) continue;
+        *last = block;
+        last = &block->next;
+    }
+    *last = nullptr;
+    for (const auto& [chunk, count] : free_in)
+        if (is_free(chunk)) chunks.give_back(chunk);
+}
+
+}  // namespace
+
+void* pool_detail::refill(std::size_t slot) {
+    const std::size_t size = block_size(slot);
+    char* memory = chunks.take();
+    // The first block is handed out; the others are chained in address order, so that neighbours are used together.
     FreeBlock* head = nullptr;
-    for (std::size_t i = chunk / size; i-- > 1;) {
+    for (std::size_t i = kChunk / size; i-- > 1;) {
         auto* block = reinterpret_cast<FreeBlock*>(memory + i * size);
         block->next = head;
         head = block;
@@ -26,7 +84,10 @@ void* refill(std::size_t slot) {
     free_lists[slot] = head;
     return memory;
 }
-}  // namespace pool_detail
+
+void pool_trim() {
+    for (std::size_t slot = 0; slot <= kPoolLimit / 8; ++slot) trim(slot);
+}
 
 void* pool_take_large(std::size_t bytes) {
     void* memory = std::malloc(bytes);

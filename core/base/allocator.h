@@ -62,6 +62,8 @@ inline void pool_give(void* memory, std::size_t bytes) {
     pool_give_large(memory, bytes);
 }
 
+void pool_trim();  // gives memory back in which no object is left
+
 // Blocks for tensor data, aligned to 64 bytes, kept for the next request of about the same size (Note [Cached blocks]).
 void* block_take(std::size_t bytes);
 void block_give(void* memory, std::size_t bytes);

@@ -174,6 +174,7 @@ void block_give(void* memory, std::size_t bytes) {
 
 void empty_cache() {
     while (memory_stats.cached > 0) cache.give_oldest_back();
+    pool_trim();
 }
 
 }  // namespace clew

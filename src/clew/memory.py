@@ -58,7 +58,7 @@ def reset_peak() -> None:
 
 
 def empty_cache() -> None:
-    """Return cached blocks to the system.
+    """Return to the system what waits for reuse: blocks of elements, and memory of nodes that were freed.
 
     Example:
         >>> clew.memory.empty_cache()
