@@ -22,8 +22,8 @@ std::string file_of(const Site& site) {
 
 }  // namespace
 
-BackwardLog::BackwardLog(nb::object ask, std::size_t limit, nb::object at, bool always)
-    : ask_(std::move(ask)), limit_(limit), always_(always) {
+BackwardLog::BackwardLog(nb::object ask, std::size_t limit, nb::object at, bool draws)
+    : ask_(std::move(ask)), limit_(limit), draws_(draws) {
     if (at.is_none()) return;
     file_ = nb::cast<std::string>(at[0]);
     at_line_ = nb::cast<int>(at[1]);
@@ -37,11 +37,13 @@ void BackwardLog::start() {
     thread_ = PyThread_get_thread_ident();
     start_ = {now_ns() - listeners_spent(), timings};
     backward_ns_ = timings.backward;
+    if (draws_) operation_times = &times_;
     add_listener(this);
 }
 
 void BackwardLog::stop() {
     if (is_on_) remove_listener(this);
+    if (operation_times == &times_) operation_times = nullptr;
     is_on_ = false;
 }
 
@@ -91,7 +93,7 @@ void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& re
     }
     line.mark = now;
     last_ = static_cast<std::int64_t>(number);
-    bool is_whole = true, asks = always_;
+    bool is_whole = true, asks = draws_;
     std::vector<Node*> nodes;
     if (line.is_described) {
         nodes.reserve(roots.size());
@@ -105,7 +107,11 @@ void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& re
     Py_DECREF(checked(PyObject_CallFunction(ask_.ptr(), "nOOO", static_cast<Py_ssize_t>(number), object_of(tuple),
                                             object_of(record), is_whole ? Py_True : Py_False)));
     // Once more, with the names that were found.
-    if (line.is_described && is_whole) line.copy.take(nodes, limit_, numbers_);
+    if (line.is_described && is_whole) {
+        line.copy.take(nodes, limit_, numbers_);
+        if (draws_ && line.whole.take(nodes, kMostDrawn, numbers_)) line.whole.add_times(times_);
+    }
+    times_.clear();
 }
 
 std::int64_t BackwardLog::number_of(nb::handle leaf) const {
@@ -136,6 +142,7 @@ nb::list BackwardLog::lines() const {
         told["since_start"] = as_tuple(line->first);
         told["steps"] = steps;
         told["graph"] = line->copy.is_taken() ? nb::object(line->copy.tell()) : nb::none();
+        told["whole"] = line->whole.is_taken() ? nb::object(line->whole.tell()) : nb::none();
         result.append(told);
     }
     return result;
@@ -144,7 +151,7 @@ nb::list BackwardLog::lines() const {
 void init_backward_log(nb::module_& m) {
     nb::class_<BackwardLog>(m, "BackwardLog", "Notes each backward: its line, the times since the last, its graph.")
         .def(nb::init<nb::object, std::size_t, nb::object, bool>(), nb::arg("ask"), nb::arg("limit"),
-             nb::arg("at").none(), nb::arg("always"))
+             nb::arg("at").none(), nb::arg("draws"))
         .def("start", &BackwardLog::start, "Begins to listen.")
         .def("stop", &BackwardLog::stop, "Listens no more; what was noted stays.")
         .def("give_number", &BackwardLog::give_number, nb::arg("leaf"), nb::arg("number"),

@@ -18,8 +18,8 @@ class BackwardLog final : public BackwardListener {
 public:
     // `at`: None, or the (file, line) whose graphs alone are described. `ask(line's number, roots, release, is_whole)`
     // is called when there are leaves without a name (it may then give them numbers), when the graph could not be
-    // copied (not is_whole), and always if `always`.
-    BackwardLog(nanobind::object ask, std::size_t limit, nanobind::object at, bool always);
+    // copied (not is_whole), and always if `draws`, when whole graphs are copied too, with times of operations.
+    BackwardLog(nanobind::object ask, std::size_t limit, nanobind::object at, bool draws);
     ~BackwardLog() override;
     BackwardLog(const BackwardLog&) = delete;
     BackwardLog& operator=(const BackwardLog&) = delete;
@@ -38,7 +38,8 @@ public:
     std::int64_t last() const { return last_; }  // the number of the line that called the last; -1: none
 
 private:
-    static constexpr std::size_t kMostSteps = 10'000;  // of one line
+    static constexpr std::size_t kMostSteps = 10'000;   // of one line
+    static constexpr std::size_t kMostDrawn = 250'000;  // nodes: src/clew/graph/pictures/draw.py
     struct Mark {
         std::int64_t at = 0;
         Timings timings{};
@@ -57,6 +58,7 @@ private:
         std::vector<Step> steps{};  // a ring when it is full
         std::size_t oldest = 0;
         GraphCopy copy{};
+        GraphCopy whole{};  // of the last backward, if it is to be drawn
     };
 
     static Step between(const Mark& before, const Mark& after);
@@ -67,7 +69,8 @@ private:
     std::size_t limit_;
     std::string file_{};
     int at_line_ = -1;  // -1: all are described
-    bool always_, asks_for_names_ = true, is_on_ = false;
+    bool draws_, asks_for_names_ = true, is_on_ = false;
+    std::vector<OperationTime> times_{};  // since the last backward
     unsigned long thread_ = 0;
     std::int64_t backward_ns_ = 0;
     Mark start_{};

@@ -71,6 +71,7 @@ void GraphCopy::clear() {
     leaves_.clear();
     roots_.clear();
     groups_.clear();
+    times_.clear();
     totals_ = {};
     has_unknown_leaves_ = false;
 }
@@ -118,6 +119,7 @@ void GraphCopy::add(Node& node, const NodeSet& order, const LeafNumbers& numbers
             .instruction = node.instruction,
             .released = Ref<Release>(node.released),
             .bytes = node_bytes(node),
+            .sequence = node.sequence,
             .outputs_end = outputs_.size(),
             .slots_end = slots_.size(),
             .edges_end = edges_.size()};
@@ -139,11 +141,21 @@ void GraphCopy::add(Node& node, const NodeSet& order, const LeafNumbers& numbers
     rows_.push_back(std::move(row));
 }
 
-// (name, op, site, outputs, saved, edges, release, bytes, leaf)
+void GraphCopy::add_times(const std::vector<OperationTime>& times) {
+    for (const Row& row : rows_) times_.emplace(row.sequence, Times{});
+    for (const OperationTime& one : times) {
+        const auto found = times_.find(one.sequence);
+        if (found != times_.end()) (one.in_backward ? found->second.backward : found->second.forward) += one.ns;
+    }
+}
+
+// (name, op, site, outputs, saved, edges, release, bytes, leaf, sequence, ns of the forward, ns of the backward)
 nb::tuple GraphCopy::row_tuple(std::size_t i) const {
     const Row& row = rows_[i];
     const Row none{};
     const Row& before = i ? rows_[i - 1] : none;
+    const auto timed = times_.find(row.sequence);
+    const Times times = timed == times_.end() ? Times{} : timed->second;
     nb::list outputs, saved, edges;
     for (std::size_t j = before.outputs_end; j < row.outputs_end; ++j) {
         const Layout* layout = outputs_[j].layout.get();
@@ -157,7 +169,8 @@ nb::tuple GraphCopy::row_tuple(std::size_t i) const {
     return nb::make_tuple(row.kind->node_name, row.kind->name,
                           nb::steal(site_object({row.code.get(), row.instruction})), outputs, saved, edges,
                           row.released ? nb::steal(release_object(row.released.get())) : nb::none(), row.bytes,
-                          row.leaf == kNone ? nb::none() : leaf_tuple(leaves_[static_cast<std::size_t>(row.leaf)]));
+                          row.leaf == kNone ? nb::none() : leaf_tuple(leaves_[static_cast<std::size_t>(row.leaf)]),
+                          row.sequence, times.forward, times.backward);
 }
 
 // (number, storage, identity, shape, dtype)

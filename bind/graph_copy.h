@@ -41,6 +41,8 @@ public:
     // {"nodes": rows in topological order, "roots": names of classes, "totals", "groups"}; see
     // src/clew/graph/explanations/copied.py.
     nanobind::dict tell() const;
+    // Adds times of operations, which `tell` then tells with the rows.
+    void add_times(const std::vector<OperationTime>& times);
 
 private:
     static constexpr std::int32_t kNone = -1, kHidden = -2;
@@ -50,6 +52,7 @@ private:
         std::int32_t instruction = -1;
         Ref<Release> released{};
         std::size_t bytes = 0;
+        std::uint64_t sequence = 0;
         std::size_t outputs_end = 0, slots_end = 0, edges_end = 0;  // in the vectors below
         std::int64_t leaf = kNone;
     };
@@ -86,6 +89,10 @@ private:
     std::vector<const NodeKind*> roots_{};
     GraphTotals totals_{};
     std::vector<NodeGroup> groups_{};
+    struct Times {
+        std::int64_t forward = 0, backward = 0;
+    };
+    std::unordered_map<std::uint64_t, Times> times_{};  // ns, by the number of the node
     bool has_unknown_leaves_ = false;
 };
 

@@ -1,6 +1,7 @@
 // What is written down about the graph's life, always: who released it, where history was lost, how much there is.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "core/base/allocator.h"
 #include "core/base/object.h"
@@ -67,5 +68,14 @@ struct Timings {
 };
 extern Timings timings;
 std::int64_t now_ns();
+
+// The time of one operation that was recorded, or of its derivative, by the number of its node.
+struct OperationTime {
+    std::uint64_t sequence = 0;
+    std::int64_t ns = 0;
+    bool in_backward = false;
+};
+extern std::vector<OperationTime>* operation_times;  // where they are written while somebody looks, else null
+void note_operation_time(const OperationTime& time);
 
 }  // namespace clew

@@ -7,6 +7,7 @@
 
 #include "core/autograd/anomaly.h"
 #include "core/autograd/engine.h"
+#include "core/autograd/ledger.h"
 #include "core/autograd/strips.h"
 #include "core/tensor/timeline.h"
 
@@ -110,18 +111,24 @@ private:
     AnomalyWatch watch_;  // does nothing but under detect_anomaly
 };
 
-// Tells a timeline whose rule runs (Note [Attribution of memory]).
+// Tells a timeline whose rule runs (Note [Attribution of memory]), and how long it takes where that is asked.
 class RuleGuard {
 public:
-    explicit RuleGuard(const Node& node) : before_(running_node) {
+    explicit RuleGuard(const Node& node)
+        : before_(running_node), sequence_(node.sequence), start_(operation_times ? now_ns() : 0) {
         if (a_timeline_runs) running_node = {{node.code, node.instruction}, node.sequence, true};
     }
-    ~RuleGuard() { running_node = before_; }
+    ~RuleGuard() {
+        running_node = before_;
+        if (start_ && operation_times) note_operation_time({sequence_, now_ns() - start_, true});
+    }
     RuleGuard(const RuleGuard&) = delete;
     RuleGuard& operator=(const RuleGuard&) = delete;
 
 private:
     RunningNode before_;
+    std::uint64_t sequence_;
+    std::int64_t start_;
 };
 
 }  // namespace clew

@@ -59,6 +59,8 @@ void run_timed(OpCall& call) {
     timings.forward_kernels += middle - start;
     timings.recording += now_ns() - middle;
     ++timings.operations;
+    if (operation_times && !call.outputs.empty() && call.outputs[0] && call.outputs[0]->grad_fn)
+        note_operation_time({call.outputs[0]->grad_fn->sequence, middle - start});
 }
 
 // Below the last interpreter.

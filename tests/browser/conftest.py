@@ -23,6 +23,9 @@ def chromium():
         browser.close()
 
 
+SHOWN = ".graph:not([hidden])"
+
+
 class Opened:
     """A page with what a reader does to it; `complaints` are errors and warnings of its console."""
 
@@ -31,7 +34,7 @@ class Opened:
         self.complaints = complaints
 
     def text(self, selector):
-        return self.page.locator(selector).first.inner_text()
+        return self.page.locator(f"{selector}:visible").first.inner_text()
 
     def boxes(self):
         """The titles of all boxes, folded groups included."""
@@ -42,11 +45,11 @@ class Opened:
         return box.first.get_attribute("class").split()
 
     def click(self, title):
-        self.page.locator(".toolbar .fit").click()  # what is out of sight cannot be clicked
+        self.page.locator(f"{SHOWN} .fit").click()  # what is out of sight cannot be clicked
         self.page.locator(".box .title", has_text=title).first.click()
 
     def at_moment(self, number):
-        self.page.locator(".life").evaluate(
+        self.page.locator(f"{SHOWN} .life").evaluate(
             "(slider, number) => { slider.value = number; slider.dispatchEvent(new Event('input')); }", number
         )
 
@@ -59,7 +62,8 @@ def opened(chromium, tmp_path):
     def open_page(html, wait_for=".graph[data-ready=yes]", **options):
         path = tmp_path / f"page-{len(contexts)}.html"
         path.write_text(html, encoding="utf-8")
-        context = chromium.new_context(viewport={"width": 1400, "height": 900}, offline=True, **options)
+        options.setdefault("viewport", {"width": 1400, "height": 900})
+        context = chromium.new_context(offline=True, **options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(10_000)

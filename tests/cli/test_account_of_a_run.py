@@ -44,7 +44,8 @@ from clew.cli import main, report
 
 def as_numbers(told):
     c, totals = told.counters, told.chosen.explanation.totals
-    slots = [slot for row in told.picture.rows() for slot in row.saved if not slot.is_shared]
+    picture = told.chosen.pictures[told.chosen.count]
+    slots = [slot for row in picture.rows() for slot in row.saved if not slot.is_shared]
     rows = dict(report.totals_rows(told))
     print(json.dumps({
         "counters": dict(c),

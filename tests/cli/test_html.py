@@ -34,9 +34,10 @@ def test_a_training_script(xray: Run, tmp_path: Path) -> None:
     assert ran.returncode == 0
     assert ran.stdout.startswith("own output\n")
     page = (tmp_path / "report.html").read_text()
-    assert sections(page) == ["Summary", "Graph", "Memory", "Growth"]
-    assert "after backward 16 at train.py:8" in page  # one of the powers of two is drawn
-    assert "Sequential.2" in page
+    assert sections(page) == ["Graph", "Memory", "Summary", "Growth"]
+    assert "after backward 20 at train.py:8" in page  # the last
+    assert ">16 of 20 at train.py:8</option>" in page  # and earlier ones
+    assert "2 · Linear" in page
     assert "model.0.weight" in page
     assert "Alive at the peak" in page
     assert "No line held the graphs" in page

@@ -22,7 +22,9 @@ def test_the_page_has_the_walk_in_its_columns(embedded, mlp, loss):
     head, columns = embedded(picture.html)
     rows = list(picture.rows())
     assert [head["text"][number] for number in columns["title"]] == [row.title for row in rows]
-    assert [("operation", "leaf", "result")[number] for number in columns["kind"]] == [row.kind for row in rows]
+    assert [("operation", "leaf", "result", "input")[number] for number in columns["kind"]] == [
+        row.kind for row in rows
+    ]
     edges = list(zip(columns["edge_from"].tolist(), columns["edge_to"].tolist(), strict=True))
     assert sorted(edges) == sorted((below, number) for number, row in enumerate(rows) for below in row.inputs)
     assert columns["slot_bytes"].sum() == sum(slot.nbytes for row in rows for slot in row.saved)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import itertools
+import os
 from typing import TYPE_CHECKING
 
 from ..graph.explanations.explain import explain
@@ -11,22 +13,34 @@ from ..graph.page import Page, table
 from . import report as text
 
 if TYPE_CHECKING:
+    from ..graph.pictures.picture import Picture
     from .xray import Report
+
+_MOST_GRAPHS = 12
 
 
 def page(report: Report) -> Page:
-    """Summary, graph, memory, growth, and the error in which the script ended."""
-    made = Page(f"clew xray {report.script}", _subtitle(report))
+    """The error in which the script ended, graphs, memory, growth and the totals."""
+    made = Page(f"clew xray {os.path.basename(report.script)}", _subtitle(report))
     if report.error is not None:
         made.add("Error", _error(report.error))
-    made.add("Summary", _summary(report))
-    if report.picture is not None:
-        made.add_graph(report.picture)
+    if pictures := _pictures(report):
+        made.add_graphs(pictures)
     if report.timeline is not None:
         heading = "<p>From the end of one backward to the end of the next: one step.</p>"
         made.add("Memory", heading + report.timeline.section())
+    made.add("Summary", _summary(report))
     made.add("Growth", _growth(report))
     return made
+
+
+def _pictures(report: Report) -> dict[str, Picture]:
+    """The graphs by what the switch calls them: the last of the line that is reported on, then the others."""
+    found: dict[str, Picture] = {}
+    for backward in sorted(report.passes, key=lambda one: one is not report.chosen):
+        for number, picture in sorted(backward.pictures.items(), reverse=True):
+            found[f"{number:,} of {backward.count:,} at {backward.place.short}"] = picture
+    return dict(itertools.islice(found.items(), _MOST_GRAPHS))
 
 
 def _subtitle(report: Report) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -12,6 +13,7 @@ from typing import Any
 
 from .. import _core
 from ..graph.explanations.copied import explain_copy
+from ..graph.explanations.describe import StorageKey
 from ..graph.explanations.explain import explain_nodes
 from ..graph.explanations.explanation import Explanation
 from ..graph.memory.timeline import Timeline
@@ -20,13 +22,16 @@ from ..graph.model.places import Place
 from ..graph.model.protocol import Node
 from ..graph.model.records import Release
 from ..graph.model.walk import walk
+from ..graph.pictures.copied import draw_copy
+from ..graph.pictures.data_inputs import names_by_storage
 from ..graph.pictures.draw import draw
 from ..graph.pictures.picture import Picture
 from ..graph.program.frames import user_frames
 from ..graph.program.modules import ModuleLog, record_modules
-from ..graph.program.names import Names, names_of
+from ..graph.program.names import Names, find_tensors, names_of
 
 _MOST_NAME_SEARCHES = 5
+_MOST_PICTURES = 5  # of one line, beside the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +56,14 @@ class Backward:
     place: Place
     count: int = 0
     explanation: Explanation | None = None
-    picture: Picture | None = None  # of one of the first, or of one of a later power of two
+    pictures: dict[int, Picture] = field(default_factory=dict)  # by the number of the backward, the last one included
     timeline: Timeline | None = None  # of the step before the last of them
     since_start: Step | None = None  # until the first of them
     steps: list[Step] = field(default_factory=list)  # the latest of the others
 
 
 class Recorder:
-    """Listens to the engine from ``start()`` to ``stop()``, after which ``backward_passes`` and ``last`` are there.
+    """Listens to the engine from ``start()`` to ``stop()``; ``describe()`` fills in ``backward_passes`` and ``last``.
 
     Its own work is not counted into the script's steps. With ``at``, a file and a line, only the graphs of backward
     passes called from there are described. With ``draws``, graphs are drawn and the memory of each step is written
@@ -78,11 +83,12 @@ class Recorder:
         self._name_searches = 0
         self._draws = draws
         self._drawn: Picture | None = None  # of the backward that runs
-        self._pictures: dict[int, Picture] = {}
+        self._pictures: dict[int, dict[int, Picture]] = {}  # by the line's number and the backward's
         self._timelines: dict[int, Timeline | None] = {}
         self._modules: AbstractContextManager[ModuleLog] | None = None
         self._module_log: ModuleLog | None = None
         self._step: Timeline | None = None
+        self._data_names: Mapping[StorageKey, str] = {}
 
     def start(self) -> None:
         _core.timing(True)
@@ -94,12 +100,18 @@ class Recorder:
         self._log.start()
 
     def stop(self) -> None:
+        """Listen no more."""
         self._log.stop()
         if self._modules is not None:
             events.stop_listening_before(self._before_backward)
             self._modules.__exit__(None, None, None)
             self._end_step()
         _core.timing(False)
+
+    def describe(self, scopes: Iterable[Mapping[str, object]]) -> None:
+        """Fill in ``backward_passes`` and ``last``. ``scopes`` are the variables that are there in the end."""
+        if self._draws:
+            self._data_names = names_by_storage(dict(find_tensors(scopes)))
         for number, line in enumerate(self._log.lines()):
             backward = self._backward(number, line)
             self.backward_passes[backward.place.file, backward.place.line] = backward
@@ -112,11 +124,27 @@ class Recorder:
             Place(line["file"], line["line"], line["function"]),
             line["count"],
             self._explanations.get(number) if graph is None else explain_copy(graph, self._names),
-            self._pictures.get(number),
+            self._pictures_of(number, line),
             self._timelines.get(number),
             Step(*line["since_start"]),
             [Step(*step) for step in line["steps"]],
         )
+
+    def _keep_picture(self, number: int, count: int, picture: Picture) -> None:
+        kept = self._pictures.setdefault(number, {})
+        kept[count] = picture
+        if len(kept) > _MOST_PICTURES:
+            del kept[sorted(kept)[1]]  # the first and the latest stay
+
+    def _pictures_of(self, number: int, line: dict[str, Any]) -> dict[int, Picture]:
+        """Those drawn while the script ran, and the last backward's, of which the log has a copy."""
+        pictures = self._pictures.get(number, {})
+        if line["whole"] is not None:
+            label = f"after backward {line['count']:,} at {os.path.basename(line['file'])}:{line['line']}"
+            last = draw_copy(line["whole"], self._names.tensors, self._data_names, label)
+            if last is not None:
+                pictures[line["count"]] = last
+        return pictures
 
     def _end_step(self) -> Timeline | None:
         ended, self._step = self._step, None
@@ -156,7 +184,8 @@ class Recorder:
         if self._drawn is not None:
             kept = ", which kept the graph" if release is None else ""
             self._drawn.snapshot(f"after backward {count:,} at {place.short}{kept}")
-            self._pictures[number], self._drawn = self._drawn, None
+            self._keep_picture(number, count, self._drawn)
+            self._drawn = None
 
     def _leaf_names(self, roots: tuple[Node, ...], frames: list[FrameType]) -> Mapping[int, tuple[Any, str]]:
         """The graph's leaves with their names, by ``id``; searched in the callers' variables a few times at most."""

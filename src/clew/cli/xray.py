@@ -18,7 +18,6 @@ from ..graph.memory.timeline import Timeline
 from ..graph.model.places import Place
 from ..graph.model.protocol import Node
 from ..graph.model.walk import walk
-from ..graph.pictures.picture import Picture
 from ..graph.program.frames import is_ours, variables
 from ..graph.program.names import find_tensors
 from . import report, script
@@ -46,17 +45,13 @@ class Report:
     script: str
     at: int | None
     chosen: Backward | None
+    passes: tuple[Backward, ...]
     backward_lines: tuple[str, ...]
     counters: Mapping[str, int]
     peak_bytes: int
     held: tuple[Held, ...]
     growth: tuple[GrowthWarning, ...]
     error: BaseException | None
-
-    @property
-    def picture(self) -> Picture | None:
-        """The graph drawn, under ``--html``."""
-        return self.chosen.picture if self.chosen else None
 
     @property
     def timeline(self) -> Timeline | None:
@@ -125,6 +120,7 @@ def _report(
     after = _core.graph_counters()
     counters = {name: after[name] - before.get(name, 0) for name in after}
     scopes = [vars(ending.module), *_locals(ending.error.__traceback__ if ending.error else None)]
+    recorder.describe(scopes)
     chosen = recorder.last
     if recorder.at is not None:
         chosen = recorder.backward_passes.get(recorder.at)
@@ -132,6 +128,7 @@ def _report(
         script=options.script,
         at=options.at,
         chosen=chosen,
+        passes=tuple(recorder.backward_passes.values()),
         backward_lines=tuple(backward.place.short for backward in recorder.backward_passes.values()),
         counters=counters,
         peak_bytes=memory.stats().peak,

@@ -10,6 +10,7 @@ from ..program.names import Names
 from .describe import CopiedNode, LeafFacts, describe, groups_of, totals_of
 from .explanation import Explanation
 
+_EDGES = 5  # the place of a row's inputs
 _NONE, _HIDDEN = -1, -2  # in place of a row's number: an input that needs no gradient; a node that was not copied
 
 
@@ -17,18 +18,21 @@ def explain_copy(copy: dict[str, Any], names: Names) -> Explanation:
     """The explanation of a graph that ``_core.BackwardLog`` copied; ``names`` has leaves by number."""
     totals, _ = totals_of(copy["totals"])
     subject = f"graph of {', '.join(copy['roots'])}"
-    return Explanation(subject, "", describe(_nodes(copy["nodes"]), names), totals, groups=groups_of(copy["groups"]))
+    nodes = describe(copied_nodes(copy["nodes"]), names)
+    return Explanation(subject, "", nodes, totals, groups=groups_of(copy["groups"]))
 
 
-def _nodes(rows: Sequence[tuple[Any, ...]]) -> list[CopiedNode]:
+def copied_nodes(rows: Sequence[tuple[Any, ...]]) -> list[CopiedNode]:
+    """The rows as nodes, in topological order."""
     hidden = CopiedNode("", "", None, (), (), (), None, 0, None)
     nodes = []
-    for title, op, site, outputs, saved, _, released, nbytes, leaf in rows:
+    for title, op, site, outputs, saved, _, released, nbytes, leaf, *costs in rows:
         number, storage, identity, shape, dtype = leaf or (0, 0, 0, (), "")
         facts = None if leaf is None else LeafFacts(number, storage, identity, shape, dtype_name(dtype))
-        nodes.append(CopiedNode(title, op, site, tuple(outputs), tuple(saved), (), released, nbytes, facts))
-    for node, (*_, edges, _, _, _) in zip(nodes, rows, strict=True):
+        nodes.append(CopiedNode(title, op, site, tuple(outputs), tuple(saved), (), released, nbytes, facts, *costs))
+    for node, row in zip(nodes, rows, strict=True):
         node.next_functions = tuple(
-            (None if row == _NONE else hidden if row == _HIDDEN else nodes[row], output) for row, output in edges
+            (None if below == _NONE else hidden if below == _HIDDEN else nodes[below], output)
+            for below, output in row[_EDGES]
         )
     return nodes

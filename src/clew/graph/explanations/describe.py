@@ -73,7 +73,7 @@ def describe(nodes: Sequence[Any], known: Names, holders: Mapping[int, str] | No
     held_by = dict(holders or {})
     for number, leaf in enumerate(leaves, 1):
         if leaf is not None and leaf.key:
-            owners |= dict.fromkeys(_keys(leaf.storage, leaf.identity), f"leaf #{number}")
+            owners |= dict.fromkeys(storage_keys(leaf.storage, leaf.identity), f"leaf #{number}")
             if leaf.identity and leaf.key in names:
                 held_by[leaf.identity] = names[leaf.key]
     records: list[NodeRecord] = []
@@ -124,9 +124,9 @@ class LeafFacts:
     dtype: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class CopiedNode:
-    """A node that may be gone, with all that :func:`describe` asks of it: see copied.py."""
+    """A node that may be gone, with all that :func:`describe` and a picture ask of it: see copied.py."""
 
     title: str
     op: str
@@ -137,6 +137,21 @@ class CopiedNode:
     released: Release | None
     nbytes: int
     leaf: LeafFacts | None
+    sequence: int = 0
+    forward_ns: int = 0
+    backward_ns: int = 0
+
+    def _sequence_nr(self) -> int:
+        return self.sequence
+
+
+def leaf_key(node: Any) -> int | None:
+    """The key of its :class:`LeafFacts`; None for nodes that are no ``AccumulateGrad``."""
+    if isinstance(node, CopiedNode):
+        return None if node.leaf is None else node.leaf.key
+    if not isinstance(node, _core.AccumulateGrad):
+        return None
+    return 0 if node.variable is None else id(node.variable)
 
 
 def leaf_of(node: Any) -> LeafFacts | None:
@@ -155,13 +170,16 @@ def leaf_of(node: Any) -> LeafFacts | None:
     return LeafFacts(0, 0, 0, shape, dtype)
 
 
-def _keys(storage: int, identity: int) -> list[tuple[str, int]]:
+StorageKey = tuple[str, int]
+
+
+def storage_keys(storage: int, identity: int) -> list[StorageKey]:
     """By what a storage is known: its number while it is held, its identity if it has one."""
     return [(kind, number) for kind, number in (("storage", storage), ("identity", identity)) if number]
 
 
 def _saved(slot: SavedSlot, number: int, owners: dict[tuple[str, int], str], held_by: Mapping[int, str]) -> SavedRecord:
-    keys = _keys(slot.storage, slot.identity)
+    keys = storage_keys(slot.storage, slot.identity)
     shared_with = next((owners[key] for key in keys if key in owners), None)
     for key in keys:
         owners.setdefault(key, f"{slot.name} of #{number + 1}")

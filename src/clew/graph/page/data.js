@@ -1,6 +1,6 @@
 // A graph as Python wrote it: columns of numbers, compressed. Nothing here makes an object for each node.
-const KIND = { operation: 0, leaf: 1, result: 2 };
-const GROUP_KINDS = ["module", "function", "loop", "step", "part"];
+const KIND = { operation: 0, leaf: 1, result: 2, input: 3 };
+const GROUP_KINDS = ["module", "function", "loop", "step", "part", "inputs"];
 const STATES = ["held", "packed", "freed"];
 const FATES = ["", "foreign", "gone", "elsewhere", "dropped", "released", "held"];
 const ARRAYS = { B: Uint8Array, I: Uint32Array, i: Int32Array, d: Float64Array };
@@ -18,6 +18,13 @@ async function readModel(element) {
   for (let group = 1; group < model.groups; group++) model.childGroups[column.group_parent[group]].push(group);
   model.inputs = adjacency(count, column.edge_to, column.edge_from);
   model.users = adjacency(count, column.edge_from, column.edge_to);
+  model.costs = {
+    nodes: sumsOf(model, (node) => column.kind[node] === KIND.operation),
+    parameters: sumsOf(model, (node) => column.parameters[node]),
+    flops: sumsOf(model, (node) => Math.max(0, column.flops[node])), // -1: not known
+    forward: sumsOf(model, (node) => column.forward_ns[node]),
+    backward: sumsOf(model, (node) => column.backward_ns[node]),
+  };
   model.moments = head.snapshots.map((snapshot, number) => readMoment(model, snapshot, column, number));
   return model;
 }
@@ -33,6 +40,12 @@ function adjacency(count, keys, values) {
   return (node) => ends.subarray(start[node], start[node + 1]);
 }
 
+function sumsOf(model, value) {
+  const sums = new Float64Array(model.count + 1);
+  for (let node = 0; node < model.count; node++) sums[node + 1] = sums[node] + value(node);
+  return sums;
+}
+
 // Running sums, so that the state of a folded group costs as little as that of a node.
 function readMoment(model, snapshot, column, number) {
   const slotState = column[`slot_state_${number}`];
@@ -40,11 +53,10 @@ function readMoment(model, snapshot, column, number) {
   const gone = column[`gone_${number}`];
   const release = column[`release_${number}`];
   const sums = {};
-  for (const name of ["heldBytes", "releasedBytes", "droppedBytes", "elsewhereBytes", "goneBytes", "foreignBytes", "held", "packed", "freed", "released", "gone", "goneSlots", "nodes"])
+  for (const name of ["heldBytes", "releasedBytes", "droppedBytes", "elsewhereBytes", "goneBytes", "foreignBytes", "held", "packed", "freed", "released", "gone", "goneSlots"])
     sums[name] = new Float64Array(model.count + 1);
   for (let node = 0; node < model.count; node++) {
     for (const name in sums) sums[name][node + 1] = sums[name][node];
-    if (model.kind[node] === KIND.operation) sums.nodes[node + 1]++;
     sums.gone[node + 1] += gone[node];
     if (release[node] >= 0) sums.released[node + 1]++;
     for (let slot = firstSlot(model, node); slot < model.slot_end[node]; slot++) {
@@ -70,32 +82,29 @@ function extent(model, item) {
 }
 
 function totals(model, moment, item) {
-  const [first, end] = extent(model, item);
+  return { ...sumsBetween(moment.sums, extent(model, item)), ...costTotals(model, item) };
+}
+
+const costTotals = (model, item) => sumsBetween(model.costs, extent(model, item));
+
+function sumsBetween(sums, [first, end]) {
   const result = {};
-  for (const name in moment.sums) result[name] = moment.sums[name][end] - moment.sums[name][first];
+  for (const name in sums) result[name] = sums[name][end] - sums[name][first];
   return result;
 }
 
 function stateOf(model, moment, item) {
   if (!isGroup(item) && model.kind[item] !== KIND.operation) {
     if (moment.gone[item]) return "gone";
-    return model.kind[item] === KIND.leaf ? "leaf" : "result";
+    return Object.keys(KIND)[model.kind[item]];
   }
   const sum = totals(model, moment, item);
   if (sum.nodes > 0 && sum.gone >= sum.nodes) return "gone";
   if (sum.held) return "held";
   if (sum.packed) return "packed";
   if (sum.freed || sum.released) return "freed";
+  if (!sum.nodes) return model.kind[extent(model, item)[0]] === KIND.input ? "input" : "leaf";
   return "plain";
-}
-
-function bytesText(count) {
-  if (count < 1024) return `${count} B`;
-  for (const unit of ["KiB", "MiB", "GiB"]) {
-    count /= 1024;
-    if (count < 1024) return `${count.toFixed(1)} ${unit}`;
-  }
-  return `${(count / 1024).toFixed(1)} TiB`;
 }
 
 // What was let go, and where it went.
@@ -116,9 +125,6 @@ function memoryFacts(sum) {
     ["gone with its node", sum.gone ? `${bytesText(sum.goneBytes)} in ${counted(sum.goneSlots, "tensor")} of ${counted(sum.gone, "node")}` : ""],
   ];
 }
-
-const numberText = (number) => number.toLocaleString("en-US");
-const counted = (number, noun) => `${numberText(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 function placeText(model, place) {
   if (place < 0) return "";

@@ -1,5 +1,6 @@
 // Which boxes are visible when some groups are unfolded, and which edges join them.
-const MOST_BOXES = 400; // beyond this neither the layout nor the reader keeps up
+const MOST_BOXES = 1000; // beyond this neither the layout nor the reader keeps up
+const MOST_TRIES = 40; // layouts, when the graph is opened
 
 function visibleParts(model, unfolded) {
   const items = [];
@@ -46,14 +47,27 @@ const sizeOf = (model, group) => {
   return nodes + model.childGroups[group].length;
 };
 
-// Unfolds outer groups before inner ones, all but those of the kinds in `closed`, while `most` boxes suffice.
-function unfoldAllBut(model, closed, most) {
+// What a choice of folding leaves folded. Each leaves less than the one before; "automatic" fits the window.
+const LEVELS = {
+  modules: (model, group) => (isKind(model, group, "module") ? !holdsModules(model, group) : true),
+  functions: (model, group) => !isKind(model, group, "module"),
+  loops: (model, group) => isKind(model, group, "loop", "part"),
+  nothing: () => false,
+};
+const isKind = (model, group, ...kinds) => kinds.includes(GROUP_KINDS[model.group_kind[group]]);
+
+function holdsModules(model, group) {
+  return model.childGroups[group].some((child) => isKind(model, child, "module") || holdsModules(model, child));
+}
+
+// Unfolds outer groups before inner ones, all but those that stay folded, while `most` boxes suffice.
+function unfoldAllBut(model, staysFolded, most = MOST_BOXES) {
   const unfolded = new Set([0]);
   let shown = sizeOf(model, 0);
   let complete = true;
   for (const group of unfolded) {
     for (const child of model.childGroups[group]) {
-      if (closed.includes(GROUP_KINDS[model.group_kind[child]])) continue;
+      if (staysFolded(model, child)) continue;
       if (shown + sizeOf(model, child) - 1 > most) complete = false;
       else {
         unfolded.add(child);
@@ -62,6 +76,23 @@ function unfoldAllBut(model, closed, most) {
     }
   }
   return { unfolded, complete };
+}
+
+// As much of what Python proposes as can be read at once, in a window of this size; outer groups before inner ones.
+function unfoldToFit(model, size, measure) {
+  const unfolded = new Set([0]);
+  const fits = (wanted) => {
+    const { width, height } = measure(wanted);
+    return width * READABLE <= size.width && height * READABLE <= size.height;
+  };
+  for (const group of model.unfolded.slice(1, MOST_TRIES)) {
+    if (!unfolded.has(model.group_parent[group])) continue;
+    const wanted = new Set(unfolded).add(group);
+    // A group that is most of the graph says nothing as one box: it is unfolded even if not all of it can be seen at once.
+    const isMost = 2 * (model.group_end[group] - model.group_first[group]) > model.count;
+    if (isMost || fits(wanted)) unfolded.add(group);
+  }
+  return unfolded;
 }
 
 function groupsAround(model, item) {

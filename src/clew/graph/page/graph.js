@@ -1,17 +1,10 @@
 // One graph on the page: toolbar, search, slider, and what they do.
-const FOLDS = {
-  automatic: null,
-  modules: ["module"],
-  functions: ["function"],
-  loops: ["loop", "part"],
-  everything: GROUP_KINDS,
-  nothing: [],
-};
+const NARROW = 600; // pixels; in a canvas that is not wider the boxes are narrow
 
 async function startGraph(root) {
   const model = await readModel(root.querySelector("script[type='application/json']"));
   const find = (name) => root.querySelector(`.${name}`);
-  const state = { moment: model.moments[model.moments.length - 1], unfolded: new Set(model.unfolded), selected: null, matches: null, match: -1, showSaved: model.show_saved };
+  const state = { moment: model.moments[0], unfolded: new Set(model.unfolded), selected: null, matches: null, match: -1, showSaved: model.show_saved };
   const say = (text) => (find("message").textContent = text);
 
   const actions = {
@@ -50,10 +43,16 @@ async function startGraph(root) {
   const shownBy = (unfolded) => [...unfolded].reduce((sum, group) => sum + (groupsAround(model, itemOfGroup(group)).every((one) => unfolded.has(one)) ? sizeOf(model, group) - 1 : 0), 1);
   const view = new View(find("canvas"), actions);
 
+  const style = () => ({ showSaved: state.showSaved, narrow: find("canvas").clientWidth < NARROW });
+
+  function fitted() {
+    const size = { width: find("canvas").clientWidth, height: find("canvas").clientHeight };
+    return unfoldToFit(model, size, (unfolded) => layOut(model, state.moment, unfolded, visibleParts(model, unfolded), style()));
+  }
+
   function redraw(centre = null, group = null) {
-    const before = performance.now();
-    view.draw(model, state.moment, state.unfolded, state.showSaved);
-    say(`${counted(view.parts.items.length, "box").replace("boxs", "boxes")} of ${counted(model.count, "node")}, laid out in ${Math.round(performance.now() - before)} ms`);
+    view.draw(model, state.moment, state.unfolded, style());
+    say(`${counted(view.parts.items.length, "box")} for ${counted(model.count, "node")}`);
     paint();
     if (centre !== null) view.centre(centre);
     else if (group !== null) view.centre(view.parts.box[model.group_first[group]]);
@@ -77,11 +76,11 @@ async function startGraph(root) {
       const inGroup = Array.from(model.group_label, (label) => inText[label] && model.text[label] !== "");
       for (let group = 1; group < model.groups; group++) inGroup[group] ||= inGroup[model.group_parent[group]];
       const matching = (test) => Array.from({ length: model.count }, (_, node) => node).filter(test);
-      state.matches = matching((node) => inText[model.title[node]] || inText[model.shape[node]] || inPlace[model.place[node]] || inGroup[model.node_group[node]]);
+      state.matches = matching((node) => inText[model.title[node]] || inText[model.module[node]] || inText[model.shape[node]] || inPlace[model.place[node]] || inGroup[model.node_group[node]]);
       // The text of a line comes last: most words of it are names of operations on the same line.
       if (!state.matches.length) state.matches = matching((node) => model.places[model.place[node]]?.[3].toLowerCase().includes(wanted));
     }
-    find("found").textContent = state.matches ? counted(state.matches.length, "match").replace("matchs", "matches") : "";
+    find("found").textContent = state.matches ? counted(state.matches.length, "match") : "";
     paint();
   }
 
@@ -99,8 +98,8 @@ async function startGraph(root) {
     actions.reveal(state.matches[state.match]);
   });
   find("folding").addEventListener("change", (event) => {
-    const closed = FOLDS[event.target.value];
-    const { unfolded, complete } = closed ? unfoldAllBut(model, closed, MOST_BOXES) : { unfolded: new Set(model.unfolded), complete: true };
+    const staysFolded = LEVELS[event.target.value];
+    const { unfolded, complete } = staysFolded ? unfoldAllBut(model, staysFolded) : { unfolded: fitted(), complete: true };
     state.unfolded = unfolded;
     state.selected = null;
     redraw();
@@ -124,17 +123,20 @@ async function startGraph(root) {
     event.preventDefault();
   });
 
+  find("switch")?.addEventListener("change", (event) => {
+    const graphs = [...root.parentElement.children];
+    const chosen = graphs[Number(event.target.value)];
+    for (const one of graphs) one.hidden = one !== chosen;
+    event.target.value = graphs.indexOf(root);
+    chosen.querySelector(".switch").focus();
+  });
+
   find("saved").checked = state.showSaved;
   find("life").max = model.moments.length - 1;
-  find("life").value = model.moments.length - 1;
+  find("life").value = 0;
   find("life").disabled = model.moments.length < 2;
-  showMoment(model.moments.length - 1);
-  // A tab that is not shown has no size yet; the drawing waits until it has.
-  const whenSized = new ResizeObserver(() => {
-    if (!find("canvas").clientWidth) return;
-    whenSized.disconnect();
-    redraw();
-    root.dataset.ready = "yes";
-  });
-  whenSized.observe(find("canvas"));
+  showMoment(0);
+  state.unfolded = fitted();
+  redraw();
+  root.dataset.ready = "yes";
 }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import functools
+import html
 import string
 import sys
 import zlib
 from array import array
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -18,23 +20,39 @@ from .charts import as_script, table
 if TYPE_CHECKING:
     from ..pictures.picture import Picture
 
-ROW_COLUMNS = ("kind", "title", "place", "shape", "nbytes", "edge_from", "edge_to", "slot_end")
+COSTS = ("parameters", "flops", "forward_ns", "backward_ns")
+ROW_COLUMNS = ("kind", "title", "place", "shape", "nbytes", "module", *COSTS, "edge_from", "edge_to", "slot_end")
 SLOT_COLUMNS = ("slot_name", "slot_shape", "slot_bytes", "slot_view_bytes", "slot_flags")
 GROUP_COLUMNS = ("parent", "kind", "label", "first", "end")
 
 
-def graph_section(picture: Picture, number: int) -> str:
-    """HTML. ``number`` tells several graphs of one page apart."""
+def graphs_section(pictures: Mapping[str, Picture], numbers: Iterator[int]) -> str:
+    """HTML: one of several graphs, the first of them at first, and a switch between them, if there are several."""
+    names = list(pictures)
+    sections = []
+    for at, picture in enumerate(pictures.values()):
+        options = "".join(
+            f'<option value="{one}"{" selected" if one == at else ""}>{html.escape(name)}</option>'
+            for one, name in enumerate(names)
+        )
+        switch = f'<label>Backward <select class="switch">{options}</select></label>' if len(names) > 1 else ""
+        sections.append(_graph(picture, next(numbers), switch, hidden=at > 0))
+    return "".join(sections)
+
+
+def _graph(picture: Picture, number: int, switch: str, hidden: bool) -> str:
+    """``number`` tells several graphs of one page apart."""
+    hides = " hidden" if hidden else ""
     if picture.summary is not None:
         summary = picture.summary
         totals = f"{counted(summary.nodes, 'node')}: too many to be drawn. What they are, by line and operation:"
-        return f"<p>{totals}</p>{table(*summary.table())}"
-    states = ("held", "packed", "freed", "gone", "leaf", "result")
+        return f'<div class="summary"{hides}>{switch}<p>{totals}</p>{table(*summary.table())}</div>'
+    states = ("held", "packed", "freed", "gone", "leaf", "input", "result")
     legend = "".join(f'<span class="chip {state}">{state}</span>' for state in states)
-    foldings = ("automatic", "modules", "functions", "loops", "everything", "nothing")
+    foldings = ("automatic", "modules", "functions", "loops", "nothing")
     options = "".join(f"<option>{folding}</option>" for folding in foldings)
     data = as_script(page_data(picture))
-    return _asset().substitute(number=number, options=options, legend=legend, data=data)
+    return _asset().substitute(number=number, hides=hides, switch=switch, options=options, legend=legend, data=data)
 
 
 @functools.cache

@@ -1,11 +1,12 @@
 // Where the boxes go. Each unfolded group is laid out by dagre on its own and is one box for the layout around it: so
 // what belongs together stays together, and each layout is small. An edge that leaves a group goes through a port in
 // the group's frame, and on from there.
-const TITLE_ROOM = 32;
-const PORT_ROOM = 24;
-const MARGIN = 16;
+const TITLE_ROOM = 30;
+const PORT_ROOM = 30;
+const MARGIN = 12;
+const END_ROOM = 14; // of an edge from the corner of a box
 
-function layOut(model, moment, unfolded, parts, showSaved) {
+function layOut(model, moment, unfolded, parts, style) {
   const levels = new Map(); // unfolded group -> what its layout is made of
   for (const group of unfolded) levels.set(group, { children: [], edges: new Map(), joins: new Map() });
   const parent = new Map(); // item or frame -> the unfolded group around it
@@ -15,17 +16,23 @@ function layOut(model, moment, unfolded, parts, showSaved) {
   }
   for (const [child, group] of parent) levels.get(group).children.push(child);
   for (const edge of parts.edges) addEdge(levels, parent, edge);
-  const size = (item) => boxSize(model, moment, item, showSaved);
-  const result = { boxes: [], frames: [], edges: [] };
+  const size = (item) => boxSize(model, moment, item, style);
+  // `entries`: where edges come in through the top of a frame, by its group.
+  const result = { boxes: [], frames: [], edges: [], entries: new Map() };
   const whole = layOutLevel(model, 0, levels, size);
   place(whole, -whole.left, -whole.top, levels, result);
   return { ...result, width: whole.width, height: whole.height };
 }
 
-function boxSize(model, moment, item, showSaved) {
-  const lines = linesOf(model, moment, item, showSaved);
-  const width = Math.max(...lines.map((line, number) => widthOf(line, number ? TEXT_FONT : TITLE_FONT)), 96);
-  return { item, lines, width: Math.ceil(width) + 2 * PAD + 8 + (isGroup(item) ? 26 : 0), height: lines.length * LINE + 14 };
+// As large as its text at any moment.
+function boxSize(model, moment, item, style) {
+  const lines = linesOf(model, moment, item, style);
+  const state = stateLine(model, moment, item);
+  const before = lines.length && state ? lines.at(-1).slice(0, -state.length) : "";
+  const others = state ? model.moments.map((one) => before + stateLine(model, one, item)) : [];
+  const button = isGroup(item) ? 26 : 0;
+  const widths = [...lines, ...others].map((line, number) => (number ? widthOf(line, TEXT_FONT) : widthOf(line, TITLE_FONT) + button));
+  return { item, lines, before, width: Math.ceil(Math.max(...widths, 96)) + 2 * PAD + 8, height: lines.length * LINE + 10 };
 }
 
 // Cuts an edge between two boxes into one piece for each level that it passes.
@@ -65,7 +72,7 @@ function addEdge(levels, parent, { from, to, count }) {
 function layOutLevel(model, group, levels, size) {
   const level = levels.get(group);
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 38, edgesep: 12 });
+  graph.setGraph({ rankdir: "TB", nodesep: 20, ranksep: 17, edgesep: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
   level.inner = new Map();
   for (const child of level.children) {
@@ -103,8 +110,9 @@ function measure(model, group, level, graph, ports) {
   const extreme = (choose, sign, axis, side) => choose(...level.children.map((name) => graph.node(name)[axis] + (sign * graph.node(name)[side]) / 2));
   const [top, bottom] = [extreme(Math.min, -1, "y", "height"), extreme(Math.max, 1, "y", "height")];
   let [left, right] = [extreme(Math.min, -1, "x", "width"), extreme(Math.max, 1, "x", "width")];
+  const ranks = heightsOfRanks(graph);
   for (const { start, end, key, count } of level.edges.values()) {
-    let { points } = graph.edge(start, end);
+    let points = straightened(graph, ranks, start, end);
     // A port stands where its edge comes near, whatever place dagre found for it far outside.
     if (start.startsWith("in:")) {
       points = points.filter((point) => point.y > top - MARGIN);
@@ -118,10 +126,36 @@ function measure(model, group, level, graph, ports) {
     level.edges.get(key).route = { points, count, arrow: end[0] === "i" && !end.startsWith("in:") };
   }
   level.graph = graph;
-  if (group === 0) return frameOf(group, left - 24, right + 24, top - 24, bottom + 24);
-  const title = widthOf(groupTitle(model, group), TEXT_FONT) + 64;
-  const spare = Math.max(0, title - (right - left) - 2 * MARGIN) / 2;
-  return frameOf(group, left - MARGIN - spare, right + MARGIN + spare, top - TITLE_ROOM - (ports.in.length ? PORT_ROOM : 0), bottom + MARGIN + (ports.out.length ? PORT_ROOM : 0));
+  if (group === 0) return frameOf(group, left - MARGIN, right + MARGIN, top - MARGIN, bottom + MARGIN);
+  // The title stands beside what comes in from above, on whichever side.
+  const wanted = (widthOf(groupTitle(model, group), TEXT_FONT) + 48) * (ports.in.length ? 2 : 1);
+  const spare = Math.max(0, wanted - (right - left) - 2 * MARGIN) / 2;
+  return frameOf(group, left - MARGIN - spare, right + MARGIN + spare, top - TITLE_ROOM - (ports.in.length ? PORT_ROOM : 0), bottom + MARGIN);
+}
+
+// The heights of the rows that dagre has made, by where their middle is.
+function heightsOfRanks(graph) {
+  const heights = new Map();
+  for (const name of graph.nodes()) {
+    const { y, height } = graph.node(name);
+    heights.set(Math.round(y), Math.max(heights.get(Math.round(y)) || 0, height));
+  }
+  return heights;
+}
+
+// An edge goes straight down through the rows that it passes, and turns between them only: so it crosses no box.
+function straightened(graph, ranks, start, end) {
+  const [above, below] = [graph.node(start), graph.node(end)];
+  const inner = graph.edge(start, end).points.slice(1, -1).filter(({ y }) => ranks.has(Math.round(y)) && y > above.y + 1 && y < below.y - 1);
+  const at = (box, toward, side) => ({
+    x: Math.min(box.x + Math.max(0, box.width / 2 - END_ROOM), Math.max(box.x - Math.max(0, box.width / 2 - END_ROOM), toward.x)),
+    y: box.y + (side * box.height) / 2,
+  });
+  const passed = inner.flatMap(({ x, y }) => {
+    const half = ranks.get(Math.round(y)) / 2;
+    return [{ x, y: y - half }, { x, y: y + half }];
+  });
+  return [at(above, inner[0] || below, 1), ...passed, at(below, inner.at(-1) || above, -1)];
 }
 
 const frameOf = (group, left, right, top, bottom) => ({ group, left, top, width: right - left, height: bottom - top });
@@ -139,24 +173,43 @@ function place(frame, dx, dy, levels, result) {
     else {
       result.frames.push({ ...node, x: x + dx, y: y + dy });
       place(node, x + dx - node.left - node.width / 2, y + dy - node.top - node.height / 2, levels, result);
-      joinPorts(levels.get(node.group), level, y + dy, node.height, result);
+      joinPorts(levels.get(node.group), level, node.group, y + dy, node.height, result);
     }
   }
 }
 
-// Leads each edge at a group's frame on to the ports inside: straight down if there is one, else to all of them.
-function joinPorts(level, around, y, height, result) {
+// Leads each edge at a group's frame on to the ports inside: straight down if there is one, else to all of them. Past
+// the title it goes straight; only below that it turns.
+function joinPorts(level, around, group, y, height, result) {
   const joins = [...level.joins.values()];
   const times = new Map();
   for (const { outer, side } of joins) times.set(outer + side, (times.get(outer + side) || 0) + 1);
+  const entries = [];
   for (const { inner, outer, side } of joins) {
     const [within, outside] = [level.edges.get(inner).route, around.edges.get(outer).route];
     const port = side === "start" ? within.points.at(-1) : within.points[0];
     const at = side === "start" ? 0 : outside.points.length - 1;
-    if (times.get(outer + side) === 1) outside.points[at] = { x: port.x, y: y + ((side === "start" ? 1 : -1) * height) / 2 };
-    const ends = side === "start" ? [port, outside.points[at]] : [outside.points[at], port];
-    const middle = (ends[0].y + ends[1].y) / 2;
-    const bend = `M${ends[0].x},${ends[0].y}C${ends[0].x},${middle} ${ends[1].x},${middle} ${ends[1].x},${ends[1].y}`;
-    result.edges.push({ points: ends, bend, count: within.count });
+    const edge = y + ((side === "start" ? 1 : -1) * height) / 2;
+    const joint = times.get(outer + side) === 1 ? { x: port.x, y: edge } : { x: outside.points[at].x, y: edge };
+    outside.points[at] = joint;
+    if (side === "start") result.edges.push({ points: [port, joint], count: within.count });
+    else {
+      entries.push(joint.x);
+      result.edges.push({ points: [joint, { x: joint.x, y: edge + TITLE_ROOM - 4 }, port], count: within.count });
+    }
   }
+  result.entries.set(group, [...(result.entries.get(group) || []), ...entries]);
+}
+
+// The title of a frame, and where it does not lie on an edge that comes in.
+function titled(model, frame, entries = []) {
+  const title = groupTitle(model, frame.group);
+  const left = frame.x - frame.width / 2;
+  const crossings = entries.map((x) => x - left).sort((a, b) => a - b);
+  const starts = [8, ...crossings.map((x) => x + 8)];
+  const room = (start) => Math.min(frame.width, ...crossings.filter((x) => x > start)) - 8 - start;
+  const needed = widthOf(title, TEXT_FONT) + 28;
+  const titleAt = starts.find((start) => room(start) >= needed) ?? starts.reduce((one, other) => (room(other) > room(one) ? other : one));
+  const fits = Math.max(8, Math.floor(((room(titleAt) - 28) / widthOf(title, TEXT_FONT)) * title.length));
+  return { ...frame, titleAt, title: shortened(title, fits) };
 }

@@ -42,12 +42,22 @@ function startChart(chart) {
   });
 }
 
+// What is hidden has no size; it starts when it is shown first.
+function whenShown(root, start) {
+  const observer = new ResizeObserver(() => {
+    if (!root.clientWidth) return;
+    observer.disconnect();
+    start();
+  });
+  observer.observe(root);
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   startTabs();
   document.querySelectorAll(".chart").forEach(startChart);
-  document.querySelectorAll(".graph").forEach((graph) =>
+  document.querySelectorAll(".graph").forEach((graph) => whenShown(graph, () =>
     startGraph(graph).catch((error) => {
       graph.querySelector(".message").textContent = `The graph cannot be shown: ${error.message}`;
       console.error(error);
-    }));
+    })));
 });

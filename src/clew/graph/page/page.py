@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .charts import bars
-from .graph import graph_section
+from .graph import graphs_section
 
 if TYPE_CHECKING:
     from ..pictures.picture import Picture
 
-SCRIPTS = ("data.js", "fold.js", "layout.js", "view.js", "panel.js", "graph.js", "page.js")
+SCRIPTS = ("units.js", "data.js", "fold.js", "boxes.js", "layout.js", "view.js", "panel.js", "graph.js", "page.js")
 
 # Nothing may be loaded: also a report on a hostile program stays where it is.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -49,7 +49,11 @@ class Page:
 
     def add_graph(self, picture: Picture, title: str = "Graph") -> None:
         """Append the picture of a graph, in which the reader can fold, search and step through time."""
-        self.add(title, graph_section(picture, next(self._numbers)))
+        self.add_graphs({"": picture}, title)
+
+    def add_graphs(self, pictures: Mapping[str, Picture], title: str = "Graph") -> None:
+        """Append one section for several graphs; a switch chooses one by its name, the first is shown at first."""
+        self.add(title, graphs_section(pictures, self._numbers))
 
     def add_bars(
         self,

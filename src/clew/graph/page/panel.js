@@ -15,6 +15,20 @@ function facts(pairs) {
   return list;
 }
 
+// Time and work; a rate where both are known.
+function costText(nanoseconds, flops) {
+  const rate = nanoseconds && flops > 0 ? ` (${flopsText((flops / nanoseconds) * 1e9)}/s)` : "";
+  return joined(nanoseconds ? timeText(nanoseconds) : "", flops > 0 ? flopsText(flops) + rate : "");
+}
+
+function costFacts(sum) {
+  return [
+    ["parameters", sum.parameters ? numberText(sum.parameters) : ""],
+    ["forward", costText(sum.forward, sum.flops)],
+    ["backward", sum.backward ? timeText(sum.backward) : ""],
+  ];
+}
+
 function releaseText(model, number) {
   const { call, place, source } = model.releases[number];
   return `freed by ${call}()${place ? ` at ${place}` : ""}${source ? `: ${source}` : ""}`;
@@ -37,7 +51,11 @@ function describeNode(model, moment, node, actions) {
   const around = groupsAround(model, node).map((group) => groupTitle(model, group)).join(" › ");
   const gradient = moment.gradients[node];
   parts.push(facts([
+    ["module", model.text[model.module[node]]],
     ["shape", model.text[model.shape[node]]],
+    ["parameters", model.parameters[node] ? numberText(model.parameters[node]) : ""],
+    ["forward", costText(model.forward_ns[node], model.flops[node])],
+    ["backward", model.backward_ns[node] ? timeText(model.backward_ns[node]) : ""],
     ["attributes", model.attributes[node] || ""],
     ["in", around],
     ["the node itself", model.nbytes[node] ? bytesText(model.nbytes[node]) : ""],
@@ -74,11 +92,16 @@ function neighbours(model, title, nodes, actions) {
   return [element("h3", {}, title), nodeList(model, [...new Set(nodes)], actions, 12)];
 }
 
+// The module that a node is in, else the innermost group around it.
+function whereText(model, node) {
+  return model.text[model.module[node]] || groupsAround(model, node).slice(-1).map((group) => groupTitle(model, group)).join("");
+}
+
 function nodeList(model, nodes, actions, most) {
   const list = element("ul", { class: "nodes" });
   for (const node of nodes.slice(0, most)) {
     const place = placeText(model, model.place[node]);
-    list.append(element("li", {}, element("button", { type: "button", onclick: () => actions.reveal(node) }, element("b", {}, model.text[model.title[node]]), ` ${place || model.text[model.shape[node]]}`)));
+    list.append(element("li", {}, element("button", { type: "button", onclick: () => actions.reveal(node) }, element("b", {}, model.text[model.title[node]]), ` ${place || model.text[model.shape[node]]}`, element("small", {}, whereText(model, node)))));
   }
   if (nodes.length > most) list.append(element("li", {}, `… ${numberText(nodes.length - most)} more`));
   return list;
@@ -100,7 +123,7 @@ function describeGroup(model, moment, group, actions) {
     element("h2", {}, groupTitle(model, group)),
     element("p", {}, `${GROUP_KINDS[model.group_kind[group]]}, ${counted(sum.nodes, "operation")}`),
     element("p", {}, element("button", { type: "button", class: "action", onclick: () => actions.unfold(group) }, "Unfold")),
-    facts(memoryFacts(sum)),
+    facts([...costFacts(sum), ...memoryFacts(sum)]),
     element("h3", {}, "operations"),
     element("table", {}, element("tbody", {}, ...rows)),
   ];
@@ -110,7 +133,7 @@ function describeAll(model, moment) {
   const sum = totals(model, moment, itemOfGroup(0));
   return [
     element("h2", {}, "The graph"),
-    facts([["operations", numberText(sum.nodes)], ...memoryFacts(sum)]),
+    facts([["operations", numberText(sum.nodes)], ...costFacts(sum), ...memoryFacts(sum)]),
     element("p", { class: "hint" }, "Click a box to see what it is. Drag to move, turn the wheel to zoom, + and − on boxes unfold and fold."),
   ];
 }

@@ -1,11 +1,6 @@
 // Draws the visible boxes as SVG, and moves the window over them.
 const SVG = "http://www.w3.org/2000/svg";
-const ink = document.createElement("canvas").getContext("2d");
-const FONT = 'system-ui, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif';
-const TITLE_FONT = `600 13px ${FONT}`;
-const TEXT_FONT = `12px ${FONT}`;
-const PAD = 12;
-const LINE = 17;
+const READABLE = 11 / 12; // of the scale: the smallest text has 12 px
 
 function make(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
@@ -14,70 +9,16 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
-function widthOf(text, font) {
-  ink.font = font;
-  return ink.measureText(text).width;
-}
-
-const shortened = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
-
-function groupTitle(model, group) {
-  const label = model.text[model.group_label[group]];
-  const kind = GROUP_KINDS[model.group_kind[group]];
-  return kind === "function" ? label : `${kind} ${label}`;
-}
-
-// The lines of a box; the last is the state, which changes with the moment.
-function linesOf(model, moment, item, showSaved) {
-  if (isGroup(item)) {
-    const sum = totals(model, moment, item);
-    return [shortened(groupTitle(model, groupOf(item)), 44), counted(sum.nodes, "operation"), stateText(model, moment, item)];
+// A smooth line that leaves and reaches each point straight down.
+function path([start, ...points]) {
+  let text = `M${start.x},${start.y}`;
+  let before = start;
+  for (const point of points) {
+    const middle = (before.y + point.y) / 2;
+    text += point.x === before.x ? `V${point.y}` : `C${before.x},${middle} ${point.x},${middle} ${point.x},${point.y}`;
+    before = point;
   }
-  const shape = model.text[model.shape[item]];
-  const lines = [shortened(model.text[model.title[item]], 44), shortened(shape, 44)];
-  const place = placeText(model, model.place[item]);
-  if (place) lines[1] = shape ? `${place} · ${shortened(shape, 36)}` : place;
-  if (model.attributes[item]) lines.push(shortened(model.attributes[item], 60));
-  if (model.kind[item] !== KIND.operation) return lines.filter(Boolean);
-  if (showSaved)
-    for (let slot = firstSlot(model, item); slot < model.slot_end[item]; slot++)
-      lines.push(`${model.text[model.slot_name[slot]]}: ${model.text[model.slot_shape[slot]]}, ${bytesText(model.slot_bytes[slot])}`);
-  lines.push(stateText(model, moment, item));
-  return lines;
-}
-
-function stateText(model, moment, item) {
-  const sum = totals(model, moment, item);
-  switch (stateOf(model, moment, item)) {
-    case "gone":
-      return "gone";
-    case "held":
-      return `${bytesText(sum.heldBytes)} held`;
-    case "packed":
-      return `${numberText(sum.packed)} packed`;
-    case "freed":
-      return boxText(sum);
-    default:
-      return "saved nothing";
-  }
-}
-
-function boxText(sum) {
-  const dropped = sum.droppedBytes + sum.elsewhereBytes;
-  const parts = [];
-  if (sum.releasedBytes) parts.push(`${bytesText(sum.releasedBytes)} freed`);
-  if (dropped) parts.push(`${bytesText(dropped)} dropped`);
-  return parts.join(", ") || "freed";
-}
-
-function path(points) {
-  // A smooth line through the points that the layout gives.
-  let text = `M${points[0].x},${points[0].y}`;
-  for (let i = 1; i < points.length - 1; i++) {
-    const end = i < points.length - 2 ? { x: (points[i].x + points[i + 1].x) / 2, y: (points[i].y + points[i + 1].y) / 2 } : points[i + 1];
-    text += `Q${points[i].x},${points[i].y} ${end.x},${end.y}`;
-  }
-  return points.length > 2 ? text : `${text}L${points[1].x},${points[1].y}`;
+  return text;
 }
 
 class View {
@@ -90,36 +31,35 @@ class View {
     this.listen();
   }
 
-  draw(model, moment, unfolded, showSaved) {
+  draw(model, moment, unfolded, style) {
     this.parts = visibleParts(model, unfolded);
-    const layout = layOut(model, moment, unfolded, this.parts, showSaved);
+    const layout = layOut(model, moment, unfolded, this.parts, style);
     this.size = layout;
     this.boxes.clear();
     const marker = `url(#${this.svg.querySelector("marker").id})`;
-    const edges = layout.edges.map(({ points, count, arrow, bend }) => {
-      const line = make("path", { class: "edge", d: bend || path(points), "stroke-width": 1.2 + Math.min(3, Math.log2(count) / 2) });
+    const edges = layout.edges.map(({ points, count, arrow }) => {
+      const line = make("path", { class: "edge", d: path(points), "stroke-width": 1.2 + Math.min(3, Math.log2(count) / 2) });
       if (arrow) line.setAttribute("marker-end", marker);
       return line;
     });
-    const frames = layout.frames.map((frame) => this.frame(model, frame)); // outer before inner
+    const frames = layout.frames.map((frame) => this.frame(model, titled(model, frame, layout.entries.get(frame.group)))); // outer before inner
     this.scene.replaceChildren(...frames, ...edges, ...layout.boxes.map((box) => this.box(model, moment, box)));
   }
 
-  frame(model, { group, x, y, width, height }) {
+  frame(model, { group, x, y, width, height, title, titleAt }) {
     const kind = GROUP_KINDS[model.group_kind[group]];
-    const title = shortened(groupTitle(model, group), Math.max(8, Math.floor(width / 7.2) - 4));
     const button = make("g", { class: "fold", role: "button", tabindex: 0, "aria-label": `fold ${groupTitle(model, group)}` },
-      make("rect", { x: 8, y: 6, width: widthOf(title, TEXT_FONT) + 32, height: 18, rx: 4 }),
-      make("path", { d: "M14,15h8", class: "sign" }),
-      make("text", { x: 28, y: 19 }, title));
+      make("rect", { x: titleAt, y: 6, width: widthOf(title, TEXT_FONT) + 28, height: 18, rx: 4 }),
+      make("path", { d: `M${titleAt + 6},15h8`, class: "sign" }),
+      make("text", { x: titleAt + 20, y: 19 }, title));
     this.onPress(button, () => this.handlers.fold(group));
     return make("g", { class: `frame ${kind}`, transform: `translate(${x - width / 2},${y - height / 2})` },
       make("rect", { width, height, rx: 10 }), button);
   }
 
-  box(model, moment, { item, lines, x, y, width, height }) {
+  box(model, moment, { item, lines, before, x, y, width, height }) {
     const texts = lines.map((line, number) =>
-      make("text", { x: PAD + 4, y: 19 + number * LINE, class: number ? "detail" : "title" }, line));
+      make("text", { x: PAD + 4, y: 17 + number * LINE, class: number ? "detail" : "title" }, line));
     const shape = make("g", { transform: `translate(${x - width / 2},${y - height / 2})`, role: "button", tabindex: 0, "aria-label": lines.join(", "), "data-item": item });
     if (isGroup(item)) shape.append(make("rect", { class: "behind", x: 5, y: 5, width, height, rx: 7 }));
     shape.append(make("rect", { class: "card", width, height, rx: 7 }), make("rect", { class: "stripe", width: 5, height: height - 12, x: 5, y: 6, rx: 2.5 }), ...texts);
@@ -131,7 +71,7 @@ class View {
     }
     this.onPress(shape, () => this.handlers.select(item));
     shape.addEventListener("dblclick", () => isGroup(item) && this.handlers.unfold(groupOf(item)));
-    this.boxes.set(item, { shape, x, y, width, height, state: texts[texts.length - 1] });
+    this.boxes.set(item, { shape, x, y, width, height, before, state: texts[texts.length - 1] });
     return shape;
   }
 
@@ -141,7 +81,8 @@ class View {
       const [first, end] = extent(model, item);
       const found = matches && matches.some((node) => node >= first && node < end);
       box.shape.setAttribute("class", `box ${kind} ${stateOf(model, moment, item)}${item === selected ? " selected" : ""}${matches ? (found ? " found" : " other") : ""}`);
-      if (isGroup(item) || model.kind[item] === KIND.operation) box.state.textContent = stateText(model, moment, item);
+      const state = stateLine(model, moment, item);
+      if (state) box.state.textContent = box.before + state;
     }
   }
 
@@ -192,10 +133,10 @@ class View {
     const [width, height] = [this.svg.clientWidth, this.svg.clientHeight];
     if (!width || !this.size) return;
     const whole = Math.min(width / this.size.width, height / this.size.height);
-    const scale = Math.min(1.25, Math.max(whole, 0.55)); // legible rather than complete: the rest is a drag away
+    const scale = Math.min(1.25, Math.max(whole, READABLE)); // legible rather than complete: the rest is a drag away
     // What does not fit is shown from where the graph begins.
     const first = [...this.boxes.values()].reduce((one, other) => (other.y < one.y ? other : one));
-    const x = this.size.width * scale > width ? width / 2 - first.x * scale : (width - this.size.width * scale) / 2;
+    const x = this.size.width * scale > 1.3 * width ? width / 2 - first.x * scale : (width - this.size.width * scale) / 2;
     this.move(x, this.size.height * scale > height ? 0 : (height - this.size.height * scale) / 2, scale);
   }
 

@@ -6,6 +6,7 @@ megabytes, and a page reads them without making an object for each.
 
 from __future__ import annotations
 
+import math
 import weakref
 from array import array
 from collections.abc import Sequence
@@ -14,15 +15,16 @@ from typing import Any
 
 import numpy
 
-from ... import _core
 from ..._numeric import array_of
+from ..explanations.describe import CopiedNode, leaf_key
 from ..model import account
 from ..model.places import Place, ReleaseRecord
 from ..model.protocol import Node
 from ..model.records import Site
 from ..model.wording import dtype_name
+from .flops import flops
 
-OPERATION, LEAF, RESULT = range(3)
+OPERATION, LEAF, RESULT, INPUT = range(4)
 STATES = ("held", "packed", "freed")
 SHARED, FOREIGN = 1, 2  # flags of a slot
 
@@ -60,6 +62,7 @@ class Entry:
     shape: str = ""
     remark: str = ""
     site: Site | None = None  # of a step; a node has its own
+    module: str = ""
 
 
 @dataclass(slots=True)
@@ -73,6 +76,11 @@ class Columns:
     place: array[int] = field(default_factory=lambda: array("i"))  # -1: not known
     shape: array[int] = field(default_factory=lambda: array("I"))
     nbytes: array[int] = field(default_factory=lambda: array("I"))
+    module: array[int] = field(default_factory=lambda: array("I"))  # that made the node; empty: not known
+    parameters: array[float] = field(default_factory=lambda: array("d"))  # elements of a leaf
+    flops: array[float] = field(default_factory=lambda: array("d"))  # of the forward; -1: not known
+    forward_ns: array[float] = field(default_factory=lambda: array("d"))  # 0: not measured
+    backward_ns: array[float] = field(default_factory=lambda: array("d"))
     edge_from: array[int] = field(default_factory=lambda: array("I"))
     edge_to: array[int] = field(default_factory=lambda: array("I"))
     slot_end: array[int] = field(default_factory=lambda: array("I"))
@@ -96,10 +104,12 @@ class Columns:
         node = entry.node
         site = node.made_at if node is not None and entry.kind == OPERATION else entry.site
         self.kind.append(entry.kind)
-        self.title.append(self.text.add(entry.title or (type(node).__name__ if node is not None else "")))
+        self.title.append(self.text.add(entry.title or (name_of(node) if node is not None else "")))
         self.place.append(-1 if site is None else self.places.add(Place.of(site)))
         self.shape.append(self.text.add(entry.shape if node is None else outputs_text(node)))
         self.nbytes.append(0 if node is None else node.nbytes)
+        self.module.append(self.text.add(entry.module))
+        self._add_costs(entry)
         for below in entry.inputs:
             self.edge_from.append(below)
             self.edge_to.append(row)
@@ -114,6 +124,16 @@ class Columns:
         # Weakly, so that a picture keeps no graph alive: what it shows would not be true any more.
         self.nodes.append(None if node is None else weakref.ref(node))
         return row
+
+    def _add_costs(self, entry: Entry) -> None:
+        node = entry.node
+        count = flops(node) if node is not None and entry.kind == OPERATION else None
+        self.flops.append(-1 if count is None else count)
+        shape = node.outputs[0][0] if node is not None and entry.kind == LEAF and node.outputs else None
+        self.parameters.append(0 if shape is None else math.prod(shape))
+        forward, backward = (node.forward_ns, node.backward_ns) if isinstance(node, CopiedNode) else (0, 0)
+        self.forward_ns.append(forward)
+        self.backward_ns.append(backward)
 
     def _add_slot(self, slot: Any) -> None:
         flags = FOREIGN if slot.is_foreign else 0
@@ -206,7 +226,7 @@ def _settle(fates: bytearray, columns: Columns, number: int, fate: str) -> None:
 
 def gradient_norm(node: Any) -> float | None:
     """The Euclidean norm of what a leaf has accumulated; None without a gradient."""
-    variable = node.variable
+    variable = getattr(node, "variable", None)  # a copy has none
     gradient = None if variable is None else variable.grad
     return None if gradient is None else norm_of(gradient)
 
@@ -215,6 +235,11 @@ def norm_of(tensor: Any) -> float:
     """The Euclidean norm, in double precision: the square of what a float32 holds may be more than it holds."""
     values = array_of(tensor).ravel()
     return float(numpy.linalg.norm(values.astype(numpy.float64) if values.dtype.kind == "f" else values))
+
+
+def name_of(node: Node) -> str:
+    """The class of a node: ``AddmmBackward0``."""
+    return node.title if isinstance(node, CopiedNode) else type(node).__name__
 
 
 def shape_text(shape: Sequence[int], dtype: object) -> str:
@@ -229,7 +254,7 @@ def outputs_text(node: Node) -> str:
 
 def ordered(nodes: Sequence[Node]) -> list[Node]:
     """Operations in the order in which they ran: inputs before what uses them."""
-    operations = [node for node in nodes if not isinstance(node, _core.AccumulateGrad)]
+    operations = [node for node in nodes if leaf_key(node) is None]
     rank = {node: number for number, node in enumerate(reversed(nodes))}
     # The clock gives the order of the program; where nodes were exchanged later (a view whose base was written in
     # place), only the order of the walk is sure to have inputs first.

@@ -13,6 +13,7 @@ STYLE = {
     "gone": 'style="filled,dashed", fillcolor="#ffffff", fontcolor="#9aa4af"',
     "plain": 'style=filled, fillcolor="#ffffff"',
     "leaf": f"style=filled, fillcolor={LEAF_COLOUR}",
+    "input": 'style=filled, fillcolor="#fdeef6"',
     "result": f"style=filled, fillcolor={RESULT_COLOUR}",
 }
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from .columns import Table
 from .repeats import find_repeats
 
-KINDS = ("module", "function", "loop", "step", "part")
+KINDS = ("module", "function", "loop", "step", "part", "inputs")
 MOST_CHILDREN = 40  # a group with more is cut into parts, so that unfolding it never floods the page
+MOST_INPUTS = 3  # of one node or group that are drawn as a box each
 MOST_SHOWN = 60  # what is unfolded at first
 FEW = 30  # boxes of a graph in which not even loops are folded at first
 
@@ -155,11 +156,13 @@ def _loop(items: list[int | Group], period: int, signer: _Signer) -> Group:
 
 
 def _loop_label(first: list[int | Group], last: list[int | Group], count: int, signer: _Signer) -> str:
-    opening, closing = first[0], last[0]
-    if isinstance(opening, Group) and isinstance(closing, Group) and opening.kind in ("module", "function"):
-        if opening.label != closing.label:
-            return f"{opening.label} … {closing.label}"
-        return f"{opening.label} {TIMES} {count:,}"
+    named = [
+        _range_label(opening.label, closing.label)
+        for opening, closing in zip(first, last, strict=True)
+        if isinstance(opening, Group) and isinstance(closing, Group) and opening.kind in ("module", "function")
+    ]
+    if named:
+        return f"{', '.join(dict.fromkeys(named))} {TIMES} {count:,}"
     lines = list(dict.fromkeys(line for line in map(signer.line_of, first) if line))
     if not lines:
         return f"{TIMES} {count:,}"
@@ -168,6 +171,21 @@ def _loop_label(first: list[int | Group], last: list[int | Group], count: int, s
         numbers = sorted(int(line.rpartition(":")[2]) for line in lines)
         return f"{files.pop()}:{numbers[0]}-{numbers[-1]} {TIMES} {count:,}"
     return f"{lines[0]} {TIMES} {count:,}"
+
+
+def _range_label(first: str, last: str) -> str:
+    """
+    Example:
+        >>> _range_label("h.0 · Block", "h.5 · Block"), _range_label("cell", "cell")
+        ('h.0 … h.5 · Block', 'cell')
+    """
+    path, dot, kind = first.partition(" · ")
+    if first == last:
+        return first
+    if dot and last.endswith(dot + kind):
+        last = last.removesuffix(dot + kind)
+        return f"{path} … {last}{dot}{kind}"
+    return f"{first} … {last}"
 
 
 def _insert_sources(root: Group, sources: Sequence[Sequence[int]], first_number: int) -> None:
@@ -206,8 +224,15 @@ def _insert_sources(root: Group, sources: Sequence[Sequence[int]], first_number:
             group.items = [
                 one
                 for item in group.items
-                for one in (*mine.get(item if isinstance(item, int) else id(item), ()), item)
+                for one in (*_together(mine.get(item if isinstance(item, int) else id(item), [])), item)
             ]
+
+
+def _together(sources: list[int]) -> Sequence[int | Group]:
+    """Many inputs of one thing are a group."""
+    if len(sources) <= MOST_INPUTS:
+        return sources
+    return [Group("inputs", f"{len(sources):,} inputs", [*sources])]
 
 
 def _steps_of(loop: Group, depth: int, users: Sequence[int], ways: Sequence[tuple[Group, ...]]) -> int:
@@ -284,7 +309,7 @@ def first_unfolded(groups: Groups, most: int = MOST_SHOWN) -> list[int]:
     small = len(groups.order) <= FEW
     for group in unfolded:
         for child in children[group]:
-            is_loop = KINDS[groups.kind[child]] in ("loop", "part") and not small
+            is_loop = KINDS[groups.kind[child]] in ("loop", "part", "inputs") and not small
             if not is_loop and shown + size[child] - 1 <= most:
                 unfolded.append(child)
                 shown += size[child] - 1

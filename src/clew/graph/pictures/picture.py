@@ -10,11 +10,11 @@ from typing import Any
 from ..model.account import FATES
 from ..model.places import Place, ReleaseRecord
 from ..model.wording import counted
-from .columns import FOREIGN, LEAF, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
+from .columns import FOREIGN, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
 from .folding import Groups
 from .summary import Summary
 
-KINDS = ("operation", "leaf", "result")
+KINDS = ("operation", "leaf", "result", "input")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,15 @@ class Row:
     place: Place | None
     inputs: tuple[int, ...]
     saved: tuple[SlotRow, ...]
-    state: str  # "held", "packed", "freed", "gone", "plain" (saved nothing); "leaf" or "result"
+    state: str  # "held", "packed", "freed", "gone", "plain" (saved nothing); "leaf", "result", "input"
     released: ReleaseRecord | None
     gradient_norm: float | None
     attributes: str
     remark: str
+    module: str  # that made it: its path and class
+    flops: float | None  # of the forward
+    forward_ns: int  # 0: not measured
+    backward_ns: int
 
 
 class Picture:
@@ -133,6 +137,10 @@ class Picture:
                 gradient_norm=snapshot.gradients.get(row, snapshot.flow.get(row)),
                 attributes=columns.attributes.get(row, ""),
                 remark=columns.remarks.get(row, ""),
+                module=columns.text.values[columns.module[row]],
+                flops=None if columns.flops[row] < 0 else columns.flops[row],
+                forward_ns=int(columns.forward_ns[row]),
+                backward_ns=int(columns.backward_ns[row]),
             )
 
     def _slot(self, number: int, snapshot: Snapshot) -> SlotRow:
@@ -153,7 +161,7 @@ class Picture:
         if snapshot.gone[row]:
             return "gone"
         if self.columns.kind[row] != OPERATION:
-            return "leaf" if self.columns.kind[row] == LEAF else "result"
+            return KINDS[self.columns.kind[row]]
         found = {slot.state for slot in saved}
         for state in STATES:
             if state in found:

@@ -25,6 +25,7 @@ COLOURS = {  # fill, line
     "plain": ("#ffffff", "#a8b3be"),
     "leaf": ("#ddf4e4", "#1a7f37"),
     "result": ("#ddf0ff", "#0969da"),
+    "input": ("#fdeef6", "#bf3989"),
 }
 
 

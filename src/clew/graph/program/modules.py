@@ -34,6 +34,7 @@ class ModuleLog:
         self._stacks = threading.local()
         # The names below a root are found once; "weak", so that the log keeps no model alive.
         self._names: weakref.WeakKeyDictionary[Any, dict[int, str]] = weakref.WeakKeyDictionary()
+        self._kinds: dict[str, str] = {}
 
     def enter(self, module: Any) -> None:
         """The forward of ``module`` begins."""
@@ -56,6 +57,10 @@ class ModuleLog:
         position = bisect_right(self._times, time) - 1
         return self._paths[position] if position >= 0 else None
 
+    def kind_of(self, path: str) -> str | None:
+        """The class of the module at a path that :meth:`path_at` has given."""
+        return self._kinds.get(path)
+
     def _stack(self) -> list[tuple[weakref.ref[Any], str]]:
         if not hasattr(self._stacks, "entries"):
             self._stacks.entries = []
@@ -69,7 +74,15 @@ class ModuleLog:
             self._names[root] = names
         name = names.get(id(module), "?")
         kind = type(root).__name__
-        return f"{kind}.{name}" if name else kind
+        path = f"{kind}.{name}" if name else kind
+        if path not in self._kinds:
+            self._note_kinds(root)
+        return path
+
+    def _note_kinds(self, root: Any) -> None:
+        kind = type(root).__name__
+        for name, one in root.named_modules():
+            self._kinds[f"{kind}.{name}" if name else kind] = type(one).__name__
 
     def _note(self, path: str | None) -> None:
         self._times.append(_core.tick())
@@ -134,8 +147,30 @@ def module_of(node: Any) -> str | None:
         >>> clew.graph.module_of(y.grad_fn)
         'Sequential.1'
     """
-    for module_log in [*reversed(_module_logs), *([_last] if _last else [])]:
+    for module_log in _asked():
         path = module_log.path_at(node._sequence_nr())
         if path is not None:
             return path
     return None
+
+
+def module_label(path: str) -> str:
+    """What a reader calls the module at a path of :func:`module_of`: the path below the root, and the class.
+
+    Example:
+        >>> model = clew.nn.Sequential(clew.nn.Linear(3, 4), clew.nn.ReLU())
+        >>> with clew.graph.record_modules():
+        ...     y = model(clew.ones(2, 3))
+        >>> module_label("Sequential.0"), module_label("Sequential"), module_label("encoder.3")
+        ('0 · Linear', 'Sequential', 'encoder.3')
+    """
+    for module_log in _asked():
+        kind = module_log.kind_of(path)
+        if kind is not None:
+            _, _, below = path.partition(".")
+            return f"{below} · {kind}" if below else kind
+    return path
+
+
+def _asked() -> list[ModuleLog]:
+    return [*reversed(_module_logs), *([_last] if _last else [])]
