@@ -80,7 +80,9 @@ def leaf_entry(node: Node, names: Mapping[int, str]) -> Entry:
 
 def _modules(operations: Sequence[Node], naming: Naming) -> list[str]:
     """The module of each operation; empty where neither a log nor the parameters tell."""
-    guessed = fill_modules(operations, modules_by_parameters(operations, lambda node: naming.leaves.get(leaf_key(node) or 0)))
+    guessed = fill_modules(
+        operations, modules_by_parameters(operations, lambda node: naming.leaves.get(leaf_key(node) or 0))
+    )
     return [naming.module_of(node) or guessed.get(node) or "" for node in operations]
 
 
