@@ -68,13 +68,6 @@ struct KeptProgram {
         }
         return result;
     }
-    static std::string name_of(const Step& step) {
-        if (step.kind == StepKind::Read) return std::string("read.") + step.name;
-        if (step.name) return step.name;
-        if (step.kind == StepKind::Rebind) return "set_grad";
-        if (step.form == Form::InPlace) return step.op->in_place_name;
-        return step.op->name;
-    }
     // The name of a step that calls Python is the user's, and may be that of an operation.
     static const char* kind_of(const Step& step) {
         const char* kinds[] = {"run", "nothing", "read", "rebind"};

@@ -1,6 +1,7 @@
 #include "bind/compile/tracer.h"
 
 #include "bind/compile/kinds.h"
+#include "bind/compile/stopwatch.h"
 #include "bind/compile/watch.h"
 
 #include <cstring>
@@ -67,10 +68,12 @@ void Tracer::stop() {
 int Tracer::trace(PyObject* self, PyFrameObject* frame, int what, PyObject*) {
     auto& tracer = *static_cast<Tracer*>(PyCapsule_GetPointer(self, nullptr));
     if (tracer.cause) return 0;
+    const Stopwatch watching;
     return guarded(
         [&] {
             if (what == PyTrace_CALL) tracer.enter(frame);
             if (what == PyTrace_OPCODE) tracer.instruction(frame);
+            tracer.spent += watching.nanoseconds();
             return 0;
         },
         -1);

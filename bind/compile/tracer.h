@@ -81,6 +81,7 @@ public:
     std::unordered_map<PyObject*, FollowedNumber> numbers;
     std::vector<Option> options;
     std::vector<Counter> counters;
+    std::int64_t spent = 0;                  // nanoseconds of watching
     std::unordered_set<PyObject*> compared;  // tensors of which it was asked which object they are
     void use(PyObject* operand);             // a number that was read is more than handed on
     void finish();                           // the call is over

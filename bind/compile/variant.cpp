@@ -1,7 +1,9 @@
 #include "bind/compile/variant.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "bind/compile/stopwatch.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/program/replay.h"
@@ -32,6 +34,9 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
             if (program.inputs[input].tensor.same(argument)) bound.emplace_back(static_cast<int>(input), i);
     }
     unbind();
+    const Stopwatch watch;
+    slice_of(program, -1);
+    times.planning = watch.nanoseconds();
 }
 
 // A tensor in an entry that the call sets is read anew by each replay.
@@ -62,19 +67,50 @@ Input* Variant::carried_input(PyObject* object) {
     return found;
 }
 
-nb::object Variant::replay(const CallArguments& arguments) {
-    check_same(arguments);
-    check_counters();
-    const struct Running {
-        Variant& variant;
-        explicit Running(Variant& variant) : variant(variant) { variant.running = true; }
-        ~Running() {
-            variant.unbind();
-            variant.running = false;
+// For as long as it is there, the program has the arguments of this call.
+class Variant::Running {
+public:
+    Running(Variant& variant, const CallArguments& arguments) : variant_(variant) {
+        variant.check_same(arguments);
+        variant.check_counters();
+        variant.running = true;
+        try {
+            variant.bind(arguments);
+            for (const Option& one : variant.options) variant.set_option(one);
+        } catch (...) {
+            stop();
+            throw;
         }
-    } running_now(*this);
-    bind(arguments);
-    for (const Option& one : options) set_option(one);
+    }
+    ~Running() { stop(); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+private:
+    void stop() {
+        variant_.unbind();
+        variant_.running = false;
+    }
+    Variant& variant_;
+};
+
+Digests Variant::digests(const CallArguments& arguments) {
+    const Running running_now(*this, arguments);
+    return replay_digests(program);
+}
+
+nb::object Variant::replay(const CallArguments& arguments) {
+    constexpr std::uint64_t kTimed = 16;
+    if (hits >= kTimed) return run(arguments);
+    const Stopwatch watch;
+    nb::object result = run(arguments);
+    const std::int64_t took = watch.nanoseconds();
+    times.replay = times.replay ? std::min(times.replay, took) : took;
+    return result;
+}
+
+nb::object Variant::run(const CallArguments& arguments) {
+    const Running running_now(*this, arguments);
     std::vector<ReadNumber> read;
     const std::vector<Tensor> tensors = replay_call(program, read);
     std::vector<nb::object> numbers;
@@ -89,6 +125,7 @@ nb::object Variant::replay(const CallArguments& arguments) {
     nb::object result = form->make(value, made);
     form->make_effects(made);
     count();
+    ++hits;
     return result;
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bind/compile/results.h"
+#include "core/program/digests.h"
 #include "core/program/outcome.h"
-#include "core/program/program.h"
 #include "core/program/slice.h"
 
 namespace clew::bind {
@@ -30,14 +30,24 @@ struct Variant {
     };
     std::vector<Carried> carried;
     bool running = false;
+    std::uint64_t hits = 0, misses = 0;  // misses: calls of this kind where something read differs
+    std::string last_miss;
+    struct {
+        std::int64_t eager = 0, recording = 0, planning = 0;  // of the recorded call, in nanoseconds
+        std::int64_t replay = 0;                              // the shortest of the first ones
+    } times;
 
     // Takes over what the tracer has found; arguments are let go.
     void keep(Tracer& tracer, const CallArguments& arguments);
     // Throws ReplayFailed, with nothing changed, if this is not the variant after all.
     nanobind::object replay(const CallArguments& arguments);
+    // What each step would make now; nothing is changed.
+    Digests digests(const CallArguments& arguments);
     int traverse(visitproc visit, void* arg) const;
 
 private:
+    class Running;
+    nanobind::object run(const CallArguments& arguments);
     void check_same(const CallArguments& arguments) const;
     void bind(const CallArguments& arguments);
     void unbind();

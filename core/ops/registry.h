@@ -76,6 +76,8 @@ enum OpFlag : std::uint32_t {
     kCopies = 8388608,           // from tensors with memory to those without, too
     kChooses = 2097152,          // takes some elements and not others: gradients of the others are zero
     kAnyDType = 16777216,        // forward takes storage types as they are: Note [Forwards in compute dtypes]
+    kUninitialized = 33554432,   // what the result holds means nothing
+    kTakesNumber = 67108864,     // a number as operand is a tensor like any other: no rule looks at its value
     kBoth = kMethod | kFunction,
 };
 

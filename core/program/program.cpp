@@ -1,6 +1,7 @@
 #include "core/program/program.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "core/autograd/hooks.h"
@@ -25,6 +26,13 @@ Program::~Program() {
         graves.pop_back();
     }
     digging = false;
+}
+
+std::string name_of(const Step& step) {
+    if (step.kind == StepKind::Read) return std::string("read.") + step.name;
+    if (step.name) return step.name;
+    if (step.kind == StepKind::Rebind) return "set_grad";
+    return step.form == Form::InPlace ? step.op->in_place_name : step.op->name;
 }
 
 bool NumberWitness::holds(double number) const {
@@ -54,6 +62,25 @@ Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype) {
     const Extent reach = extent(layout);
     const auto size = static_cast<std::int64_t>(item_size(dtype));
     return {offset + reach.low * size, offset + (reach.high + 1) * size};
+}
+
+std::int64_t bytes_of(const Program& program) {
+    std::unordered_set<const Storage*> seen;
+    std::int64_t sum = 0;
+    const auto add = [&](const Tensor& tensor) {
+        if (tensor && seen.insert(tensor->storage.get()).second) sum += tensor->storage->bytes;
+    };
+    const auto table = [&](const auto& list) { sum += static_cast<std::int64_t>(list.size() * sizeof(list[0])); };
+    for (const auto& [reg, value] : program.constants) add(value);
+    for (const Tensor& read : program.reads) add(read);
+    for (const auto& slice : program.slices) {
+        for (std::size_t i = 0; i < slice->spare.size(); ++i)
+            if (slice->reused[i]) add(slice->spare[i]);
+        table(slice->runs_of), table(slice->places), table(slice->spare);
+    }
+    for (const Step& step : program.steps) table(step.inputs), table(step.outputs), table(step.attributes);
+    table(program.steps), table(program.registers), table(program.memories), table(program.inputs);
+    return sum;
 }
 
 std::int64_t byte_offset(const Tensor& tensor) {

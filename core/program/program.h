@@ -75,6 +75,8 @@ struct Step {
     bool in_backward = false;  // the engine ran it
 };
 
+std::string name_of(const Step& step);  // "mul", "add_", "read.item", "set_grad"
+
 // A node of the block, and which registers its slots hold.
 struct KeptSlot {
     int reg = -1;      // -1: empty
@@ -178,6 +180,7 @@ struct Program {
 };
 
 Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype);  // offset in bytes
+std::int64_t bytes_of(const Program& program);  // of tensors that it keeps, and of its tables
 Tensor leaf_of(const Program& program, const Leaf& leaf);                // null: it is gone
 std::uint64_t hooks_of(const Tensor& tensor);
 std::uint64_t history_of(const Tensor& tensor);  // number of its node, 0: none

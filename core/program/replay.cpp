@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/autograd/engine.h"
 #include "core/autograd/leaf.h"
@@ -25,21 +26,51 @@ public:
     Replay(Program& program, Slice& slice) : program_(program), slice_(slice), state_(program, slice) {}
 
     std::vector<Tensor> go() {
-        check_inputs(program_, slice_);
         const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
-        {
-            [[maybe_unused]] const DispatchFrame frame;
-            load_inputs();
-        }
+        begin();
         want();
         GeneratorGuard generators(slice_);
         for (const ReplayStep& one : slice_.runs_of) run(one);
         generators.keep();
         return commit(state_);
     }
+    // Runs all steps and drops what they made.
+    Digests digests() {
+        const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
+        struct Apart {  // from what there is: copies of all that is written, and nothing is dropped before the end
+            Slice& slice;
+            std::vector<char> direct;
+            explicit Apart(Slice& slice)
+                : slice(slice), direct(std::exchange(slice.direct, std::vector<char>(slice.direct.size()))) {
+                slice.wanted.assign(slice.last_use.size(), 1);
+                slice.deaths = ~std::uint64_t{0};
+            }
+            ~Apart() { slice.direct = std::move(direct); }
+        } const apart(slice_);
+        begin();
+        const GeneratorGuard generators(slice_);
+        Digests found(program_.steps.size());
+        for (const ReplayStep& one : slice_.runs_of) {
+            run(one);
+            const Step& step = program_.steps[static_cast<std::size_t>(one.step)];
+            if (!makes_values(step)) continue;
+            std::vector<Tensor> values;
+            for (const KeptWrite& write : step.writes) values.push_back(value_of(write.reg));
+            for (const int reg : step.outputs) values.push_back(value_of(reg));
+            found[static_cast<std::size_t>(one.step)] = digest_of(values);
+        }
+        return found;
+    }
     std::vector<ReadNumber> take_numbers() { return std::move(numbers_); }
 
 private:
+    void begin() {
+        check_inputs(program_, slice_);
+        [[maybe_unused]] const DispatchFrame frame;
+        load_inputs();
+    }
+    Tensor value_of(int reg) const { return reg < 0 ? Tensor() : state_.regs[static_cast<std::size_t>(reg)]; }
+
     void load_inputs() {
         std::vector<Tensor>& regs = state_.regs;
         if (!program_.constants.empty() && !regs[static_cast<std::size_t>(program_.constants[0].first)])
@@ -246,6 +277,11 @@ std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbe
     std::vector<Tensor> results = replay.go();
     numbers = replay.take_numbers();
     return results;
+}
+
+Digests replay_digests(Program& program) {
+    check_can_replay(program);
+    return Replay(program, slice_of(program, -1)).digests();
 }
 
 }  // namespace clew

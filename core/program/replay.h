@@ -7,7 +7,7 @@
 // block and is written goes into a copy; generators are noted. A step that fails, or a read of another value than then,
 // drops all of it. Only when the last step has run is anything changed that others can see, and that part cannot fail.
 #pragma once
-#include "core/program/program.h"
+#include "core/program/digests.h"
 
 namespace clew {
 
@@ -17,5 +17,8 @@ void replay(Program& program, int target);
 // A compiled call: what it gives, and the numbers at reads that are followed, in order. The inputs that are bound hold
 // the arguments.
 std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers);
+
+// What each step of a compiled call would make now; nothing is changed.
+Digests replay_digests(Program& program);
 
 }  // namespace clew

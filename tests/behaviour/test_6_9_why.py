@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import types
 import warnings
 from typing import Any
 
@@ -45,12 +46,63 @@ def test_why_tells_counts_variants_and_lines() -> None:
         for _ in range(4):
             function(clew.ones(2), False)
             function(clew.ones(2), True)
-    first, variant, reason = function.why().splitlines()
+    first, kept, variant, times, reason = function.why().splitlines()
     assert first == "printed: 3 hits, 5 misses, 1 variants"
+    assert kept == f"  {function.bytes} bytes are kept"
     assert variant.startswith("  variant: 1 steps, ")
+    assert variant.endswith("; 3 hits, 0 misses")
+    assert times.startswith("    recorded in ")
     line = printed.__code__.co_firstlineno + 2
     assert reason.startswith("  stays eager: it calls builtins.print")
     assert f"test_6_9_why.py:{line} in printed" in reason
+
+
+def test_why_tells_times_and_when_they_are_regained() -> None:
+    model = clew.nn.Sequential(clew.nn.Linear(3, 4), clew.nn.Tanh(), clew.nn.Linear(4, 1))
+    function = clew.compile(lambda x: model(x).sum())
+    function(clew.ones(2, 3))
+    assert "as Python" not in function.why()  # nothing was replayed
+    for _ in range(20):
+        function(clew.ones(2, 3))
+    ((_, _, hits, misses, _, eager, recording, planning, replay),) = function._describe()
+    assert (hits, misses) == (20, 0)
+    assert min(eager, recording, planning, replay) > 0
+    assert replay < eager  # no Python and no nodes of Python's operations
+    calls = -(-(recording + planning) // (eager - replay))
+    assert f": regained after {calls} calls" in function.why()
+
+
+def test_why_tells_misses_of_each_variant() -> None:
+    state = types.SimpleNamespace(factor=2.0)
+    function = clew.compile(lambda x: x * state.factor)
+    for factor in (2.0, 3.0, 2.0, 3.0):
+        state.factor = factor
+        function(clew.ones(2))
+    assert [(hits, misses) for _, _, hits, misses, *_ in function._describe()] == [(1, 1), (1, 1)]
+    assert function.why().count("last miss: it read another value of Python: factor of a types.SimpleNamespace") == 2
+
+
+def test_bytes_are_those_of_constants_and_tables() -> None:
+    function = clew.compile(lambda x: x + clew.tensor([1.0] * 1000))
+    assert function.bytes == 0
+    function(clew.ones(1000))
+    assert 4000 < function.bytes < 12000
+    function.cache_clear()
+    assert function.bytes == 0
+
+
+def test_a_function_that_always_raises_is_not_recorded_forever() -> None:
+    def broken(x: Any) -> Any:
+        recorded.append(sys.gettrace() is not None or clew._core.is_interpreted())
+        raise ValueError
+
+    recorded: list[bool] = []
+    function = clew.compile(broken)
+    for _ in range(100):
+        with pytest.raises(ValueError):
+            function(clew.ones(1))
+    assert recorded[:3] == [True, True, True]
+    assert sum(recorded) < 10
 
 
 def test_fullgraph_raises_where_it_would_stay_eager() -> None:

@@ -25,7 +25,7 @@ struct Empty {
     using Attrs = SizeAttrs;
     static constexpr auto fields = kSizeFields;
     static constexpr OpText text{
-        .schema = "_empty(int[] size, dtype dtype)", .flags = kHidden, .domain = "size=(a, b), dtype=float64"};
+        .schema = "_empty(int[] size, dtype dtype)", .flags = kHidden | kUninitialized, .domain = "size=(a, b), dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) { out = empty(attrs.size, attrs.dtype); }
 };
 
@@ -53,7 +53,7 @@ struct EmptyStrided {
     };
     static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::dtype};
     static constexpr OpText text{.schema = "_empty_strided(int[] size, int[] stride, dtype dtype)",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kUninitialized,
                                  .domain = "size=(a, b), stride=(1, a), dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) {
         if (attrs.size.size() != attrs.stride.size())
@@ -77,7 +77,7 @@ struct EmptyLike {
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "_empty_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kGeometryOnly,
+                                 .flags = kHidden | kGeometryOnly | kUninitialized,
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = empty(like_layout(x), attrs.dtype); }
 };

@@ -34,7 +34,7 @@ struct Add {
         .schema = "add(Operand self, Operand other, *, Scalar alpha=1)",
         .node = "AddBackward0",
         .operators = "__add__ __radd__",
-        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise | kTakesNumber,
         .domain = "real; real, alpha=3",
         .doc = "self + alpha * other.",
         .example =
@@ -60,7 +60,7 @@ struct Sub {
         .schema = "sub(Operand self, Operand other, *, Scalar alpha=1)",
         .node = "SubBackward0",
         .operators = "__sub__",
-        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise | kTakesNumber,
         .domain = "real; real, alpha=3",
         .doc = "self - alpha * other. Not for bool.",
         .example =
@@ -89,7 +89,7 @@ struct Mul {
     static constexpr OpText text{.schema = "mul(Operand self, Operand other)",
                                  .node = "MulBackward0",
                                  .operators = "__mul__ __rmul__",
-                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+                                 .flags = kBoth | kInPlace | kOutArgument | kElementwise | kTakesNumber,
                                  .domain = "real",
                                  .doc = "self * other.",
                                  .example =
@@ -110,7 +110,7 @@ struct Div {
         .schema = "div(Operand self, Operand other)",
         .node = "DivBackward0",
         .operators = "__truediv__",
-        .flags = kBoth | kInPlace | kOutArgument | kElementwise,
+        .flags = kBoth | kInPlace | kOutArgument | kElementwise | kTakesNumber,
         .domain = "nonzero",
         .doc = "self / other, true division. Integers are divided as float32 (the default dtype).",
         .example = ">>> torch.div(torch.tensor([1, 3]), 2)\ntensor([0.5000, 1.5000])"};
@@ -166,7 +166,7 @@ struct RsubNumber {
     static constexpr OpText text{.schema = "_rsub(Tensor self, Operand other, *, Scalar alpha=1)",
                                  .node = "RsubBackward1",
                                  .operators = "__rsub__",
-                                 .flags = kHidden,
+                                 .flags = kHidden | kTakesNumber,
                                  .derivative = "elementwise",
                                  .domain = "real, other=2.5; real, other=2, alpha=3"};
     static void forward(const Tensor& a, const Tensor& b, const Attrs& attrs, Tensor& out) {
@@ -214,7 +214,7 @@ struct RsubScalar {
 struct Rdiv {
     static constexpr OpText text{.schema = "_rdiv(Tensor self, Operand other)",
                                  .operators = "__rtruediv__",
-                                 .flags = kHidden | kComposite,
+                                 .flags = kHidden | kComposite | kTakesNumber,
                                  .domain = "nonzero"};
     static void forward(const Tensor& a, const Tensor& b, Tensor& out) { out = mul(reciprocal(a), b); }
 };

@@ -48,8 +48,8 @@ def compile(
             goes.
 
     Returns:
-        A callable with the counts `hits`, `misses` and `variants`, with `why()`, `cache_clear()` and, as `eager`, the
-        function itself.
+        A callable with the counts `hits`, `misses`, `variants` and `bytes`, with `why()`, `check()`, `cache_clear()`
+        and, as `eager`, the function itself.
 
     Raises:
         NotImplementedError: `dynamic=True`, `fuse=True`.
@@ -93,6 +93,7 @@ class Compiled(_core.CompiledFunction):
         hits: calls that were replayed.
         misses: calls that ran as Python, recorded or not.
         variants: recorded calls that can be replayed.
+        bytes: of memory that these keep: constants, results that are used again, tables of steps.
         eager: the function itself.
     """
 
@@ -107,7 +108,10 @@ class Compiled(_core.CompiledFunction):
         self.__wrapped__ = function
 
     def why(self) -> str:
-        """Hits, misses, each variant with its steps and witnesses, and why calls stay eager.
+        """Hits, misses, each variant with its steps, witnesses and times, and why calls stay eager.
+
+        The time of a replay is the shortest of its first 16. That of a call as Python is what the recorded call took
+        without the watching of its instructions, so it is somewhat more than that of a call that is not recorded.
 
         Example:
             >>> double = clew.compile(lambda x: x * 2)
@@ -115,11 +119,34 @@ class Compiled(_core.CompiledFunction):
             >>> print(double.why().splitlines()[0])
             <lambda>: 0 hits, 1 misses, 1 variants
         """
+        from .report import report
+
         name = getattr(self, "__qualname__", type(self.eager).__name__)
-        lines = [f"{name.rpartition('.')[2]}: {self.hits} hits, {self.misses} misses, {self.variants} variants"]
-        lines += [f"  variant: {steps} steps, {witnesses} witnesses of Python" for steps, witnesses in self._describe()]
-        lines += [f"  {'stays eager' if eager else 'ran eagerly'}: it {text}" for text, eager in self._reasons()]
-        return "\n".join(lines)
+        return report(self, name.rpartition(".")[2])
+
+    def check(self, calls: int = 1) -> None:
+        """Compare the next calls that would be replayed with the function itself, step by step and bit by bit.
+
+        Each of them is replayed without changing anything, then the function runs from the same state, and what the
+        call gives and leaves is the function's.
+
+        Args:
+            calls: how many calls are checked; 0 stops it.
+
+        Raises:
+            ReplayError: raised by a checked call. It names the first step whose bits differ, or that only one of both
+                runs has, and its line. A `clew.pure` function that is not pure is a reason.
+
+        Example:
+            >>> double = clew.compile(lambda x: x * 2)
+            >>> double.check(2)
+            >>> _ = [double(clew.ones(2)) for _ in range(3)]  # the first is recorded
+            >>> print(double.why().splitlines()[-1])
+              checked: 2 calls, each step gave the bits of the function itself
+        """
+        if calls < 0:
+            raise ValueError(f"check: expected a number of calls, got {calls}")
+        self._to_check = calls
 
     def __reduce__(self) -> Any:
         module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", None)

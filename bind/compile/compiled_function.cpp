@@ -1,0 +1,233 @@
+#include "bind/compile/compiled_function.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nanobind/stl/string.h>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "bind/site.h"
+#include "core/autograd/engine.h"
+#include "core/autograd/mode.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+constexpr int kMostRecordings = 4;  // of one key: the first, and three whose witnesses failed
+constexpr std::uint32_t kEagerModes = kInterpreted | kSavedHooks | kAnomaly | kTiming | kInferenceMode | kWatchWrites |
+                                      kInBackward | kMakeMeta | kAllowDataWrites;
+
+bool disabled = false;
+
+std::string with_site(const Cause& cause) {
+    const std::string site = cause.code ? site_text(cause.code.get(), cause.instruction) : "";
+    return site.empty() ? cause.text : cause.text + " (" + site + ")";
+}
+
+// Why the replay failed; empty: it did not.
+template <class Body>
+std::string failure_of(const Body& body) {
+    try {
+        body();
+        return {};
+    } catch (const ReplayFailed& failure) {
+        // A step in Python raised it: the function will.
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();
+        PyErr_Clear();
+        return with_site({failure.what(), failure.code, failure.instruction});
+    }
+}
+
+}  // namespace
+
+bool set_compile_disabled(bool off) { return std::exchange(disabled, off); }
+
+nb::object CompiledFunction::call(PyObject* positional, PyObject* named) {
+    if (disabled || mode(kEagerModes) || backward_serial() || Recorder::at_work() || Tracer::others_trace())
+        return run(positional, named);
+#if PY_VERSION_HEX >= 0x030C0000
+    ++misses;
+    stay_eager(*path_of({}), "runs on a Python above 3.11, where calls can't be watched yet");
+    return run(positional, named);
+#endif
+    const CallArguments arguments(positional, named);
+    if (is_running(arguments.key)) return run(positional, named);  // from inside of a replay, or on another thread
+    if (nb::object result; to_check && check(arguments, positional, named, result)) return result;
+    if (nb::object result; find(arguments, result)) return result;
+    ++misses;
+    if (gave_up_ || gives_up()) return run(positional, named);
+    const std::shared_ptr<Path> path_held = path_of(arguments.key);  // the call may clear all
+    Path& path = *path_held;
+    if (path.eager) return run(positional, named);
+    if (arguments.unknown) {
+        stay_eager(path, arguments.unknown);
+        return run(positional, named);
+    }
+    if (path.rest && path.rest--) return run(positional, named);
+    return record(arguments, path, positional, named);
+}
+
+void CompiledFunction::clear() {
+    const auto gone = std::exchange(variants_, {});  // their end may run Python, which may come here
+    paths_.clear();
+    gave_up_ = false;
+    misses_in_a_row_ = 0;
+}
+
+std::int64_t CompiledFunction::bytes() const {
+    std::int64_t sum = 0;
+    for (const auto& one : variants_) sum += bytes_of(one->program);
+    return sum;
+}
+
+nb::list CompiledFunction::describe() const {
+    nb::list result;
+    for (const auto& one : variants_)
+        result.append(nb::make_tuple(one->program.steps.size(), one->state.size(), one->hits, one->misses,
+                                     one->last_miss, one->times.eager, one->times.recording, one->times.planning,
+                                     one->times.replay));
+    return result;
+}
+
+nb::list CompiledFunction::reasons() const {
+    nb::list result;
+    for (const auto& [key, path] : paths_)
+        if (!path->reason.empty()) result.append(nb::make_tuple(path->reason, path->eager));
+    return result;
+}
+
+int CompiledFunction::traverse(visitproc visit, void* arg) const {
+    Py_VISIT(function.ptr());
+    for (const auto& one : variants_)
+        if (const int result = one->traverse(visit, arg)) return result;
+    return 0;
+}
+
+nb::object CompiledFunction::run(PyObject* positional, PyObject* named) const {
+    return nb::steal(checked(PyObject_Call(function.ptr(), positional, named)));
+}
+
+bool CompiledFunction::is_running(const std::string& key) const {
+    for (const auto& one : variants_)
+        if (one->running && one->key == key) return true;
+    return false;
+}
+
+// Recording takes longer than a call: where each call is of a kind of its own, it does not pay.
+bool CompiledFunction::gives_up() {
+    if (++misses_in_a_row_ <= 3 * max_variants_) return false;
+    gave_up_ = true;
+    stay_eager(*path_of({}), "was called in " + std::to_string(3 * max_variants_) +
+                                 " ways in a row, none of them twice (shapes, numbers, objects)");
+    return true;
+}
+
+std::shared_ptr<CompiledFunction::Path> CompiledFunction::path_of(const std::string& key) {
+    constexpr std::size_t kMost = 1024;
+    if (paths_.size() >= kMost && !paths_.contains(key)) paths_.clear();
+    std::shared_ptr<Path>& path = paths_[key];
+    if (!path) path = std::make_shared<Path>();
+    return path;
+}
+
+bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) {
+    for (std::size_t i = 0; i < variants_.size(); ++i) {
+        const std::shared_ptr<Variant> variant = variants_[i];  // the replay may run Python, which may clear all
+        if (variant->key != arguments.key) continue;
+        if (!variant->state.holds()) {
+            note_miss(*variant, "read another value of Python: " + variant->state.failed);
+            continue;
+        }
+        if (std::string text = failure_of([&] { result = variant->replay(arguments); }); !text.empty()) {
+            note_miss(*variant, std::move(text));
+            continue;
+        }
+        if (i && std::erase(variants_, variant)) variants_.push_front(variant);
+        ++hits;
+        misses_in_a_row_ = 0;
+        return true;
+    }
+    return false;
+}
+
+void CompiledFunction::note_miss(Variant& variant, std::string text) {
+    ++variant.misses;
+    variant.last_miss = last_miss_ = std::move(text);
+}
+
+bool CompiledFunction::check(const CallArguments& arguments, PyObject* positional, PyObject* named,
+                             nb::object& result) {
+    const auto fits = [&](const auto& one) { return one->key == arguments.key && one->state.holds(); };
+    const auto found = std::ranges::find_if(variants_, fits);
+    if (found == variants_.end()) return false;
+    const std::shared_ptr<Variant> variant = *found;  // the replay may run Python, which may clear all
+    Digests replayed;
+    if (!failure_of([&] { replayed = variant->digests(arguments); }).empty()) return false;
+    --to_check;
+    const Checked both = check_call(*variant, replayed, function.ptr(), arguments, positional, named);
+    if (!both.recording.result.is_valid()) throw PythonError();
+    if (const Step* const step = both.difference.step) throw ReplayFailed("check: " + both.difference.text, step);
+    ++checked_calls;
+    result = both.recording.result;
+    return true;
+}
+
+nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, PyObject* positional,
+                                    PyObject* named) {
+    Recording recording = record_call(function.ptr(), arguments, positional, named);
+    if (!recording.result.is_valid()) {
+        constexpr int kPatience = 3, kLongest = 20;
+        if (++path.raised >= kPatience) path.rest = 1 << std::min(path.raised, kLongest);
+        throw PythonError();
+    }
+    path.raised = 0;
+    ++path.recordings;
+    if (recording.cause.text.empty()) {
+        keep(std::move(recording.variant));
+        if (path.recordings >= kMostRecordings) stay_eager(path, last_miss_);
+    } else {
+        path.reason = with_site(recording.cause);
+        // What is done once only (a cache, the state of an optimizer) is not done again.
+        if (path.recordings >= 3) stay_eager(path, path.reason);
+    }
+    return recording.result;
+}
+
+void CompiledFunction::keep(std::shared_ptr<Variant> variant) {
+    variants_.push_front(std::move(variant));
+    if (variants_.size() <= max_variants_) return;
+    const auto gone = variants_.back();  // its end may run Python
+    variants_.pop_back();
+    if (!std::exchange(said_full_, true))
+        warn(name() + " has more than " + std::to_string(max_variants_) +
+             " variants; the least recently used goes. To do: call it with fewer shapes and numbers, or give "
+             "max_variants=");
+}
+
+std::string CompiledFunction::name() const {
+    const std::string text = text_of(function.ptr(), "__qualname__");
+    return text.empty() ? Py_TYPE(function.ptr())->tp_name : text;
+}
+
+void CompiledFunction::stay_eager(Path& path, std::string reason) {
+    path.eager = true;
+    path.reason = reason;
+    for (const std::string& said : said_)
+        if (said == reason) return;
+    said_.push_back(reason);
+    warn(name() + " stays eager: it " + reason);
+}
+
+void CompiledFunction::warn(const std::string& text) const {
+    const nb::object errors = nb::module_::import_("clew.autograd.errors");
+    if (strict_) {
+        PyErr_SetString(nb::object(errors.attr("KeepError")).ptr(), ("compile: " + text).c_str());
+        throw PythonError();
+    }
+    checked(PyErr_WarnEx(nb::object(errors.attr("KeepWarning")).ptr(), ("compile: " + text).c_str(), 1));
+}
+
+}  // namespace clew::bind

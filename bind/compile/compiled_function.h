@@ -1,0 +1,67 @@
+// A function that runs eagerly once for each kind of call, and is replayed from then on.
+#pragma once
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bind/compile/recording.h"
+
+namespace clew::bind {
+
+class CompiledFunction {
+public:
+    CompiledFunction(nanobind::object function, std::size_t max_variants, bool strict)
+        : function(std::move(function)), max_variants_(max_variants), strict_(strict) {}
+
+    nanobind::object call(PyObject* positional, PyObject* named);
+    void clear();
+
+    nanobind::object function;
+    std::uint64_t hits = 0, misses = 0;
+    std::uint64_t to_check = 0, checked_calls = 0;
+
+    std::size_t variants() const { return variants_.size(); }
+    std::int64_t bytes() const;
+    // (steps, witnesses, hits, misses, the last miss, nanoseconds: recorded call, recording, planning, replay)
+    nanobind::list describe() const;
+    nanobind::list reasons() const;  // (text, whether it stays eager)
+    int traverse(visitproc visit, void* arg) const;
+
+private:
+    // Calls with one key.
+    struct Path {
+        int recordings = 0;
+        int raised = 0;  // in a row
+        int rest = 0;    // calls until one is recorded again
+        bool eager = false;
+        std::string reason;
+    };
+    nanobind::object run(PyObject* positional, PyObject* named) const;
+    bool is_running(const std::string& key) const;
+    bool gives_up();
+    std::shared_ptr<Path> path_of(const std::string& key);
+    bool find(const CallArguments& arguments, nanobind::object& result);
+    // Runs the function beside a replay; false: no variant fits.
+    bool check(const CallArguments& arguments, PyObject* positional, PyObject* named, nanobind::object& result);
+    nanobind::object record(const CallArguments& arguments, Path& path, PyObject* positional, PyObject* named);
+    void keep(std::shared_ptr<Variant> variant);
+    void note_miss(Variant& variant, std::string text);
+    void stay_eager(Path& path, std::string reason);
+    void warn(const std::string& text) const;
+    std::string name() const;
+
+    std::size_t max_variants_;
+    bool strict_, said_full_ = false;
+    std::deque<std::shared_ptr<Variant>> variants_;  // the most recently used first
+    std::unordered_map<std::string, std::shared_ptr<Path>> paths_;
+    std::size_t misses_in_a_row_ = 0;
+    bool gave_up_ = false;
+    std::vector<std::string> said_;
+    std::string last_miss_;
+};
+
+bool set_compile_disabled(bool off);  // what it was
+
+}  // namespace clew::bind

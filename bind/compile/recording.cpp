@@ -1,0 +1,84 @@
+#include "bind/compile/recording.h"
+
+#include "bind/compile/stopwatch.h"
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "core/autograd/mode.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+void give_arguments(Tracer& tracer, Recorder& recorder, Variant& variant, const CallArguments& arguments) {
+    for (PyObject* const object : arguments.objects) {
+        tracer.add_older(object);
+        variant.objects.push_back(nb::borrow(object));
+    }
+    for (PyObject* const container : arguments.containers) tracer.add_argument(container);
+    for (const Tensor& tensor : arguments.tensors) {
+        tracer.add_argument(as_object(tensor.get()));
+        recorder.input_of(tensor);  // the first on its memory, so that what aliases it is told from it
+    }
+}
+
+Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyObject* function,
+                      const CallArguments& arguments, PyObject* positional, PyObject* named) {
+    const Stopwatch all;
+    Program& program = variant->program;
+    variant->key = arguments.key;
+    recorder.begin();
+    Tracer tracer(recorder, program);
+    tracer.add_older(function);
+    give_arguments(tracer, recorder, *variant, arguments);
+    tracer.begin_call(function, positional);
+    const std::uint32_t modes = mode_word;
+    const Stopwatch call;
+    tracer.start();
+    const nb::object result = nb::steal(PyObject_Call(function, positional, named));
+    tracer.stop();
+    variant->times.eager = call.nanoseconds() - tracer.spent;
+    tracer.finish();
+    if (!result.is_valid()) {
+        recorder.end_call(false, {}, {});
+        return {};
+    }
+    Cause cause = tracer.cause.value_or(Cause{});
+    if (cause.text.empty() && mode_word != modes) cause.text = "leaves gradients switched on or off otherwise";
+    if (cause.text.empty() && recorder.failed()) cause.text = "catches the error of an operation";
+    variant->form = std::make_unique<ResultForm>(tracer, arguments);
+    if (cause.text.empty()) {
+        variant->value = variant->form->add(result.ptr());
+        variant->form->add_effects();
+        cause.text = variant->form->unknown;
+    }
+    recorder.end_call(cause.text.empty(), variant->form->tensors, arguments.tensors);
+    if (cause.text.empty() && !program.refusals.empty()) {
+        const Refusal& first = program.refusals[0];
+        cause = {first.text, first.code, first.instruction};
+    }
+    variant->times.recording = all.nanoseconds() - variant->times.eager;
+    if (cause.text.empty()) variant->keep(tracer, arguments);
+    return {result, std::move(variant), std::move(cause)};
+}
+
+}  // namespace
+
+Recording record_call(PyObject* function, const CallArguments& arguments, PyObject* positional, PyObject* named) {
+    auto variant = std::make_shared<Variant>();
+    Recorder recorder(variant->program);
+    return record_with(recorder, variant, function, arguments, positional, named);
+}
+
+Checked check_call(const Variant& variant, const Digests& replayed, PyObject* function, const CallArguments& arguments,
+                   PyObject* positional, PyObject* named) {
+    auto other = std::make_shared<Variant>();
+    Digests eager;
+    DigestingRecorder recorder(other->program, eager);
+    Recording recording = record_with(recorder, other, function, arguments, positional, named);
+    if (!recording.result.is_valid()) return {};
+    eager.resize(other->program.steps.size());
+    return {std::move(recording), first_difference(variant.program, replayed, other->program, eager)};
+}
+
+}  // namespace clew::bind

@@ -1,0 +1,64 @@
+"""What `why()` of a compiled function says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .compiled import Compiled
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """One recorded call; times in nanoseconds."""
+
+    steps: int
+    witnesses: int
+    hits: int
+    misses: int
+    last_miss: str
+    eager: int
+    """The recorded call, without what recording it took."""
+    recording: int
+    planning: int
+    replay: int
+    """The shortest of the first 16 replays; 0: there was none."""
+
+    def lines(self) -> list[str]:
+        read = f"{self.steps} steps, {self.witnesses} witnesses of Python"
+        counts = f"{self.hits} hits, {self.misses} misses"
+        took = f"recorded in {_time(self.recording)}, planned in {_time(self.planning)}"
+        lines = [f"  variant: {read}; {counts}", f"    {took}{self._gain()}"]
+        return [*lines, f"    last miss: it {self.last_miss}"] if self.last_miss else lines
+
+    def _gain(self) -> str:
+        """After how many hits the time that recording took is regained."""
+        if not self.replay:
+            return ""
+        text = f"; a call takes {_time(self.replay)}, as Python about {_time(self.eager)}"
+        gain = self.eager - self.replay
+        if gain <= 0:
+            return f"{text}: nothing is gained"
+        return f"{text}: regained after {math.ceil((self.recording + self.planning) / gain)} calls"
+
+
+def report(function: Compiled, name: str) -> str:
+    """Counts, variants, why calls ran as Python."""
+    lines = [f"{name}: {function.hits} hits, {function.misses} misses, {function.variants} variants"]
+    if function.variants:
+        lines.append(f"  {function.bytes} bytes are kept")
+    for one in function._describe():
+        lines += _Variant(*one).lines()
+    if function._checked:
+        lines.append(f"  checked: {function._checked} calls, each step gave the bits of the function itself")
+    lines += [f"  {'stays eager' if eager else 'ran eagerly'}: it {text}" for text, eager in function._reasons()]
+    return "\n".join(lines)
+
+
+def _time(nanoseconds: int) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds} ns"
