@@ -7,6 +7,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "bind/compile/tracer.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/parse.h"
@@ -203,6 +204,7 @@ void run_python_step(OpCall& call) {
     for (const Tensor& input : call.inputs) arguments.append(nb::steal(wrap(input)));
     if (!step->function.is_valid()) fail(ErrorKind::Runtime, "%s: the program is being taken down", step->name.c_str());
     const ModeGuard unseen(kInterpreted, false);
+    const Unwatched promised(true);
     const nb::object given = [&] {
         try {
             return step->function(*arguments);
@@ -235,8 +237,8 @@ const OpDef& python_operation() {
     return op;
 }
 
-// (name, tensors, function) -> what function(*tensors) gives: one step of the program.
-nb::object python_step(const std::string& name, nb::tuple tensors, nb::object function) {
+// What function(*tensors) gives: one step of the program. It holds these constants, which whoever watches has read.
+nb::object python_step(const std::string& name, nb::tuple tensors, nb::object function, nb::object) {
     const nb::object holder = nb::cast(new PythonStep{std::move(function), name, {}}, nb::rv_policy::take_ownership);
     PythonStep* const step = nb::inst_ptr<PythonStep>(holder);
     std::vector<Tensor> inputs;
@@ -274,7 +276,8 @@ void init_program(nb::module_& module) {
         .def("layouts", &KeptProgram::layouts)
         .def("register_of", &KeptProgram::register_of, nb::arg("tensor"));
     nb::class_<PythonStep>(module, "_PythonStep", nb::type_slots(step_slots));
-    module.def("python_step", &python_step, nb::arg("name"), nb::arg("tensors"), nb::arg("function"));
+    module.def("python_step", &python_step, nb::arg("name"), nb::arg("tensors"), nb::arg("function"),
+               nb::arg("constants"));
     module.def("kept_forward", &forward, nb::arg("tensor"));
     init_program_file(module);
     // For what a second run of the same operations would not do again.

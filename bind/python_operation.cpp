@@ -2,8 +2,10 @@
 // Python. Its attributes have no struct; they lie as the schema says.
 #include "bind/python_operation.h"
 
+#include <cstring>
 #include <string>
 
+#include "bind/compile/tracer.h"
 #include "bind/errors.h"
 #include "bind/function.h"
 #include "bind/objects.h"
@@ -68,6 +70,7 @@ void python_forward(OpCall& call) {
     const ModeGuard guard(kNoGrad | kInBackward, true);
     // Elementwise operations are inferred by running one element.
     const SkipKernels skip(inferring && !op.is(kElementByElement));
+    const Unwatched unwatched(std::strstr(op.name, "::") == nullptr);  // that of users is watched
     const Handle results = Handle::steal(
         checked(PyObject_CallObject(inferring ? op.infer : op.run, static_cast<PyObject*>(arguments.get()))));
     const SkipKernels rest(inferring);

@@ -23,6 +23,10 @@ CallArguments::CallArguments(PyObject* positional, PyObject* named) {
     if (named) add(named, 0);
 }
 
+std::string CallArguments::key_with_floats() const {
+    return key + std::string(reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(double));
+}
+
 void CallArguments::add_text(PyObject* text) {
     const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     const auto width = static_cast<Py_ssize_t>(PyUnicode_KIND(text));
@@ -72,7 +76,10 @@ void CallArguments::add(PyObject* object, int depth) {
         key += object == Py_None ? 'n' : object == Py_True ? '1' : '0';
     } else if (PyFloat_CheckExact(object)) {
         key += 'f';
-        add_value(PyFloat_AS_DOUBLE(object));
+        if (depth == 1)
+            floats.push_back(PyFloat_AS_DOUBLE(object));
+        else
+            add_value(PyFloat_AS_DOUBLE(object));
     } else if (PyLong_CheckExact(object)) {
         key += 'i';
         add_text(nb::steal(checked(_PyLong_Format(object, 16))).ptr());

@@ -15,14 +15,17 @@ namespace clew::bind {
 // Two calls may share a variant if their keys are the same bytes: shapes, strides, dtypes, requires_grad and whether
 // there is a .grad of tensors, which of them are the same object; numbers and strings by type and bits; containers by
 // content; all other objects by identity (a variant keeps these alive, so that an address stays theirs); the modes.
+// The value of a float that is itself an argument is no part of it: a variant may follow it (Note [Followed numbers]).
 struct CallArguments {
     std::string key;
     std::vector<Tensor> tensors;        // each once
     std::vector<PyObject*> containers;  // borrowed, in order: lists, dicts, tuples
     std::vector<PyObject*> objects;     // known by identity
+    std::vector<double> floats;         // that are arguments themselves
     const char* unknown = nullptr;      // why such a call can't be told from others
 
     CallArguments(PyObject* positional, PyObject* named);
+    std::string key_with_floats() const;
 
 private:
     void add(PyObject* object, int depth);

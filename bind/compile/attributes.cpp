@@ -162,7 +162,8 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
             return look_up_entry(dict, name);
         }
     }
-    if (found && !older && std::strcmp(text, "grad_fn") == 0) return;
+    // Of what needs no gradient it is None.
+    if (found && std::strcmp(text, "grad_fn") == 0 && (!older || !Tensor(tensor).requires_grad())) return note(tensor);
     stay_eager(std::string("reads ") + text + " of a tensor");
 }
 

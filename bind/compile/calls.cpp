@@ -53,10 +53,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
     }
     if (PyType_Check(callee)) return call_type(reinterpret_cast<PyTypeObject*>(callee), arguments, count);
     PyTypeObject* const type = Py_TYPE(callee);
-    if (type == &operation_type) {
-        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
-        return;
-    }
+    if (type == &operation_type) return call_operation(callee, arguments, count);
     if (PyCFunction_Check(callee)) {
         PyObject* const self = PyCFunction_GET_SELF(callee);
         const std::string name = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
@@ -130,25 +127,6 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     stay_eager(std::string("makes a ") + type->tp_name + ", of which it is not known what it reads");
 }
 
-// (operation, *arguments): options that are only handed on are read anew by each replay.
-void Tracer::call_optimizer_step(PyObject* const* arguments, std::size_t count) {
-    if (count == 0 || Py_TYPE(arguments[0]) != &operation_type) return;
-    const Schema& schema = self_of(arguments[0])->group->overloads.front().def->schema;
-    stepping_ = current_;
-    steps_before_ = program_.steps.size();
-    std::size_t field = 0;
-    for (std::size_t i = 1; i < count; ++i) {
-        const bool tensor = i <= schema.arguments.size() && is_tensor(schema.arguments[i - 1]);
-        const std::size_t mine = field;
-        field += !tensor;
-        const auto number = numbers.find(arguments[i]);
-        if (!tensor && number != numbers.end() && number->second.read < 0 && !number->second.used)
-            pending_.push_back({number->second.dict, number->second.key, 0, mine});
-        else
-            contents(arguments[i]);
-    }
-}
-
 void Tracer::call_known(const std::string& name, PyObject* const* arguments, std::size_t count) {
     const std::string* const known = known_call(name);
     if (known == nullptr)
@@ -173,6 +151,7 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
             stay_eager("reads the id of an object that it made or was given");
         return;
     }
+    if (name == "builtins.len" && count == 1 && as_tensor(arguments[0])) note(as_tensor(arguments[0]));
     const bool shallow = name == "builtins.len" || name == "builtins.iter";
     for (std::size_t i = 0; i < count; ++i) contents(arguments[i], !shallow);
 }

@@ -58,20 +58,19 @@ nb::object CompiledFunction::call(PyObject* positional, PyObject* named) {
     if (nb::object result; to_check && check(arguments, positional, named, result)) return result;
     if (nb::object result; find(arguments, result)) return result;
     ++misses;
-    if (gave_up_ || gives_up()) return run(positional, named);
-    const std::shared_ptr<Path> path_held = path_of(arguments.key);  // the call may clear all
+    if (gave_up_) return run(positional, named);
+    const std::shared_ptr<Path> path_held = path_of(arguments.key_with_floats());  // the call may clear all
     Path& path = *path_held;
-    if (path.eager) return run(positional, named);
+    if (path.eager || (path.rest && path.rest--) || gives_up()) return run(positional, named);
     if (arguments.unknown) {
         stay_eager(path, arguments.unknown);
         return run(positional, named);
     }
-    if (path.rest && path.rest--) return run(positional, named);
     return record(arguments, path, positional, named);
 }
 
 void CompiledFunction::clear() {
-    const auto gone = std::exchange(variants_, {});  // their end may run Python, which may come here
+    const auto gone = std::exchange(*variants_, {});  // their end may run Python, which may come here
     paths_.clear();
     gave_up_ = false;
     misses_in_a_row_ = 0;
@@ -79,13 +78,13 @@ void CompiledFunction::clear() {
 
 std::int64_t CompiledFunction::bytes() const {
     std::int64_t sum = 0;
-    for (const auto& one : variants_) sum += bytes_of(one->program);
+    for (const auto& one : *variants_) sum += bytes_of(one->program);
     return sum;
 }
 
 nb::list CompiledFunction::describe() const {
     nb::list result;
-    for (const auto& one : variants_)
+    for (const auto& one : *variants_)
         result.append(nb::make_tuple(one->program.steps.size(), one->state.size(), one->hits, one->misses,
                                      one->last_miss, one->times.eager, one->times.recording, one->times.planning,
                                      one->times.replay));
@@ -101,7 +100,7 @@ nb::list CompiledFunction::reasons() const {
 
 int CompiledFunction::traverse(visitproc visit, void* arg) const {
     Py_VISIT(function.ptr());
-    for (const auto& one : variants_)
+    for (const auto& one : *variants_)
         if (const int result = one->traverse(visit, arg)) return result;
     return 0;
 }
@@ -111,7 +110,7 @@ nb::object CompiledFunction::run(PyObject* positional, PyObject* named) const {
 }
 
 bool CompiledFunction::is_running(const std::string& key) const {
-    for (const auto& one : variants_)
+    for (const auto& one : *variants_)
         if (one->running && one->key == key) return true;
     return false;
 }
@@ -134,9 +133,9 @@ std::shared_ptr<CompiledFunction::Path> CompiledFunction::path_of(const std::str
 }
 
 bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) {
-    for (std::size_t i = 0; i < variants_.size(); ++i) {
-        const std::shared_ptr<Variant> variant = variants_[i];  // the replay may run Python, which may clear all
-        if (variant->key != arguments.key) continue;
+    for (std::size_t i = 0; i < variants_->size(); ++i) {
+        const std::shared_ptr<Variant> variant = (*variants_)[i];  // the replay may run Python, which may clear all
+        if (variant->key != arguments.key || !variant->fits(arguments)) continue;
         if (!variant->state.holds()) {
             note_miss(*variant, "read another value of Python: " + variant->state.failed);
             continue;
@@ -145,7 +144,7 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
             note_miss(*variant, std::move(text));
             continue;
         }
-        if (i && std::erase(variants_, variant)) variants_.push_front(variant);
+        if (i && std::erase(*variants_, variant)) variants_->push_front(variant);
         ++hits;
         misses_in_a_row_ = 0;
         return true;
@@ -160,9 +159,11 @@ void CompiledFunction::note_miss(Variant& variant, std::string text) {
 
 bool CompiledFunction::check(const CallArguments& arguments, PyObject* positional, PyObject* named,
                              nb::object& result) {
-    const auto fits = [&](const auto& one) { return one->key == arguments.key && one->state.holds(); };
-    const auto found = std::ranges::find_if(variants_, fits);
-    if (found == variants_.end()) return false;
+    const auto fits = [&](const auto& one) {
+        return one->key == arguments.key && one->fits(arguments) && one->state.holds();
+    };
+    const auto found = std::ranges::find_if(*variants_, fits);
+    if (found == variants_->end()) return false;
     const std::shared_ptr<Variant> variant = *found;  // the replay may run Python, which may clear all
     Digests replayed;
     if (!failure_of([&] { replayed = variant->digests(arguments); }).empty()) return false;
@@ -175,8 +176,7 @@ bool CompiledFunction::check(const CallArguments& arguments, PyObject* positiona
     return true;
 }
 
-nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, PyObject* positional,
-                                    PyObject* named) {
+nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, PyObject* positional, PyObject* named) {
     Recording recording = record_call(function.ptr(), arguments, positional, named);
     if (!recording.result.is_valid()) {
         constexpr int kPatience = 3, kLongest = 20;
@@ -186,7 +186,7 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
     path.raised = 0;
     ++path.recordings;
     if (recording.cause.text.empty()) {
-        keep(std::move(recording.variant));
+        keep(recording.variant);
         if (path.recordings >= kMostRecordings) stay_eager(path, last_miss_);
     } else {
         path.reason = with_site(recording.cause);
@@ -196,11 +196,15 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
     return recording.result;
 }
 
-void CompiledFunction::keep(std::shared_ptr<Variant> variant) {
-    variants_.push_front(std::move(variant));
-    if (variants_.size() <= max_variants_) return;
-    const auto gone = variants_.back();  // its end may run Python
-    variants_.pop_back();
+void CompiledFunction::keep(const std::shared_ptr<Variant>& variant) {
+    variants_->push_front(variant);
+    variant->weaken(nb::cpp_function([list = std::weak_ptr(variants_), one = std::weak_ptr(variant)](nb::handle) {
+        const auto gone = one.lock();  // its end may run Python
+        if (const auto all = list.lock(); all && gone) std::erase(*all, gone);
+    }));
+    if (variants_->size() <= max_variants_) return;
+    const auto gone = variants_->back();  // its end may run Python
+    variants_->pop_back();
     if (!std::exchange(said_full_, true))
         warn(name() + " has more than " + std::to_string(max_variants_) +
              " variants; the least recently used goes. To do: call it with fewer shapes and numbers, or give "

@@ -22,7 +22,7 @@ public:
     std::uint64_t hits = 0, misses = 0;
     std::uint64_t to_check = 0, checked_calls = 0;
 
-    std::size_t variants() const { return variants_.size(); }
+    std::size_t variants() const { return variants_->size(); }
     std::int64_t bytes() const;
     // (steps, witnesses, hits, misses, the last miss, nanoseconds: recorded call, recording, planning, replay)
     nanobind::list describe() const;
@@ -46,7 +46,7 @@ private:
     // Runs the function beside a replay; false: no variant fits.
     bool check(const CallArguments& arguments, PyObject* positional, PyObject* named, nanobind::object& result);
     nanobind::object record(const CallArguments& arguments, Path& path, PyObject* positional, PyObject* named);
-    void keep(std::shared_ptr<Variant> variant);
+    void keep(const std::shared_ptr<Variant>& variant);
     void note_miss(Variant& variant, std::string text);
     void stay_eager(Path& path, std::string reason);
     void warn(const std::string& text) const;
@@ -54,7 +54,8 @@ private:
 
     std::size_t max_variants_;
     bool strict_, said_full_ = false;
-    std::deque<std::shared_ptr<Variant>> variants_;  // the most recently used first
+    using Variants = std::deque<std::shared_ptr<Variant>>;
+    std::shared_ptr<Variants> variants_ = std::make_shared<Variants>();  // the most recently used first
     std::unordered_map<std::string, std::shared_ptr<Path>> paths_;
     std::size_t misses_in_a_row_ = 0;
     bool gave_up_ = false;

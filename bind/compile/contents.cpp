@@ -22,62 +22,6 @@ void Tracer::stay_eager(std::string text) {
     cause = Cause{std::move(text), Handle::steal(site.code), site.instruction};
 }
 
-void Tracer::use(PyObject* operand) {
-    if (numbers.empty() || operand == nullptr || !PyFloat_CheckExact(operand)) return;
-    const auto found = numbers.find(operand);
-    if (found == numbers.end() || std::exchange(found->second.used, true) || found->second.read >= 0) return;
-    state.entry(found->second.dict.ptr(), found->second.key.ptr());
-}
-
-// A float of a group of parameters is read anew by each replay, if it goes only to the step of the optimizer.
-bool Tracer::follow_option(PyObject* dict, PyObject* key) {
-    static PyObject* const params = PyUnicode_InternFromString("params");
-    PyObject* const value = PyDict_GetItemWithError(dict, key);
-    if (value == nullptr || !PyFloat_CheckExact(value) || !PyDict_GetItemWithError(dict, params)) return false;
-    const auto [found, fresh] = numbers.emplace(value, FollowedNumber{nb::borrow(value)});
-    FollowedNumber& number = found->second;
-    if (fresh) {
-        number.dict = nb::borrow(dict);
-        number.key = nb::borrow(key);
-        return true;
-    }
-    if (number.used) return false;
-    if (number.dict.ptr() == dict && same_value(number.key.ptr(), key)) return true;
-    use(value);  // one object in two places
-    return false;
-}
-
-void Tracer::finish() {
-    if (stepping_) take_options();
-    for (const Counter& one : counters)
-        if (!one.stored) stay_eager("counts, but does not store the count");
-}
-
-// What a step of an optimizer was given: its steps have been recorded by now.
-void Tracer::take_options() {
-    stepping_ = nullptr;
-    for (std::size_t i = steps_before_; i < program_.steps.size(); ++i) {
-        if (!program_.steps[i].op->is(kOptimizerStep)) continue;
-        for (const Option& one : pending_) options.push_back({one.dict, one.key, static_cast<int>(i), one.field});
-    }
-    pending_.clear();
-}
-
-// With a constant, the outcome is the witness.
-void Tracer::compare(PyObject* left, PyObject* right, int operation) {
-    const auto number = numbers.find(left), other = numbers.find(right);
-    const bool constant = other == numbers.end() && (PyFloat_CheckExact(right) || is_exact_as_double(right));
-    if (number != numbers.end() && number->second.read >= 0 && constant) {
-        const double bound = PyFloat_AsDouble(right);
-        const int outcome = PyObject_RichCompareBool(left, right, operation);
-        checked(outcome);
-        program_.comparisons.push_back({number->second.read, operation, bound, outcome == 1});
-        return;
-    }
-    contents(left);
-    contents(right);
-}
-
 void Tracer::touch(PyObject* object) {
     state.type(Py_TYPE(object));
     if (PyType_Check(object))
@@ -86,13 +30,9 @@ void Tracer::touch(PyObject* object) {
         state.instance(object);
 }
 
-void Tracer::truth(PyObject* object) {
-    if (object == Py_True || object == Py_False || object == Py_None) return;
-    contents(object, false);
-}
-
 // Which object a tensor is, the key or a witness has to tell.
 void Tracer::identity(PyObject* left, PyObject* right) {
+    if (left == Py_None || right == Py_None) return;
     use(left);
     use(right);
     if (!as_tensor(left) || !as_tensor(right) || !is_older(left) || !is_older(right)) return;

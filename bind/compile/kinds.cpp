@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind/compile/values.h"
 #include "bind/operation_object.h"
 
 namespace nb = nanobind;
@@ -58,6 +59,19 @@ bool is_builtin_container(PyObject* object) {
     return PyList_Check(object) || PyDict_Check(object) || PyTuple_Check(object) || PyAnySet_Check(object) ||
            PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
            PyComplex_Check(object) || PyRange_Check(object) || PySlice_Check(object);
+}
+
+bool is_plain_instance(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    if (type->tp_new != PyBaseObject_Type.tp_new || type->tp_finalize || dict_of(object) == nullptr) return false;
+    for (; is_of_class_statement(type); type = type->tp_base)
+        if (reinterpret_cast<PyHeapTypeObject*>(type)->ht_slots) return false;
+    return type == &PyBaseObject_Type;
+}
+
+bool is_deque(PyObject* object) {
+    static PyObject* const type = nb::object(nb::module_::import_("collections").attr("deque")).release().ptr();
+    return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
 }
 
 bool has_python_method(PyTypeObject* type, const char* name) {

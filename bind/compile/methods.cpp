@@ -43,13 +43,20 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
     use(self);
     if (as_tensor(self)) {
         for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
-        if (name == "detach" || name == "requires_grad_" || name == "detach_") note(as_tensor(self));
+        static const char* const geometric[] = {
+            "detach", "requires_grad_", "detach_", "contiguous", "is_contiguous", "numel",         "nelement", "size",
+            "dim",    "ndimension",     "stride",  "__len__",    "_is_view",      "storage_offset"};
+        if (is_one_of(name, geometric)) note(as_tensor(self));
         if (name == "item" || name == "__float__") {
             expect_number();
             return;
         }
         const std::string* const known = known_call("Tensor." + name);
         if (known == nullptr) stay_eager("calls Tensor." + name + ", of which it is not known what it reads");
+        return;
+    }
+    if (is_deque(self) && name == "append" && count == 1) {
+        if (is_older(self)) effects.push_back({Effect::Append, nb::borrow(self), {}, nb::borrow(arguments[0])});
         return;
     }
     if (Py_TYPE(self) == &PyDictProxy_Type) {

@@ -9,6 +9,18 @@
 namespace nb = nanobind;
 
 namespace clew::bind {
+namespace {
+
+bool is_module(PyObject* object) {
+    static PyObject* const module = nb::object(nb::module_::import_("clew.nn").attr("Module")).release().ptr();
+    return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(module));
+}
+
+bool is_owned(const nb::object& object) { return object.is_valid(); }
+bool is_owned(const Held& object) { return object.owned(); }
+
+}  // namespace
+
 PythonState::Dict& PythonState::of_dict(PyObject* dict) {
     const auto [found, fresh] = dict_index_.emplace(dict, dicts_.size());
     if (fresh) dicts_.push_back({.dict = nb::borrow(dict), .entries = {}});
@@ -43,7 +55,8 @@ void PythonState::list(PyObject* list) {
 
 void PythonState::set(PyObject* set) {
     if (!set_index_.emplace(set, sets_.size()).second) return;
-    sets_.push_back({nb::borrow(set), items_of(set)});
+    List& known = sets_.emplace_back(List{nb::borrow(set), {}});
+    for (nb::object& item : items_of(set)) known.items.emplace_back(std::move(item));
 }
 
 void PythonState::cell(PyObject* cell) {
@@ -89,7 +102,19 @@ void PythonState::seal() {
          {&dict_index_, &list_index_, &set_index_, &cell_index_, &function_index_, &instance_index_, &type_index_})
         index->clear();
     for (Type& known : types_) known.version = version_of_type(known.type.ptr());
-    each([&](const nb::object& one) { mentioned_.insert(one.ptr()); });
+    each([&](const auto& one) { mentioned_.insert(one.ptr()); });
+}
+
+void PythonState::weaken(const nb::object& died) {
+    each_found([&](Held& one) { weaken(one, died); });
+}
+
+void PythonState::weaken(Held& one, const nb::object& died) {
+    if (!one.owned() || !is_module(one.ptr())) return;
+    const auto is_watched = [&](const nb::object& known) { return PyWeakref_GET_OBJECT(known.ptr()) == one.ptr(); };
+    if (std::ranges::none_of(deaths_, is_watched))
+        deaths_.push_back(nb::steal(checked(PyWeakref_NewRef(one.ptr(), died.ptr()))));
+    one.loosen();
 }
 
 bool PythonState::fails(PyObject* holder, PyObject* key) {
@@ -160,7 +185,7 @@ bool PythonState::List::holds() const {
     }
     const std::vector<nb::object> now = items_of(list.ptr());
     return std::equal(now.begin(), now.end(), items.begin(), items.end(),
-                      [](const nb::object& a, const nb::object& b) { return same_value(a.ptr(), b.ptr()); });
+                      [](const nb::object& a, const Held& b) { return same_value(a.ptr(), b.ptr()); });
 }
 
 template <class Visit>
@@ -173,13 +198,25 @@ void PythonState::each(const Visit& visit) const {
     for (const auto* lists : {&lists_, &sets_})
         for (const List& one : *lists) {
             visit(one.list);
-            for (const nb::object& item : one.items) visit(item);
+            for (const Held& item : one.items) visit(item);
         }
     for (const Cell& one : cells_) visit(one.cell), visit(one.value);
     for (const Function& one : functions_)
         visit(one.function), visit(one.code), visit(one.defaults), visit(one.keyword_defaults);
     for (const Instance& one : instances_) visit(one.object), visit(one.type), visit(one.dict);
     for (const Slot& one : slots_) visit(one.object), visit(one.descriptor), visit(one.value);
+}
+
+template <class Visit>
+void PythonState::each_found(const Visit& visit) {
+    for (Dict& one : dicts_)
+        for (Entry& entry : one.entries) visit(entry.value);
+    for (auto* lists : {&lists_, &sets_})
+        for (List& one : *lists)
+            for (Held& item : one.items) visit(item);
+    for (Cell& one : cells_) visit(one.value);
+    for (Instance& one : instances_) visit(one.object);
+    for (Slot& one : slots_) visit(one.object), visit(one.value);
 }
 
 bool PythonState::has_entry(PyObject* dict, PyObject* key) const {
@@ -195,8 +232,8 @@ nb::object PythonState::give_up_entry(PyObject* dict, PyObject* key) {
         if (known.dict.ptr() != dict || known.whole) continue;
         for (std::size_t i = 0; i < known.entries.size(); ++i) {
             if (!same_value(known.entries[i].key.ptr(), key)) continue;
-            const nb::object value = known.entries[i].value;
-            if (!value.is_valid()) return {};
+            if (!known.entries[i].value.is_valid()) return {};
+            const nb::object value = nb::borrow(known.entries[i].value.ptr());
             known.entries.erase(known.entries.begin() + static_cast<std::ptrdiff_t>(i));
             return value;
         }
@@ -211,14 +248,14 @@ void PythonState::take_entry(PyObject* dict, PyObject* key, PyObject* value) {
 bool PythonState::mentions(PyObject* value) const {
     if (!mentioned_.empty()) return mentioned_.contains(value);
     bool found = false;
-    each([&](const nb::object& one) { found = found || one.ptr() == value; });
+    each([&](const auto& one) { found = found || one.ptr() == value; });
     return found;
 }
 
 int PythonState::traverse(visitproc visit, void* arg) const {
     int result = 0;
-    each([&](const nb::object& one) {
-        if (result == 0 && one.is_valid()) result = visit(one.ptr(), arg);
+    each([&](const auto& one) {
+        if (result == 0 && is_owned(one)) result = visit(one.ptr(), arg);
     });
     return result;
 }

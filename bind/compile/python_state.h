@@ -4,8 +4,9 @@
 // A replay is right while the Python would go the way it went. So each read of state that was there before the call is
 // kept with what it found: entries of dicts (globals, attributes of instances and modules), of types, cells, lists,
 // slots, the code and defaults of functions. Numbers, strings and None are compared by type and bits, all else by
-// identity, with the object held alive, so that an address is never another object's. A dict whose version tag has not
-// changed needs no look; types have such tags, too.
+// identity, with the object held alive, so that an address is never another object's. Modules are held weakly: when one
+// dies, all that was recorded with it goes. A dict whose version tag has not changed needs no look; types have such
+// tags, too.
 #pragma once
 #include <Python.h>
 
@@ -17,6 +18,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind/compile/held.h"
 #include "bind/compile/values.h"
 
 namespace clew::bind {
@@ -42,6 +44,9 @@ public:
     bool mentions(PyObject* value) const;  // as something that a read found
     // Versions are taken when the call is over.
     void seal();
+    // Modules are not kept alive any more. `died` is called when one dies, before anything else can have its address.
+    void weaken(const nanobind::object& died);
+    void weaken(Held& one, const nanobind::object& died);
     // Whether all is as it was; else `failed` says what is not.
     bool holds();
     std::string failed;
@@ -51,7 +56,8 @@ public:
 
 private:
     struct Entry {
-        nanobind::object key, value;  // no value: it was not there
+        nanobind::object key;
+        Held value;  // none: it was not there
     };
     struct Dict {
         nanobind::object dict;
@@ -61,31 +67,37 @@ private:
     };
     struct List {
         nanobind::object list;
-        std::vector<nanobind::object> items;
+        std::vector<Held> items;
         bool holds() const;
     };
     struct Cell {
-        nanobind::object cell, value;
+        nanobind::object cell;
+        Held value;
     };
     struct Function {
         nanobind::object function, code, defaults, keyword_defaults;
     };
     struct Instance {
-        nanobind::object object, type, dict;
+        Held object;
+        nanobind::object type, dict;
     };
     struct Type {
         nanobind::object type, bases;
         unsigned int version = 0;
     };
     struct Slot {
-        nanobind::object object, descriptor, value;
+        Held object;
+        nanobind::object descriptor;
+        Held value;
     };
 
     Dict& of_dict(PyObject* dict);
     bool dict_holds(Dict& dict);
     bool fails(PyObject* holder, PyObject* key);
     template <class Visit>
-    void each(const Visit& visit) const;
+    void each(const Visit& visit) const;  // of all objects
+    template <class Visit>
+    void each_found(const Visit& visit);  // of those that are known by identity
 
     std::vector<Dict> dicts_;
     std::vector<List> lists_, sets_;
@@ -95,6 +107,7 @@ private:
     std::vector<Type> types_;
     std::vector<Slot> slots_;
     nanobind::object registrations_;
+    std::vector<nanobind::object> deaths_;  // weak references
     // Where each of these is, by address, while the call is recorded.
     std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, set_index_, cell_index_, function_index_,
         instance_index_, type_index_;

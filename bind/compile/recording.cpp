@@ -31,11 +31,14 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     Tracer tracer(recorder, program);
     tracer.add_older(function);
     give_arguments(tracer, recorder, *variant, arguments);
-    tracer.begin_call(function, positional);
+    const nb::object given = tracer.with_own_floats(positional, 0);
+    const nb::object names =
+        named ? tracer.with_own_floats(named, static_cast<int>(tracer.numbers.size())) : nb::object();
+    tracer.begin_call(function, given.ptr());
     const std::uint32_t modes = mode_word;
     const Stopwatch call;
     tracer.start();
-    const nb::object result = nb::steal(PyObject_Call(function, positional, named));
+    const nb::object result = nb::steal(PyObject_Call(function, given.ptr(), names.ptr()));
     tracer.stop();
     variant->times.eager = call.nanoseconds() - tracer.spent;
     tracer.finish();

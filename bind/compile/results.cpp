@@ -10,6 +10,14 @@
 namespace nb = nanobind;
 
 namespace clew::bind {
+namespace {
+
+void append_to_deque(PyObject* deque, PyObject* value) {
+    const nb::object none = nb::steal(checked(PyObject_CallMethod(deque, "append", "O", value)));
+}
+
+}  // namespace
+
 ResultForm::ResultForm(Tracer& tracer, const CallArguments& arguments) : tracer_(&tracer), arguments_(&arguments) {}
 
 int ResultForm::add(PyObject* object) {
@@ -25,9 +33,9 @@ int ResultForm::add(PyObject* object) {
         tensors.emplace_back(tensor);
         return value({.kind = ValueForm::ResultTensor, .index = static_cast<int>(tensors.size()) - 1});
     }
-    if (const auto found = tracer_->numbers.find(object);
-        found != tracer_->numbers.end() && found->second.read >= 0 && !found->second.used)
-        return value({.kind = ValueForm::Number, .index = found->second.read});
+    if (const FollowedNumber* const number = tracer_->followed(object))
+        return value(number->read >= 0 ? ValueForm{.kind = ValueForm::Number, .index = number->read}
+                                       : ValueForm{.kind = ValueForm::ArgumentNumber, .index = number->argument});
     tracer_->use(object);
     if (is_atom(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
     const auto given = std::find(arguments_->containers.begin(), arguments_->containers.end(), object);
@@ -54,23 +62,27 @@ int ResultForm::add_container(PyObject* object) {
         }
         return add_value(std::move(form));
     }
-    if (PyDict_CheckExact(object)) {
-        ValueForm form{.kind = ValueForm::Dict};
-        nb::list keys;
-        PyObject *key, *item;
-        for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &item);) {
-            if (!is_atom(key)) {
-                unknown = "gives a dict whose keys are no strings or numbers";
-                return -1;
-            }
-            keys.append(nb::handle(key));
-            form.items.push_back(add(item));
-        }
-        form.object = nb::tuple(keys);
-        return add_value(std::move(form));
-    }
+    if (PyDict_CheckExact(object)) return add_entries(object, {.kind = ValueForm::Dict});
+    if (is_plain_instance(object))
+        return add_entries(dict_of(object),
+                           {.kind = ValueForm::Instance, .object = nb::borrow(as_object(Py_TYPE(object)))});
     unknown = std::string("gives or keeps a ") + Py_TYPE(object)->tp_name + " that it made";
     return -1;
+}
+
+int ResultForm::add_entries(PyObject* dict, ValueForm form) {
+    nb::list keys;
+    PyObject *key, *item;
+    for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &item);) {
+        if (!is_atom(key)) {
+            unknown = "gives a dict whose keys are no strings or numbers";
+            return -1;
+        }
+        keys.append(nb::handle(key));
+        form.items.push_back(add(item));
+    }
+    form.keys = nb::tuple(keys);
+    return add_value(std::move(form));
 }
 
 void ResultForm::add_effects() {
@@ -102,6 +114,14 @@ nb::object ResultForm::make(int index, Made& made) const {
     return known;
 }
 
+nb::object ResultForm::make_dict(const ValueForm& value, Made& made) const {
+    nb::object dict = nb::steal(checked(PyDict_New()));
+    for (std::size_t i = 0; i < value.items.size(); ++i)
+        checked(PyDict_SetItem(dict.ptr(), PyTuple_GET_ITEM(value.keys.ptr(), static_cast<Py_ssize_t>(i)),
+                               make(value.items[i], made).ptr()));
+    return dict;
+}
+
 nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
     const auto at = static_cast<std::size_t>(value.index);
     switch (value.kind) {
@@ -113,14 +133,17 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
             return nb::borrow(made.arguments.containers[at]);
         case ValueForm::Number:
             return made.numbers[at];
+        case ValueForm::ArgumentNumber:
+            return nb::float_(made.arguments.floats[at]);
         case ValueForm::Constant:
             return value.object;
-        case ValueForm::Dict: {
-            const nb::object dict = nb::steal(checked(PyDict_New()));
-            for (std::size_t i = 0; i < value.items.size(); ++i)
-                checked(PyDict_SetItem(dict.ptr(), PyTuple_GET_ITEM(value.object.ptr(), static_cast<Py_ssize_t>(i)),
-                                       make(value.items[i], made).ptr()));
-            return dict;
+        case ValueForm::Dict:
+            return make_dict(value, made);
+        case ValueForm::Instance: {
+            auto* const type = reinterpret_cast<PyTypeObject*>(value.object.ptr());
+            nb::object instance = nb::steal(checked(type->tp_alloc(type, 0)));
+            checked(PyObject_GenericSetDict(instance.ptr(), make_dict(value, made).ptr(), nullptr));
+            return instance;
         }
         default: {
             const auto count = static_cast<Py_ssize_t>(value.items.size());
@@ -140,8 +163,12 @@ void ResultForm::make_effects(Made& made) const {
     for (const MadeEffect& one : effects_) {
         const nb::object value = make(one.value, made);
         PyObject* const holder = one.effect.holder.ptr();
-        checked(one.effect.kind == Effect::Append ? PyList_Append(holder, value.ptr())
-                                                  : PyObject_SetItem(holder, one.effect.key.ptr(), value.ptr()));
+        if (one.effect.kind == Effect::SetItem)
+            checked(PyObject_SetItem(holder, one.effect.key.ptr(), value.ptr()));
+        else if (PyList_CheckExact(holder))
+            checked(PyList_Append(holder, value.ptr()));
+        else
+            append_to_deque(holder, value.ptr());
     }
 }
 

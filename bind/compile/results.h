@@ -9,12 +9,24 @@
 namespace clew::bind {
 
 // Note [Values of results]
-// A value is a tensor of the replay, an argument, a number that was read, a container of values, or an object that was
-// there before.
+// A value is a tensor of the replay, an argument, a number that was read or given, a container of values, or an object
+// that was there before.
 struct ValueForm {
-    enum Kind { ResultTensor, ArgumentTensor, ArgumentContainer, Number, Constant, Tuple, List, Dict } kind;
+    enum Kind {
+        ResultTensor,
+        ArgumentTensor,
+        ArgumentContainer,
+        Number,
+        ArgumentNumber,
+        Constant,
+        Tuple,
+        List,
+        Dict,
+        Instance
+    } kind;
     int index = -1;
-    nanobind::object object{};  // Constant; the class of a tuple with names; the keys of a dict, a tuple
+    nanobind::object object{};  // Constant; the class of an instance or a tuple with names
+    nanobind::object keys{};    // of a dict or an instance: a tuple
     std::vector<int> items{};   // of ResultForm::values
 };
 
@@ -44,6 +56,8 @@ public:
 
 private:
     int add_container(PyObject* object);
+    int add_entries(PyObject* dict, ValueForm form);
+    nanobind::object make_dict(const ValueForm& value, Made& made) const;
     nanobind::object make_value(const ValueForm& value, Made& made) const;
     int add_value(ValueForm value) {
         values_.push_back(std::move(value));

@@ -16,4 +16,17 @@ private:
     Clock::time_point began_ = Clock::now();
 };
 
+// Adds how long its scope takes.
+class Timed {
+public:
+    explicit Timed(std::int64_t& sum) : sum_(sum) {}
+    ~Timed() { sum_ += watch_.nanoseconds(); }
+    Timed(const Timed&) = delete;
+    Timed& operator=(const Timed&) = delete;
+
+private:
+    std::int64_t& sum_;
+    Stopwatch watch_;
+};
+
 }  // namespace clew::bind

@@ -68,12 +68,10 @@ void Tracer::stop() {
 int Tracer::trace(PyObject* self, PyFrameObject* frame, int what, PyObject*) {
     auto& tracer = *static_cast<Tracer*>(PyCapsule_GetPointer(self, nullptr));
     if (tracer.cause) return 0;
-    const Stopwatch watching;
     return guarded(
         [&] {
             if (what == PyTrace_CALL) tracer.enter(frame);
             if (what == PyTrace_OPCODE) tracer.instruction(frame);
-            tracer.spent += watching.nanoseconds();
             return 0;
         },
         -1);
@@ -103,12 +101,14 @@ void Tracer::enter(PyFrameObject* frame) {
 }
 
 void Tracer::instruction(PyFrameObject* frame) {
+    const Timed timed(spent);
     Watch watch(*this, *frame->f_frame);
     if (reading_ == frame) {
         reading_ = nullptr;
         if (program_.reads.size() == reads_before_ + 1 && PyFloat_CheckExact(watch.top()))
             numbers[watch.top()] = {.number = nb::borrow(watch.top()), .read = static_cast<int>(reads_before_)};
     }
+    if (handed_on_) take_constant();
     if (stepping_ == frame) take_options();
     current_ = frame;
     watch.go();

@@ -37,17 +37,26 @@ struct Effect {
     nanobind::object holder, key, value;
 };
 
-// A number that was read from a tensor, or is an option of an optimizer, and was only handed on.
+// Note [Followed numbers]
+// A float that was read from a tensor (item()), that is an argument, or an option of an optimizer, is followed while it
+// is only handed on: into a result, an effect, a step of an optimizer, or to an operation that takes a number as the
+// tensor that it becomes (kTakesNumber). Each replay reads it anew. Of a comparison with a constant the outcome is the
+// witness. Used in any other way, its value is. An argument is an object of its own while the call is recorded, so that
+// no constant is taken for it.
 struct FollowedNumber {
     nanobind::object number;  // held, so that its address is no other's
     int read = -1;
-    nanobind::object dict{}, key{};  // or an entry of a group of parameters
-    bool used = false;               // in another way: then its value is a witness
+    int argument = -1;                     // or of CallArguments::floats
+    nanobind::object dict{}, key{};        // or an entry of a group of parameters
+    std::vector<std::size_t> constants{};  // of the program: operands that it became
+    bool used = false;
+    bool is_option() const { return dict.is_valid(); }
 };
 
-// An option of an optimizer that is handed to its step: each replay reads it anew.
+// An option that is handed to a step of an optimizer: each replay reads it anew.
 struct Option {
     nanobind::object dict, key;
+    int argument;  // if there is no dict
     int step;
     std::size_t field;
 };
@@ -69,6 +78,8 @@ public:
     // What the call is given: by identity, or by content, which the variant's key compares.
     void add_older(PyObject* object);
     void add_argument(PyObject* container);
+    // The positional or named arguments with floats of their own, which are followed from `first` on.
+    nanobind::object with_own_floats(PyObject* arguments, int first);
     void begin_call(PyObject* function, PyObject* arguments);
     void start();
     void stop();
@@ -79,12 +90,14 @@ public:
     std::optional<Cause> cause;
     std::vector<Effect> effects;
     std::unordered_map<PyObject*, FollowedNumber> numbers;
+    std::vector<NumberWitness> comparisons;  // of arguments, by their place among the floats
     std::vector<Option> options;
     std::vector<Counter> counters;
-    std::int64_t spent = 0;                  // nanoseconds of watching
-    std::unordered_set<PyObject*> compared;  // tensors of which it was asked which object they are
-    void use(PyObject* operand);             // a number that was read is more than handed on
-    void finish();                           // the call is over
+    std::int64_t spent = 0;                      // nanoseconds of watching
+    std::unordered_set<PyObject*> compared;      // tensors of which it was asked which object they are
+    void use(PyObject* operand);                 // a number that was read is more than handed on
+    void finish();                               // the call is over
+    FollowedNumber* followed(PyObject* object);  // null: it is none of a tensor or an argument
     bool is_older(PyObject* object) const;
     bool is_argument(PyObject* object) const { return arguments_.contains(object); }
 
@@ -101,14 +114,23 @@ private:
         reading_ = current_;
         reads_before_ = program_.reads.size();
     }
-    void compare(PyObject* left, PyObject* right, int operation);
     void contents(PyObject* object, bool deep = true);
     void touch(PyObject* object);  // its class, as a whole, and which one it is
-    void truth(PyObject* object);
     void identity(PyObject* left, PyObject* right);
     void iterate(PyObject* object);
     void load_global(_PyInterpreterFrame& frame, PyObject* name);
     void import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level);
+
+    // numbers.cpp
+    void compare(PyObject* left, PyObject* right, int operation);
+    bool note_comparison(PyObject* number, PyObject* constant, int operation);
+    void truth(PyObject* object);
+    void arithmetic(PyObject* left, PyObject* right, int operation);
+    void hand_on(PyObject* number);
+    void take_constant();
+    bool follow_option(PyObject* dict, PyObject* key);
+    void call_optimizer_step(PyObject* const* arguments, std::size_t count);
+    void take_options();
 
     // attributes.cpp
     void attribute(PyObject* object, PyObject* name);
@@ -132,13 +154,11 @@ private:
     Counter* counter_of(PyObject* dict, PyObject* key);
     bool stores_count(PyObject* dict, PyObject* key);
     void read_counter(Counter& counter);
-    bool follow_option(PyObject* dict, PyObject* key);
 
     // calls.cpp
     void call(PyObject* callee, PyObject* const* arguments, std::size_t count);
     void call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count);
-    void call_optimizer_step(PyObject* const* arguments, std::size_t count);
-    void take_options();
+    void call_operation(PyObject* callee, PyObject* const* arguments, std::size_t count);
     void call_known(const std::string& name, PyObject* const* arguments, std::size_t count);
 
     // methods.cpp
@@ -155,6 +175,8 @@ private:
     PyFrameObject* current_ = nullptr;
     PyFrameObject* reading_ = nullptr;  // the frame whose last instruction called what may read a number
     std::size_t reads_before_ = 0;
+    PyObject* handed_on_ = nullptr;  // a number that the last instruction gave to an operation
+    std::size_t constants_before_ = 0;
     PyFrameObject* stepping_ = nullptr;  // the frame whose last instruction called a step of an optimizer
     std::size_t steps_before_ = 0;
     std::vector<Option> pending_;
@@ -162,6 +184,22 @@ private:
     const unsigned char* code_end_ = nullptr;
     PyObject *names_ = nullptr, *constants_ = nullptr;
     bool on_ = false;
+};
+
+// What an operation of ours computes in Python depends on its arguments only: no tracer is told of it.
+class Unwatched {
+public:
+    explicit Unwatched(bool ours) : paused_(ours && Recorder::at_work()) {
+        if (paused_) PyThreadState_EnterTracing(PyThreadState_Get());
+    }
+    ~Unwatched() {
+        if (paused_) PyThreadState_LeaveTracing(PyThreadState_Get());
+    }
+    Unwatched(const Unwatched&) = delete;
+    Unwatched& operator=(const Unwatched&) = delete;
+
+private:
+    bool paused_;
 };
 
 // Calls of which it is known that they read no more than their arguments, by full name: set from Python.

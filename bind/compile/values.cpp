@@ -48,13 +48,12 @@ std::vector<nb::object> items_of(PyObject* set) {
     return items;
 }
 
+bool same_bits(double now, double then) { return std::memcmp(&now, &then, sizeof now) == 0; }
+
 bool same_value(PyObject* now, PyObject* then) {
     if (now == then) return true;
     if (now == nullptr || then == nullptr || Py_TYPE(now) != Py_TYPE(then)) return false;
-    if (PyFloat_CheckExact(now)) {
-        const double values[2] = {PyFloat_AS_DOUBLE(now), PyFloat_AS_DOUBLE(then)};
-        return std::memcmp(&values[0], &values[1], sizeof(double)) == 0;
-    }
+    if (PyFloat_CheckExact(now)) return same_bits(PyFloat_AS_DOUBLE(now), PyFloat_AS_DOUBLE(then));
     if (PyLong_CheckExact(now) || PyUnicode_CheckExact(now) || PyBytes_CheckExact(now))
         return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
     if (PyComplex_CheckExact(now)) {

@@ -11,6 +11,7 @@
 
 namespace clew::bind {
 
+bool same_bits(double now, double then);
 // By type and bits for numbers, strings, None and tuples of them; by identity for all else.
 bool same_value(PyObject* now, PyObject* then);
 

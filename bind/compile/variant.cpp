@@ -6,6 +6,7 @@
 #include "bind/compile/stopwatch.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "core/ops/elementwise/scalar.h"
 #include "core/program/replay.h"
 
 namespace nb = nanobind;
@@ -17,8 +18,14 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
     carry(tracer);
     options = std::move(tracer.options);
     std::erase_if(options, [&](const Option& one) {
-        return tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // its value is a witness
+        return one.dict.is_valid() && tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // a witness
     });
+    comparisons = std::move(tracer.comparisons);
+    for (const double value : arguments.floats) floats.push_back({true, value, {}});
+    for (auto& [object, number] : tracer.numbers)
+        if (number.argument >= 0)
+            floats[static_cast<std::size_t>(number.argument)] = {!number.used, PyFloat_AS_DOUBLE(object),
+                                                                 std::move(number.constants)};
     counters = std::move(tracer.counters);
     form->forget_call();
     state = std::move(tracer.state);
@@ -37,6 +44,11 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
     const Stopwatch watch;
     slice_of(program, -1);
     times.planning = watch.nanoseconds();
+}
+
+void Variant::weaken(const nb::object& died) {
+    state.weaken(died);
+    for (Held& object : objects) state.weaken(object, died);
 }
 
 // A tensor in an entry that the call sets is read anew by each replay.
@@ -76,7 +88,8 @@ public:
         variant.running = true;
         try {
             variant.bind(arguments);
-            for (const Option& one : variant.options) variant.set_option(one);
+            variant.set_floats(arguments);
+            for (const Option& one : variant.options) variant.set_option(one, arguments);
         } catch (...) {
             stop();
             throw;
@@ -159,14 +172,35 @@ void Variant::unbind() {
     for (const Carried& one : carried) program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor();
 }
 
-void Variant::set_option(const Option& option) {
-    PyObject* const now = look_up(option.dict.ptr(), option.key.ptr());
-    if (now == nullptr || !PyFloat_CheckExact(now))
-        throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
-    Step& step = program.steps[static_cast<std::size_t>(option.step)];
+bool Variant::fits(const CallArguments& arguments) const {
+    for (std::size_t i = 0; i < floats.size(); ++i)
+        if (!floats[i].followed && !same_bits(arguments.floats[i], floats[i].value)) return false;
+    return std::ranges::all_of(comparisons, [&](const NumberWitness& one) {
+        return one.holds(arguments.floats[static_cast<std::size_t>(one.read)]);
+    });
+}
+
+void Variant::set_floats(const CallArguments& arguments) {
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+        const double now = arguments.floats[i];
+        if (same_bits(now, floats[i].value)) continue;
+        floats[i].value = now;
+        for (const std::size_t constant : floats[i].constants) set_constant(program, constant, number(Scalar::of(now)));
+    }
+}
+
+void Variant::set_option(const Option& option, const CallArguments& arguments) {
     Value number;
     number.tag = Value::Float;
-    number.real = PyFloat_AS_DOUBLE(now);
+    if (option.dict.is_valid()) {
+        PyObject* const now = look_up(option.dict.ptr(), option.key.ptr());
+        if (now == nullptr || !PyFloat_CheckExact(now))
+            throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
+        number.real = PyFloat_AS_DOUBLE(now);
+    } else {
+        number.real = arguments.floats[static_cast<std::size_t>(option.argument)];
+    }
+    Step& step = program.steps[static_cast<std::size_t>(option.step)];
     step.op->fields[option.field].set(step.attributes.data(), number);
 }
 
@@ -187,13 +221,16 @@ void Variant::count() const {
 int Variant::traverse(visitproc visit, void* arg) const {
     if (const int result = state.traverse(visit, arg)) return result;
     if (const int result = form->traverse(visit, arg)) return result;
-    for (const nb::object& object : objects) Py_VISIT(object.ptr());
-    for (const Option& option : options) Py_VISIT(option.dict.ptr());
+    for (const Held& object : objects)
+        if (object.owned()) Py_VISIT(object.ptr());
+    for (const Option& option : options)
+        if (option.dict.is_valid()) Py_VISIT(option.dict.ptr());
     for (const Counter& counter : counters) Py_VISIT(counter.dict.ptr());
     for (const Carried& one : carried) Py_VISIT(one.dict.ptr());
     for (const auto& [argument, tensor] : same) Py_VISIT(as_object(tensor.get()));
     for (const Input& input : program.inputs)
         if (input.tensor) Py_VISIT(as_object(input.tensor.get()));
+    for (const Handle& held : program.held) Py_VISIT(static_cast<PyObject*>(held.get()));
     return 0;
 }
 

@@ -18,9 +18,17 @@ struct Variant {
     PythonState state;
     std::unique_ptr<ResultForm> form;
     int value = -1;
-    std::vector<nanobind::object> objects;             // that the key knows by address
+    std::vector<Held> objects;                         // that the key knows by address
     std::vector<std::pair<int, std::size_t>> bound;    // input, argument
     std::vector<std::pair<std::size_t, Tensor>> same;  // arguments that the call also reached in another way
+    // A float among the arguments.
+    struct GivenFloat {
+        bool followed;
+        double value;  // in the program now
+        std::vector<std::size_t> constants;
+    };
+    std::vector<GivenFloat> floats;
+    std::vector<NumberWitness> comparisons;  // of these
     std::vector<Option> options;
     std::vector<Counter> counters;
     // Inputs that lie in an entry which the call sets: state that goes from call to call.
@@ -39,6 +47,10 @@ struct Variant {
 
     // Takes over what the tracer has found; arguments are let go.
     void keep(Tracer& tracer, const CallArguments& arguments);
+    // Modules are not kept alive any more; `died` is called when one dies, and has to drop the variant.
+    void weaken(const nanobind::object& died);
+    // Whether the floats are such that the call goes this way.
+    bool fits(const CallArguments& arguments) const;
     // Throws ReplayFailed, with nothing changed, if this is not the variant after all.
     nanobind::object replay(const CallArguments& arguments);
     // What each step would make now; nothing is changed.
@@ -53,7 +65,8 @@ private:
     void unbind();
     void check_counters() const;
     void count() const;
-    void set_option(const Option& option);
+    void set_floats(const CallArguments& arguments);
+    void set_option(const Option& option, const CallArguments& arguments);
     void carry(Tracer& tracer);
     Input* carried_input(PyObject* object);
 };

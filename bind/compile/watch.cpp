@@ -86,8 +86,7 @@ void Watch::go() {
             if (argument_ >= 13 && !as_tensor(top(2)) && !is_atom(top(2)) &&
                 (tracer_.is_older(top(2)) || tracer_.is_argument(top(2))))
                 stay_eager("changes an object from before the call in place");
-            tracer_.contents(top(2));
-            return tracer_.contents(top(1));
+            return tracer_.arithmetic(top(2), top(1), argument_);
         case UNARY_NEGATIVE:
         case UNARY_POSITIVE:
         case UNARY_INVERT:

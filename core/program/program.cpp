@@ -83,6 +83,14 @@ std::int64_t bytes_of(const Program& program) {
     return sum;
 }
 
+// A new tensor: what earlier results saved stays as it was.
+void set_constant(Program& program, std::size_t constant, Tensor value) {
+    auto& [reg, now] = program.constants[constant];
+    now = std::move(value);
+    for (const auto& slice : program.slices)
+        if (!slice->spare.empty()) slice->spare[static_cast<std::size_t>(reg)] = now;
+}
+
 std::int64_t byte_offset(const Tensor& tensor) {
     return tensor->offset * static_cast<std::int64_t>(item_size(tensor.dtype()));
 }

@@ -143,6 +143,12 @@ struct NumberWitness {
     bool holds(double number) const;
 };
 
+// A followed number, given to an operation: the constant that it is there.
+struct NumberUse {
+    int read;
+    std::size_t constant;  // of Program::constants
+};
+
 struct Program {
     std::vector<KeptRegister> registers;
     std::vector<Memory> memories;
@@ -151,6 +157,7 @@ struct Program {
     std::vector<Tensor> reads;                      // what each Read found
     std::vector<char> followed;                     // of each: the number may be another one in each run
     std::vector<NumberWitness> comparisons;         // of followed numbers
+    std::vector<NumberUse> number_uses;             // of these
     std::vector<Leaf> leaves;
     std::vector<Step> steps;
     std::vector<KeptNode> nodes;
@@ -180,8 +187,9 @@ struct Program {
 };
 
 Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype);  // offset in bytes
-std::int64_t bytes_of(const Program& program);  // of tensors that it keeps, and of its tables
+std::int64_t bytes_of(const Program& program);                           // of tensors that it keeps, and of its tables
 Tensor leaf_of(const Program& program, const Leaf& leaf);                // null: it is gone
+void set_constant(Program& program, std::size_t constant, Tensor value);
 std::uint64_t hooks_of(const Tensor& tensor);
 std::uint64_t history_of(const Tensor& tensor);  // number of its node, 0: none
 std::int64_t byte_offset(const Tensor& tensor);

@@ -11,6 +11,7 @@
 #include "core/base/frame.h"
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
+#include "core/ops/elementwise/scalar.h"
 #include "core/program/commit.h"
 #include "core/program/kept.h"
 #include "core/program/outcome.h"
@@ -204,6 +205,10 @@ private:
         if (!program_.followed.empty() && program_.followed[static_cast<std::size_t>(step.index)]) {
             ReadNumber& number = numbers_.emplace_back(ReadNumber{now.dtype(), {}});
             std::memcpy(number.bytes, now.data(), item_size(now.dtype()));
+            for (const NumberUse& use : program_.number_uses)
+                if (use.read == step.index)
+                    state_.regs[static_cast<std::size_t>(program_.constants[use.constant].first)] =
+                        clew::number(Scalar::of(read_number(now)));
             for (const NumberWitness& one : program_.comparisons)
                 if (one.read == step.index && !one.holds(read_number(now)))
                     throw ReplayFailed(format("compared with %.9g otherwise in the recorded run", one.constant), &step);

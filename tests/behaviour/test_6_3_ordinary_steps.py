@@ -22,11 +22,7 @@ CALLS = 6
 # Why these are not replayed from their third call on.
 EAGER = {
     "exponential_schedule": "the scheduler computes the next rate from a count that it has changed",
-    "gaussian_process": "the Cholesky factor is worked out by NumPy",
-    "gradients_zeroed_in_place": "zero_grad(set_to_none=False) asks whether a gradient has a history",
-    "layer_upsample": "upsampling works out its indices by NumPy",
     "least_squares_by_lbfgs": "LBFGS reads lists that it has changed",
-    "newton_step": "linear equations are solved by NumPy",
 }
 
 

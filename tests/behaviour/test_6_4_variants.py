@@ -63,7 +63,7 @@ def test_the_least_recently_used_goes_with_one_warning() -> None:
     ],
 )
 def test_arguments_that_differ_are_recorded_apart(first: Any, second: Any) -> None:
-    function = clew.compile(lambda x, option: (x * 2, type(option).__name__))
+    function = clew.compile(lambda x, option: (x * 2, type(option).__name__, repr(option)))
     for option in (first, second, first, second):
         assert function(clew.ones(2), option)[1] == type(option).__name__
     assert counts(function) == (2, 2, 2)

@@ -44,7 +44,7 @@ def test_checked_calls_are_the_functions() -> None:
     assert losses[0] == losses[1]
     assert weights[0] == weights[1]
     assert "checked: 3 calls" in function.why()
-    assert function.hits == 2  # two are recorded, three checked, and the last is replayed again
+    assert function.hits == 3  # two are recorded, two replayed, three checked, and the last is replayed again
 
 
 def test_a_step_that_is_not_pure_is_named_with_its_line() -> None:

@@ -24,8 +24,9 @@ constexpr auto kSizeFields = std::tuple{&SizeAttrs::size, &SizeAttrs::dtype};
 struct Empty {
     using Attrs = SizeAttrs;
     static constexpr auto fields = kSizeFields;
-    static constexpr OpText text{
-        .schema = "_empty(int[] size, dtype dtype)", .flags = kHidden | kUninitialized, .domain = "size=(a, b), dtype=float64"};
+    static constexpr OpText text{.schema = "_empty(int[] size, dtype dtype)",
+                                 .flags = kHidden | kUninitialized,
+                                 .domain = "size=(a, b), dtype=float64"};
     static void forward(const Attrs& attrs, Tensor& out) { out = empty(attrs.size, attrs.dtype); }
 };
 

@@ -7,8 +7,9 @@ from ..autograd.errors import KeepError, KeepWarning, ProgramError, ReplayError
 from .block import keep_graph
 from .compiled import compile
 from .files import load_program
-from .program import Input, Program, Step
+from .program import Input, Program
 from .python_steps import pure
+from .values import Step
 
 __all__ = [
     "Input",

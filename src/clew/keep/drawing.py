@@ -12,7 +12,8 @@ from ..graph.pictures.folding import Component, fold
 from ..graph.pictures.picture import Picture
 
 if TYPE_CHECKING:
-    from .program import Program, Step
+    from .program import Program
+    from .values import Step
 
 
 def draw(program: Program, attribute_width: int) -> Picture:

@@ -40,8 +40,8 @@ _TYPES = """
 """
 _TENSOR = """
     numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex
-    requires_grad_ detach detach_ bool tolist __bool__ __int__ __len__ __index__ backward retain_grad register_hook
-    new_tensor nelement ndimension get_device is_signed __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
+    requires_grad_ contiguous detach detach_ bool tolist __bool__ __int__ __len__ __index__ backward retain_grad
+    _add_hook new_tensor nelement ndimension get_device is_signed __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
     __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __neg__ __pow__
     __rpow__ __matmul__ __rmatmul__ __init__ __contains__ __abs__ _is_view item _cast
 """
@@ -52,9 +52,7 @@ KNOWN = (
     dict.fromkeys(_READS.split(), "reads")
     | {f"type {name}": "reads" for name in _TYPES.split()}
     | {f"Tensor.{name}": "reads" for name in _TENSOR.split()}
-    | dict.fromkeys(
-        ["builtins.callable", "builtins.isinstance", "builtins.issubclass", "type.__instancecheck__"], "type"
-    )
+    | dict.fromkeys(_CLASSES.split(), "type")
     | dict.fromkeys(["builtins.getattr", "builtins.hasattr"], "attribute")
     | {
         "builtins.setattr": "setattr",

@@ -63,6 +63,6 @@ def _as_step(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return results
 
     tensors = (*[args[place] for place in places], *[kwargs[name] for name in names])
-    results = _core.python_step(function.__name__, tensors, run)
+    results = _core.python_step(function.__name__, tensors, run, (function, constants, others))
     several = shape[0]
     return results[0] if several is None else several(results)

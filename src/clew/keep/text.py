@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .._core import Tensor
 
 if TYPE_CHECKING:
-    from .program import Program, Step
+    from .program import Program
+    from .values import Step
 
 
 def listing(program: Program, names: dict[str, Tensor]) -> str:

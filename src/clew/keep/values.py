@@ -1,0 +1,90 @@
+"""Steps of a program in single static assignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _core
+from .._core import Site
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation that ran.
+
+    Values are numbered in single static assignment: each step gives new numbers to what it makes, and an in-place
+    write to what it writes.
+    """
+
+    op: str
+    """The operation: "mul", "add_", "read.item" (a value that Python got), "set_grad"."""
+    attributes: dict[str, Any]
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int | None, ...]
+    """New values: results, and new versions of what was modified in place."""
+    aliases: tuple[tuple[int, int], ...]
+    """(output, value) pairs that share memory: views, and versions of one memory."""
+    site: Site | None
+    """The user's line."""
+    in_backward: bool
+    """Whether a backward ran it."""
+    draws: bool
+    """Whether it draws from a random generator."""
+
+
+class Values:
+    """Steps and the values that they make, worked out from registers and what is written."""
+
+    def __init__(self, core: _core.Program) -> None:
+        self.registers = core.registers()
+        self.current = list(range(len(self.registers)))  # the value of each register
+        self.register_of = list(self.current)  # of each value
+        self.seen: set[int] = {reg for reg, *_ in core.inputs()} | {reg for reg, _ in core.constants()}
+        self.steps = [self._step(*raw) for raw in core.steps()]
+
+    def _step(
+        self,
+        op: str,
+        kind: str,
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+        written: tuple[int, ...],
+        attributes: dict[str, Any],
+        site: Site | None,
+        in_backward: bool,
+        draws: bool,
+        leaf: int,
+    ) -> Step:
+        read = tuple(None if reg < 0 else self.current[reg] for reg in inputs)
+        if leaf >= 0:
+            read = (self.current[leaf], *read)
+        aliases: list[tuple[int, int]] = []
+        made: list[int | None] = []
+        for reg in written:
+            made.append(self._write(reg, aliases))
+        for reg in outputs:
+            if reg < 0:
+                made.append(None)
+                continue
+            value = self.current[reg]
+            made.append(value)
+            aliases += [(value, other) for other in read if other is not None and self._share(value, other)]
+            self.seen.add(reg)
+        return Step(op, attributes, read, tuple(made), tuple(aliases), site, in_backward, draws)
+
+    def _write(self, reg: int, aliases: list[tuple[int, int]]) -> int:
+        """A new version of all that the write may reach; the number of the one that it is written through."""
+        memory, _, _, begin, end, _ = self.registers[reg]
+        for other in sorted(self.seen):
+            other_memory, _, _, first, last, _ = self.registers[other]
+            if other_memory != memory or first >= end or begin >= last:
+                continue
+            self.register_of.append(other)
+            aliases.append((len(self.register_of) - 1, self.current[other]))
+            self.current[other] = len(self.register_of) - 1
+        return self.current[reg]
+
+    def _share(self, value: int, other: int) -> bool:
+        mine, theirs = (self.registers[self.register_of[one]] for one in (value, other))
+        return value != other and bool(mine[0] == theirs[0])

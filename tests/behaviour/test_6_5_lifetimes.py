@@ -1,0 +1,119 @@
+"""Row 6.5: a compiled function keeps no module alive, and goes itself when nobody has it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from typing import Any
+
+import numpy
+import pytest
+
+import clew
+from clew import nn
+
+pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="calls are recorded on Python 3.11")
+
+
+class Model(nn.Module):
+    """With a submodule, a buffer and a list of modules."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 2)
+        self.blocks = nn.ModuleList([nn.Linear(2, 2), nn.BatchNorm1d(2)])
+        self.register_buffer("scale", clew.ones(2))
+
+    def forward(self, x: Any) -> Any:
+        x = self.inner(x)
+        for block in self.blocks:
+            x = block(x)
+        return x * self.scale
+
+
+def test_a_module_that_is_an_argument_dies_with_its_recording() -> None:
+    function = clew.compile(lambda model, x: model(x).sum())
+    models = [Model(), Model()]
+    for model in models * 3:
+        function(model, clew.ones(4, 3))
+    assert (function.hits, function.variants) == (4, 2)
+    dying = [weakref.ref(one) for one in (models[0], models[0].inner, models[0].inner.weight, models[0].scale)]
+    del model, models[0]
+    gc.collect()
+    assert [one() for one in dying] == [None] * 4
+    assert function.variants == 1
+    function(models[0], clew.ones(4, 3))
+    assert function.hits == 5
+
+
+def test_a_global_module_that_is_replaced_dies() -> None:
+    holder = {"model": Model()}
+    function = clew.compile(lambda x: holder["model"](x).sum())
+    for _ in range(3):
+        function(clew.ones(4, 3))
+    dying = weakref.ref(holder["model"])
+    holder["model"] = Model()
+    gc.collect()
+    assert dying() is None
+    assert function.variants == 0
+    expected = holder["model"].eval()(clew.ones(4, 3)).sum().item()
+    assert function(clew.ones(4, 3)).item() == expected
+    assert function(clew.ones(4, 3)).item() == expected
+    assert function.hits == 3
+
+
+def test_a_module_that_dies_during_a_replay() -> None:
+    holder = {"model": nn.Linear(3, 2)}
+
+    @clew.pure
+    def dropped(x: Any) -> Any:
+        if len(seen) == 2:
+            holder["model"] = nn.Linear(3, 2)
+        seen.append(x)
+        return x.detach().clone()
+
+    seen: list[Any] = []
+    function = clew.compile(lambda x: dropped(holder["model"](x)))
+    first = [function(clew.ones(1, 3)).tolist() for _ in range(3)]
+    assert first[0] == first[1] == first[2]
+    assert function(clew.ones(1, 3)).tolist() == holder["model"](clew.ones(1, 3)).tolist()
+
+
+def test_a_cycle_through_a_compiled_function_is_collected() -> None:
+    class Owner:
+        """Has a compiled step that reads it, a constant, and a pure function that reads it."""
+
+        def __init__(self) -> None:
+            self.weight = clew.ones(2, requires_grad=True)
+            pure = clew.pure(lambda x: clew.from_numpy(numpy.sin(x.numpy())) if self else x)
+            self.step = clew.compile(lambda x: (self.weight * pure(x) + clew.tensor([1.0, 2.0])).sum())
+
+    owner = Owner()
+    for _ in range(3):
+        owner.step(clew.ones(2))
+    assert owner.step.hits == 2
+    dying = [weakref.ref(one) for one in (owner, owner.step, owner.weight)]
+    gc.collect()
+    gc.disable()
+    try:
+        del owner
+        assert dying[0]() is not None  # or this is no test of the collector
+        gc.collect()
+    finally:
+        gc.enable()
+    assert [one() for one in dying] == [None] * 3
+
+
+def test_dropping_the_function_frees_what_it_keeps() -> None:
+    gc.collect()
+    before = clew.memory.stats().live
+    constant = [1.0] * 10_000
+    function = clew.compile(lambda x: x + clew.tensor(constant))
+    for _ in range(3):
+        function(clew.ones(10_000))
+    assert function.bytes > 40_000
+    assert clew.memory.stats().live >= before + 40_000
+    del function
+    gc.collect()
+    assert clew.memory.stats().live == before
