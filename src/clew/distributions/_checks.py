@@ -25,9 +25,8 @@ def check_parameters(distribution: Distribution) -> None:
             stacklevel=4,
         )
         return
-    own, cls = vars(distribution), type(distribution)
     for name, constraint in given.items():
-        lazy = name not in own and isinstance(getattr(cls, name, None), lazy_property)
+        lazy = name not in distribution.__dict__ and isinstance(getattr(type(distribution), name, None), lazy_property)
         if constraints.is_dependent(constraint) or lazy:
             continue
         value = getattr(distribution, name)
