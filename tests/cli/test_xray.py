@@ -120,7 +120,7 @@ def test_at_a_line(xray: Run) -> None:
     assert "ExpBackward0" in out
     assert "TanhBackward0" not in out
     out = xray(source, options=("--at", "2")).stdout
-    assert "No backward was called from line 2 of train.py; backward was called from train.py:4, train.py:5." in out
+    assert "No backward was called from train.py:2; backward was called from train.py:4, train.py:5." in out
 
 
 def test_autograd_grad_is_a_backward(xray: Run) -> None:

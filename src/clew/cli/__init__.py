@@ -5,32 +5,58 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-__all__ = ["main"]
+from .. import __version__
+
+__all__ = ["commands_of", "main", "parser"]
+
+_EXAMPLES = """\
+examples:
+  clew xray train.py --epochs 3              run it, then say what its graphs saved, freed and still hold
+  clew xray --html report.html train.py      the same as a page, with the graph and the memory of a step
+  clew xray --at train.py:46 train.py        the backward that this line calls
+  clew xray -m package.train                 a module; -c 'PROGRAM' and - (standard input) work as in python
+  clew xray -m pytest tests                  what each test builds and leaves behind
+  clew run --as-torch train.py               run a script that was written for PyTorch
+  clew doctor                                versions, instruction set, threads, and what is slow here
+  clew bench                                 a short table of speed on this machine, in 20 seconds
+
+Options of clew stand before the script's name; all that follows it belongs to the script.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    from . import bench, completion, doctor, run, xray
+
+    whole = argparse.ArgumentParser(
+        prog="clew",
+        description="Run training scripts and see what happens to their graphs.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whole.add_argument("--version", action="version", version=f"clew {__version__}")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in (xray, run, doctor, bench, completion):
+        name = module.__name__.rpartition(".")[2]
+        command = commands.add_parser(
+            name,
+            help=module.HELP,
+            description=module.DESCRIPTION,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(command)
+        command.set_defaults(run=module.main)
+    return whole
+
+
+def commands_of(whole: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    """The parsers of its commands."""
+    choices = [action.choices for action in whole._actions if isinstance(action, argparse._SubParsersAction)]
+    return [command for commands in choices for command in commands.values()]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the ``clew`` command; returns the exit code."""
-    from . import run, xray
-
-    parser = argparse.ArgumentParser(
-        prog="clew", description="Run training scripts and see what happens to their graphs."
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    command = commands.add_parser(
-        "xray",
-        help="run a script and say what its graphs saved, what was freed and by which line",
-        description="Run a Python script; then print the graph of its last backward as a tree, what was saved and "
-        "freed, who still holds a graph, and where the time of a step went.",
-    )
-    xray.add_arguments(command)
-    command.set_defaults(run=xray.main)
-    command = commands.add_parser(
-        "run",
-        help="run a script; with --as-torch one that was written for PyTorch",
-        description="Run a Python script as Python does. With --as-torch, `import torch` means clew in it.",
-    )
-    run.add_arguments(command)
-    command.set_defaults(run=run.main)
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     code: int = options.run(options)
     return code

@@ -29,6 +29,7 @@ from ..graph.pictures.picture import Picture
 from ..graph.program.frames import user_frames
 from ..graph.program.modules import ModuleLog, record_modules
 from ..graph.program.names import Names, find_tensors, names_of
+from .place import At
 
 _MOST_NAME_SEARCHES = 5
 _MOST_PICTURES = 5  # of one line, beside the last
@@ -65,19 +66,19 @@ class Backward:
 class Recorder:
     """Listens to the engine from ``start()`` to ``stop()``; ``describe()`` fills in ``backward_passes`` and ``last``.
 
-    Its own work is not counted into the script's steps. With ``at``, a file and a line, only the graphs of backward
+    Its own work is not counted into the script's steps. With ``at`` only the graphs of backward
     passes called from there are described. With ``draws``, graphs are drawn and the memory of each step is written
     down.
 
     Which backward is the last one cannot be known, so each is noted, in the core: as numbers, without Python.
     """
 
-    def __init__(self, limit: int, at: tuple[str, int] | None = None, *, draws: bool = False) -> None:
+    def __init__(self, limit: int, at: At | None = None, *, draws: bool = False) -> None:
         self.at = at
         self.backward_passes: dict[tuple[str, int], Backward] = {}
         self.last: Backward | None = None
         self._limit = limit
-        self._log = _core.BackwardLog(self._asked, limit, at, draws)
+        self._log = _core.BackwardLog(self._asked, limit, None if at is None else at.exact, draws)
         self._explanations: dict[int, Explanation] = {}  # of graphs that could not be copied, by the line's number
         self._names = Names({}, {})  # of leaves, by the numbers that the log has for them
         self._name_searches = 0
@@ -158,7 +159,7 @@ class Recorder:
             key = (frames[0].f_code.co_filename, frames[0].f_lineno)
             number = 1 + self._log.count(*key)
             # A graph is drawn before it is freed. Which backward is the last one cannot be known.
-            if (self.at is None or self.at == key) and (number & (number - 1)) == 0:
+            if (self.at is None or self.at.matches(*key)) and (number & (number - 1)) == 0:
                 names = self._leaf_names(roots, frames)
                 self._drawn = draw(roots, params={name: leaf for leaf, name in names.values()})
 
@@ -166,7 +167,7 @@ class Recorder:
         """The log asks: for names of leaves, and for what it cannot do."""
         frames = user_frames(sys._getframe(1))
         key = (frames[0].f_code.co_filename, frames[0].f_lineno)
-        if self.at is None or self.at == key:
+        if self.at is None or self.at.matches(*key):
             names = self._leaf_names(roots, frames)
             if not is_whole:
                 subject = f"graph of {', '.join(type(root).__name__ for root in roots)}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..graph.explanations.text import render
 from ..graph.model.wording import as_ascii, bytes_text, counted, freed_text
+from . import per_test
 from .recorder import Backward, Step
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def as_text(report: Report) -> str:
         parts.append("\n".join([_rule("growth"), *(f"  {found}" for found in report.growth)]))
     if report.chosen is not None:
         parts.append(_step(report.chosen))
+    if report.tests:
+        parts.append("\n".join([_rule("tests"), *per_test.lines(report.tests)]))
     return "\n\n".join(parts)
 
 
@@ -81,7 +84,7 @@ def _graph(report: Report) -> str:
     if chosen is None or chosen.explanation is None:
         if report.backward_lines:
             lines = ", ".join(report.backward_lines)
-            return f"No backward was called from line {report.at} of {report.script}; backward was called from {lines}."
+            return f"No backward was called from {report.at}; backward was called from {lines}."
         return "No backward happened: neither backward() nor autograd.grad() came to an end."
     which = f"The last of {chosen.count:,} backward passes" if chosen.count > 1 else "The only backward"
     source = f": {chosen.place.source}" if chosen.place.source else ""

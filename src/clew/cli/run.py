@@ -8,7 +8,10 @@ import sys
 from . import script
 from .script import add_arguments
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["DESCRIPTION", "HELP", "add_arguments", "main"]
+
+HELP = "run a script; with --as-torch one that was written for PyTorch"
+DESCRIPTION = "Run a Python script as Python does. With --as-torch, `import torch` means clew in it."
 
 
 def main(options: argparse.Namespace) -> int:
@@ -18,6 +21,7 @@ def main(options: argparse.Namespace) -> int:
     except script.NotAScript as error:
         print(f"clew run: {error}", file=sys.stderr)
         return 2
+    script.warn_of_own_options("run", options, add_arguments)
     ending = script.run(loaded, options.arguments)
     if isinstance(ending.error, KeyboardInterrupt):
         script.end_by_interrupt(ending.error)

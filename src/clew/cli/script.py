@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import builtins
 import importlib.util
+import linecache
 import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
@@ -66,8 +68,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("-m", dest="is_module", action="store_true", help="SCRIPT is a module's name, as in `python -m`")
     kind.add_argument("-c", dest="is_code", action="store_true", help="SCRIPT is a program, as in `python -c`")
-    parser.add_argument("script", metavar="SCRIPT", help="the Python script to run")
+    parser.add_argument("script", metavar="SCRIPT", help="the Python script to run; -: from standard input")
     parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="passed on to the script")
+
+
+def warn_of_own_options(
+    command: str, options: argparse.Namespace, add_arguments: Callable[[argparse.ArgumentParser], None]
+) -> None:
+    """Say on stderr if an option of ours stands among the script's arguments, which is where it does nothing."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_arguments(parser)
+    ours = {option for option in parser._option_string_actions if option.startswith("--")}
+    misplaced = [argument for argument in options.arguments if argument.partition("=")[0] in ours]
+    if misplaced:
+        print(
+            f"clew {command}: {misplaced[0]} after the script's name is passed on to the script. If it is meant for "
+            f"clew, write it before: clew {command} {misplaced[0]} ... {options.script}",
+            file=sys.stderr,
+        )
 
 
 def load(options: argparse.Namespace) -> Script:
@@ -79,12 +97,21 @@ def load(options: argparse.Namespace) -> Script:
     if options.is_module:
         loaded = load_module(options.script)
     elif options.is_code:
-        loaded = Script("<string>", _compile(options.script.encode(), "<string>", "-c"), "", "-c")
+        loaded = _load_text(options.script.encode(), "<string>", "-c")
+    elif options.script == "-":
+        loaded = _load_text(sys.stdin.buffer.read(), "<stdin>", "-")
     else:
         loaded = load_file(options.script)
     if options.as_torch:
         as_torch()
     return loaded
+
+
+def _load_text(source: bytes, name: str, argv0: str) -> Script:
+    """A program that is in no file. Its lines are kept, so that a report can show them."""
+    code = _compile(source, name, argv0)
+    linecache.cache[name] = len(source), None, source.decode().splitlines(keepends=True), name
+    return Script(name, code, "", argv0)
 
 
 def load_module(name: str) -> Script:
@@ -123,7 +150,7 @@ def _compile(source: bytes, path: str, shown: str) -> CodeType:
 def run(script: Script, arguments: list[str]) -> Ending:
     """Run it as ``__main__``. A traceback goes to stderr, with the user's frames only; Ctrl-C is left to the caller."""
     module = ModuleType("__main__")
-    if script.file != "<string>":
+    if not script.file.startswith("<"):
         module.__file__ = script.file
     module.__package__ = script.package
     module.__spec__ = script.spec

@@ -12,6 +12,7 @@ from ..graph.model import events
 from ..graph.model.protocol import Node
 from ..graph.model.records import Release
 from ..graph.program.frames import user_frames
+from .place import At
 
 _HELP = "Enter: next node   p: print the gradients   c: run on   q: end the script"
 
@@ -22,7 +23,7 @@ class Stepper:
     Where someone can answer (stdin is a terminal) it waits after each node; else it prints them all.
     """
 
-    def __init__(self, at: tuple[str, int] | None, ask: Callable[[], str] | None = None) -> None:
+    def __init__(self, at: At | None, ask: Callable[[], str] | None = None) -> None:
         self._at = at
         self._ask = ask or (_ask if sys.stdin is not None and sys.stdin.isatty() else None)
         self._number = 0
@@ -48,7 +49,7 @@ class Stepper:
     def _show(self, node: Node, incoming: tuple[Any, ...], outgoing: tuple[Any, ...]) -> None:
         frame = user_frames(sys._getframe(1))[0]
         place = frame.f_code.co_filename, frame.f_lineno
-        if self._at is not None and place != self._at:
+        if self._at is not None and not self._at.matches(*place):
             return
         if self._number == 0:
             waits = f"\n{_HELP}" if self._ask else ""

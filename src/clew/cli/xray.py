@@ -20,9 +20,16 @@ from ..graph.model.protocol import Node
 from ..graph.model.walk import walk
 from ..graph.program.frames import is_ours, variables
 from ..graph.program.names import find_tensors
-from . import report, script
+from . import per_test, report, script
+from .place import At
 from .recorder import Backward, Recorder
 from .stepping import Stepper
+
+HELP = "run a script and say what its graphs saved, what was freed and by which line"
+DESCRIPTION = """\
+Run a Python script; then print the graph of its last backward as a tree, what was saved and freed, who still holds a
+graph, and where the time of a step went. The script's output and exit code stay as they are.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class Report:
     """What happened to the graphs of one run."""
 
     script: str
-    at: int | None
+    at: At | None
     chosen: Backward | None
     passes: tuple[Backward, ...]
     backward_lines: tuple[str, ...]
@@ -52,6 +59,7 @@ class Report:
     held: tuple[Held, ...]
     growth: tuple[GrowthWarning, ...]
     error: BaseException | None
+    tests: tuple[per_test.TestRecord, ...] = ()
 
     @property
     def timeline(self) -> Timeline | None:
@@ -61,7 +69,10 @@ class Report:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--at", type=int, metavar="LINE", help="show the backward called from this line, not the last one"
+        "--at",
+        type=At.parse,
+        metavar="[FILE:]LINE",
+        help="show the backward called from this line, not the last one: 46, or train.py:46 as the report writes it",
     )
     parser.add_argument("--limit", type=int, default=LIMIT, metavar="N", help="nodes to show (default: %(default)s)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page, with the graph and the memory")
@@ -78,10 +89,14 @@ def main(options: argparse.Namespace) -> int:
     except script.NotAScript as error:
         print(f"clew xray: {error}", file=sys.stderr)
         return 2
+    script.warn_of_own_options("xray", options, add_arguments)
     if options.html is not None and (problem := _cannot_write(options.html)):
         print(f"clew xray: --html {options.html}: expected a file that can be written, got: {problem}", file=sys.stderr)
         return 2
-    at = None if options.at is None else (loaded.file, options.at)
+    at = options.at and options.at.within(loaded.file)
+    arguments = options.arguments
+    if options.is_module and options.script == "pytest":
+        arguments = ["-p", "clew.cli.pytest_plugin", *arguments]
     recorder = Recorder(max(1, options.limit), at, draws=options.html is not None)
     watch = Watch(warn=False)
     stepper = Stepper(at)
@@ -92,7 +107,7 @@ def main(options: argparse.Namespace) -> int:
     if options.step:
         stepper.start()
     try:
-        ending = script.run(loaded, options.arguments)
+        ending = script.run(loaded, arguments)
     finally:
         stepper.stop()
         recorder.stop()
@@ -121,12 +136,13 @@ def _report(
     counters = {name: after[name] - before.get(name, 0) for name in after}
     scopes = [vars(ending.module), *_locals(ending.error.__traceback__ if ending.error else None)]
     recorder.describe(scopes)
-    chosen = recorder.last
-    if recorder.at is not None:
-        chosen = recorder.backward_passes.get(recorder.at)
+    chosen, at = recorder.last, recorder.at
+    if at is not None:
+        passes = recorder.backward_passes.items()
+        chosen = next((backward for place, backward in passes if at.matches(*place)), None)
     return Report(
         script=options.script,
-        at=options.at,
+        at=at,
         chosen=chosen,
         passes=tuple(recorder.backward_passes.values()),
         backward_lines=tuple(backward.place.short for backward in recorder.backward_passes.values()),
@@ -135,6 +151,7 @@ def _report(
         held=tuple(_held(scopes)),
         growth=tuple(watch.warnings),
         error=ending.error,
+        tests=tuple(per_test.finished),
     )
 
 

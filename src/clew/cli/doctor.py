@@ -1,0 +1,129 @@
+"""``clew doctor``: what runs here, and what makes it slower than it could be."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy
+
+from .. import __version__, _core, get_num_threads
+
+HELP = "versions, instruction set, threads, BLAS, what is installed, and what is slow here"
+DESCRIPTION = "Say what clew runs on here, and what makes it slower than it could be. Returns 0, whatever it finds."
+
+_SETS = {"v2": "x86-64-v2 (SSE4.2)", "v3": "x86-64-v3 (AVX2, FMA)", "v4": "x86-64-v4 (AVX-512)"}
+_OPTIONAL = {
+    "rich": "colour in reports",
+    "igraph": "pictures of large graphs",
+    "matplotlib": "charts",
+    "pandas": "records as data frames",
+    "tensorboard": "SummaryWriter",
+    "jax": "Program.to_jax",
+    "onnx": "Program.to_onnx",
+    "torch": "the column beside clew in `clew bench`",
+    "shtab": "clew completion",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+def main(options: argparse.Namespace) -> int:
+    """Print it."""
+    for name, value in facts():
+        print(f"{name:<18} {value}")
+    found = list(problems())
+    print("\nslow here: " + ("nothing was found" if not found else ""))
+    for problem in found:
+        print(f"  {problem}")
+    return 0
+
+
+def facts() -> Iterator[tuple[str, str]]:
+    """What there is: a name and a text each."""
+    yield "clew", f"{__version__}, in {os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}"
+    yield "python", f"{platform.python_version()}, {platform.python_implementation()}, {sys.executable}"
+    yield "system", f"{platform.platform()}, {platform.machine()}"
+    yield "processor", _processor()
+    yield "instruction set", _SETS.get(_core.isa(), _core.isa()) + " is what kernels use"
+    yield "threads", f"{get_num_threads()} of {_allowed()} processors that this process may use"
+    yield "matrix products", "clew's own kernels, no BLAS"
+    yield "numpy", f"{numpy.__version__}, BLAS: {_blas()}; clew.linalg's factorizations use its LAPACK"
+    for package, purpose in _OPTIONAL.items():
+        yield package, f"{_version(package) or 'not installed'} ({purpose})"
+
+
+def problems() -> Iterator[str]:
+    """What is slower than it need be, with what to do."""
+    flags = _cpu_info("flags").split()
+    level = _core.isa()
+    if level != "v4" and "avx512f" in flags and "avx512vl" in flags:
+        yield f"kernels use {level}, though the processor has AVX-512: build without CLEW_LEVEL, which builds one set"
+    elif level == "v2" and not {"avx2", "fma"} <= set(flags):
+        yield "the processor has no AVX2: kernels work on vectors of 16 bytes"
+    allowed, threads = _allowed(), get_num_threads()
+    if threads > allowed:
+        yield f"{threads} threads share {allowed} processors: set_num_threads({allowed})"
+    quota = _quota()
+    if quota is not None and quota < threads:
+        fewer = max(1, int(quota))
+        yield f"the container may use {quota:.1f} processors, and {threads} threads wait: set_num_threads({fewer})"
+    governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    if governor == "powersave":
+        yield "the clock's governor is powersave: timings vary; performance gives steady ones"
+    load = os.getloadavg()[0]
+    if load > allowed:
+        yield f"other work is running: load {load:.1f} on {allowed} processors"
+    if sys.gettrace() is not None or sys.getprofile() is not None:
+        yield "a debugger or profiler looks on at each line of Python"
+    if sys.flags.dev_mode or os.environ.get("PYTHONMALLOC"):
+        yield "Python checks its own memory (-X dev or PYTHONMALLOC)"
+
+
+def _allowed() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _quota() -> float | None:
+    """How many processors the control group allows; None: no limit is known."""
+    limit, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")
+    return int(limit) / int(period) if limit.isdigit() and period.isdigit() else None
+
+
+def _processor() -> str:
+    return _cpu_info("model name") or platform.processor() or "unknown"
+
+
+def _cpu_info(field: str) -> str:
+    for line in _read("/proc/cpuinfo").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == field:
+            return value.strip()
+    return ""
+
+
+def _blas() -> str:
+    told = numpy.show_config(mode="dicts") or {}
+    blas = told.get("Build Dependencies", {}).get("blas", {})
+    return " ".join(filter(None, (blas.get("name"), blas.get("version")))) or "unknown"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
