@@ -42,6 +42,7 @@ GRAPH = (
     "memory",
     "iterations",
     "gradients",
+    "notes",
     "pruning",
     "freezing",
 )

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from ..graph.explanations.text import render
 from ..graph.model.wording import as_ascii, bytes_text, counted, freed_text
 from . import per_test
+from .held import grouped
 from .recorder import Backward, Step
 
 if TYPE_CHECKING:
-    from .xray import Held, Report
+    from .held import Held
+    from .xray import Report
 
 _WIDTH = 100
 _MOST_HOLDERS = 10
@@ -63,11 +65,11 @@ def as_text(report: Report) -> str:
     """The whole report."""
     parts = [_rule(f"clew xray {report.script}")]
     if report.error is not None:
-        name = type(report.error).__name__
-        parts.append(f"The script ended in {name}; this is what had happened until then.")
+        message = str(report.error).replace("\n", "\n  ")
+        parts.append(f"The script ended in {type(report.error).__name__}:\n  {message}")
+    if report.notes or report.growth:
+        parts.append("\n".join([_rule("notes"), *(f"  {found}" for found in (*report.notes, *report.growth))]))
     parts += [_graph(report), _totals(report)]
-    if report.growth:
-        parts.append("\n".join([_rule("growth"), *(f"  {found}" for found in report.growth)]))
     if report.chosen is not None:
         parts.append(_step(report.chosen))
     if report.tests:
@@ -107,7 +109,7 @@ def totals_rows(report: Report) -> list[tuple[str, str]]:
 
 def _totals(report: Report) -> str:
     lines = [_rule("totals of the run"), *_table(totals_rows(report))]
-    holders = _grouped(report.held)
+    holders = [_holder(group) for group in grouped(report.held)]
     lines += [f"    {holder}" for holder in holders[:_MOST_HOLDERS]]
     if len(holders) > _MOST_HOLDERS:
         lines.append(f"    … {len(holders) - _MOST_HOLDERS:,} more")
@@ -121,16 +123,6 @@ def _freed(counters: Mapping[str, int], how: str) -> str:
     released = counters[f"bytes_released_by_{how}"]
     told = f"{counted(nodes, 'node')}, {bytes_text(nbytes)}"
     return f"{told}: {freed_text(nbytes, released)}" if nbytes else told
-
-
-def _grouped(held: Sequence[Held]) -> list[str]:
-    """One line for each variable, most bytes first; the elements of one list together."""
-    groups: dict[tuple[str, object], list[Held]] = {}
-    for one in held:
-        container = re.sub(r"\[\d+\]$", "[]", one.path)
-        groups.setdefault((container, one.made_at), []).append(one)
-    ordered = sorted(groups.values(), key=lambda group: -sum(one.saved_bytes for one in group))
-    return [_holder(group) for group in ordered]
 
 
 def _holder(group: Sequence[Held]) -> str:

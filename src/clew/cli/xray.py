@@ -5,22 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any
 
 from .. import _core, memory
 from ..graph.explanations.explain import LIMIT
 from ..graph.iterations.growth import GrowthWarning
 from ..graph.iterations.watch import Watch
 from ..graph.memory.timeline import Timeline
-from ..graph.model.places import Place
-from ..graph.model.protocol import Node
-from ..graph.model.walk import walk
-from ..graph.program.frames import is_ours, variables
-from ..graph.program.names import find_tensors
+from ..graph.notes.finding import Finding
+from ..graph.notes.observer import Observer
+from ..optim.optimizer import watchers
 from . import per_test, report, script
+from .held import Held, find_held, kept_graphs, scopes_at_the_end
 from .place import At
 from .recorder import Backward, Recorder
 from .stepping import Stepper
@@ -30,19 +27,6 @@ DESCRIPTION = """\
 Run a Python script; then print the graph of its last backward as a tree, what was saved and freed, who still holds a
 graph, and where the time of a step went. The script's output and exit code stay as they are.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A variable that still holds a graph when the script has ended.
-
-    What a variable found before it holds too is not counted again.
-    """
-
-    path: str
-    made_at: Place | None
-    nodes: int
-    saved_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +43,7 @@ class Report:
     held: tuple[Held, ...]
     growth: tuple[GrowthWarning, ...]
     error: BaseException | None
+    notes: tuple[Finding, ...] = ()
     tests: tuple[per_test.TestRecord, ...] = ()
 
     @property
@@ -98,11 +83,12 @@ def main(options: argparse.Namespace) -> int:
     if options.is_module and options.script == "pytest":
         arguments = ["-p", "clew.cli.pytest_plugin", *arguments]
     recorder = Recorder(max(1, options.limit), at, draws=options.html is not None)
-    watch = Watch(warn=False)
+    watch, observer = Watch(warn=False), Observer(watchers)
     stepper = Stepper(at)
     before = _core.graph_counters()
     memory.reset_peak()
     watch.start()
+    observer.start()
     recorder.start()
     if options.step:
         stepper.start()
@@ -111,10 +97,11 @@ def main(options: argparse.Namespace) -> int:
     finally:
         stepper.stop()
         recorder.stop()
+        observer.stop()
         watch.stop()
     sys.stdout.flush()
     sys.stderr.flush()
-    found = _report(options, ending, recorder, watch, before)
+    found = _report(options, ending, recorder, watch, observer, before)
     report.show(found)
     if options.html is not None:
         from .html import page
@@ -130,16 +117,18 @@ def _report(
     ending: script.Ending,
     recorder: Recorder,
     watch: Watch,
+    observer: Observer,
     before: Mapping[str, int],
 ) -> Report:
     after = _core.graph_counters()
     counters = {name: after[name] - before.get(name, 0) for name in after}
-    scopes = [vars(ending.module), *_locals(ending.error.__traceback__ if ending.error else None)]
+    scopes = scopes_at_the_end(ending)
     recorder.describe(scopes)
     chosen, at = recorder.last, recorder.at
     if at is not None:
         passes = recorder.backward_passes.items()
         chosen = next((backward for place, backward in passes if at.matches(*place)), None)
+    held = tuple(find_held(scopes))
     return Report(
         script=options.script,
         at=at,
@@ -148,9 +137,10 @@ def _report(
         backward_lines=tuple(backward.place.short for backward in recorder.backward_passes.values()),
         counters=counters,
         peak_bytes=memory.stats().peak,
-        held=tuple(_held(scopes)),
+        held=held,
         growth=tuple(watch.warnings),
         error=ending.error,
+        notes=(*observer.findings(), *kept_graphs(held, watch.warnings)),
         tests=tuple(per_test.finished),
     )
 
@@ -163,27 +153,3 @@ def _cannot_write(path: str) -> str | None:
     if not os.path.isdir(folder):
         return f"no folder {folder}"
     return None if os.access(path if os.path.exists(path) else folder, os.W_OK) else "no permission"
-
-
-def _locals(trace: TracebackType | None) -> Iterable[Mapping[str, object]]:
-    """What the functions in which the script failed still hold."""
-    while trace is not None:
-        if trace.tb_frame.f_code.co_name != "<module>" and not is_ours(trace.tb_frame.f_code.co_filename):
-            yield variables(trace.tb_frame)
-        trace = trace.tb_next
-
-
-def _held(scopes: Iterable[Mapping[str, object]]) -> Iterable[Held]:
-    counted: set[Node] = set()
-    storages: set[int] = set()
-    for path, tensor in find_tensors(scopes):
-        root: Any = tensor.grad_fn
-        if root is None or root in counted:
-            continue
-        nodes = [node for node in walk([root], counted) if not isinstance(node, _core.AccumulateGrad)]
-        saved_bytes = 0
-        for slot in (slot for node in nodes for slot in node.saved):
-            if slot.state == "held" and not slot.is_foreign and slot.storage not in storages:
-                storages.add(slot.storage)
-                saved_bytes += slot.nbytes
-        yield Held(path, Place.of(root.made_at), len(nodes), saved_bytes)

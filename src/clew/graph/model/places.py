@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 from dataclasses import dataclass
+from types import FrameType
 
 from .records import Release, Site
 
@@ -28,6 +29,11 @@ class Place:
     def of(cls, site: Site | None) -> Place | None:
         """Copy what the engine tells, so that the record outlives the graph."""
         return None if site is None else cls(site.file, site.line, site.function)
+
+    @classmethod
+    def of_frame(cls, frame: FrameType) -> Place:
+        """The line that a frame is at."""
+        return cls(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
 
     @property
     def source(self) -> str:

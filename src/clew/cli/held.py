@@ -1,0 +1,100 @@
+"""Variables that still hold a graph when a script has ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from .. import _core
+from ..graph.iterations.growth import GrowthWarning
+from ..graph.model.places import Place
+from ..graph.model.protocol import Node
+from ..graph.model.walk import walk
+from ..graph.model.wording import bytes_text, counted
+from ..graph.notes.finding import Finding
+from ..graph.program.frames import is_ours, variables
+from ..graph.program.names import find_tensors
+from .script import Ending
+
+_FEWEST_KEPT = 3  # losses in one list
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A variable that still holds a graph when the script has ended.
+
+    What a variable found before it holds too is not counted again.
+    """
+
+    path: str
+    made_at: Place | None
+    nodes: int
+    node_bytes: int
+    saved_bytes: int
+    is_spent_number: bool  # a loss whose backward has run
+
+    @property
+    def container(self) -> str:
+        """``losses[]`` for ``losses[3]``: the elements of one list are told together."""
+        return re.sub(r"\[\d+\]$", "[]", self.path)
+
+
+def find_held(scopes: Iterable[Mapping[str, object]]) -> Iterator[Held]:
+    """Those that the scopes lead to."""
+    counted_nodes: set[Node] = set()
+    storages: set[int] = set()
+    for path, tensor in find_tensors(scopes):
+        root: Any = tensor.grad_fn
+        if root is None or root in counted_nodes:
+            continue
+        nodes = [node for node in walk([root], counted_nodes) if not isinstance(node, _core.AccumulateGrad)]
+        saved_bytes = 0
+        for slot in (slot for node in nodes for slot in node.saved):
+            if slot.state == "held" and not slot.is_foreign and slot.storage not in storages:
+                storages.add(slot.storage)
+                saved_bytes += slot.nbytes
+        is_spent_number = tensor.dim() == 0 and any(node.released is not None for node in nodes)
+        node_bytes = sum(node.nbytes for node in nodes)
+        yield Held(path, Place.of(root.made_at), len(nodes), node_bytes, saved_bytes, is_spent_number)
+
+
+def grouped(held: Iterable[Held]) -> list[list[Held]]:
+    """Those of one list and one line together, most saved bytes first."""
+    groups: dict[tuple[str, Place | None], list[Held]] = {}
+    for one in held:
+        groups.setdefault((one.container, one.made_at), []).append(one)
+    return sorted(groups.values(), key=lambda group: -sum(one.saved_bytes for one in group))
+
+
+def kept_graphs(held: Iterable[Held], growth: Sequence[GrowthWarning]) -> Iterator[Finding]:
+    """Lists of losses that keep the graphs of steps that are over, where the watch has not warned of their line."""
+    told = {warning.made_at for warning in growth}
+    for group in grouped(held):
+        first, number = group[0], len(group)
+        if number < _FEWEST_KEPT or first.made_at in told or not all(one.is_spent_number for one in group):
+            continue
+        name = first.container.removesuffix("[]")
+        nodes, node_bytes = sum(one.nodes for one in group), sum(one.node_bytes for one in group)
+        saved = sum(one.saved_bytes for one in group)
+        yield Finding(
+            "kept graphs",
+            first.made_at,
+            f"`{name}` keeps the graphs of {number:,} earlier losses, whose backward has run: "
+            f"{counted(nodes, 'node')}, {bytes_text(node_bytes)}, and {bytes_text(saved)} that they saved",
+            f"keep the numbers: {name}.append(loss.item()), or loss.detach()",
+        )
+
+
+def scopes_at_the_end(ending: Ending) -> list[Mapping[str, object]]:
+    """The script's globals, and what the functions in which it failed still hold."""
+    return [vars(ending.module), *_locals(ending.error.__traceback__ if ending.error else None)]
+
+
+def _locals(trace: TracebackType | None) -> Iterator[Mapping[str, object]]:
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name != "<module>" and not is_ours(trace.tb_frame.f_code.co_filename):
+            yield variables(trace.tb_frame)
+        trace = trace.tb_next

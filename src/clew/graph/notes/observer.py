@@ -1,0 +1,106 @@
+"""Looks on while a training loop runs, and says what is mostly a bug in it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from ..model import events
+from ..model.records import Release
+from ..program.frames import user_frames
+from .finding import Finding
+from .passes import Passes
+from .steps import Steps, is_sampled
+
+StepWatchers = list[Callable[[Any, int], None]]
+
+
+class Observer:
+    """Notes of optimizers and backward passes what :meth:`findings` needs. Most are only counted.
+
+    Args:
+        step_watchers: the list in ``clew.optim`` of what is called after each optimizer's step.
+
+    Example:
+        >>> model = clew.nn.Linear(2, 1)
+        >>> optimizer = clew.optim.SGD(model.parameters(), lr=0.0)
+        >>> with clew.graph.notes.observer.Observer(clew.optim.optimizer.watchers) as observer:
+        ...     for _ in range(4):
+        ...         optimizer.zero_grad()
+        ...         model(clew.ones(3, 2)).sum().backward()
+        ...         optimizer.step()
+        >>> [finding.kind for finding in observer.findings()]
+        ['zero step']
+    """
+
+    def __init__(self, step_watchers: StepWatchers) -> None:
+        self._watchers = step_watchers
+        self._steps: dict[int, Steps] = {}
+        self._passes = Passes()
+        self._counts: dict[tuple[Any, int], int] = {}
+        self._optimized: set[int] = set()
+        self.failure: str | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        events.listen_before(self._before_backward)
+        events.listen(self._after_backward)
+        self._watchers.append(self._after_step)
+
+    def stop(self) -> None:
+        """Stop looking; no effect if it has stopped."""
+        if self._after_step in self._watchers:
+            self._watchers.remove(self._after_step)
+            events.stop_listening_before(self._before_backward)
+            events.stop_listening(self._after_backward)
+
+    def __enter__(self) -> Observer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def findings(self) -> list[Finding]:
+        """What was found so far, in the order of the lines."""
+        found = [finding for steps in self._steps.values() for finding in steps.findings()]
+        found += self._passes.findings(self._optimized, bool(self._steps))
+        return sorted(found, key=lambda one: (one.place.file, one.place.line) if one.place else ("", 0))
+
+    def _before_backward(self, roots: tuple[Any, ...]) -> None:
+        for steps in self._steps.values():
+            steps.before_backward()
+        if threading.current_thread() is not threading.main_thread():
+            return
+        frames = user_frames(sys._getframe(1))
+        if not frames:
+            return
+        key = frames[0].f_code, frames[0].f_lineno
+        count = self._counts[key] = self._counts.get(key, 0) + 1
+        if is_sampled(count):
+            self._guard(lambda: self._passes.note(roots, frames, self._optimized))
+
+    def _after_backward(self, roots: tuple[Any, ...], release: Release | None) -> None:
+        for steps in self._steps.values():
+            steps.after_backward()
+
+    def _after_step(self, optimizer: Any, state_before: int) -> None:
+        steps = self._steps.get(id(optimizer))
+        if steps is None or steps.optimizer() is not optimizer:
+            steps = self._steps[id(optimizer)] = Steps(optimizer)
+            self._optimized |= {id(parameter) for parameter in steps.parameters()}
+        frames = user_frames(sys._getframe(1)) if is_sampled(steps.count + 1) else []
+        self._guard(lambda: steps.after_step(frames))
+
+    def _guard(self, look: Callable[[], None]) -> None:
+        """What looks on must not break what it looks at."""
+        try:
+            look()
+        except Exception as error:
+            self.failure = repr(error)
+            self.stop()

@@ -1,0 +1,51 @@
+"""Ten wrong programs: the first screen of the report says which line is wrong, what is called what, and what to do."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+WRONG = Path(__file__).parent / "wrong"
+SCREEN = 24  # lines of a terminal as it opens
+WIDTH = 400
+
+# The line to be named, by its text; and what else the screen must say.
+PROGRAMS = {
+    "leak_total": ("total = total + loss", ["`total` holds the graphs of", ".item()"]),
+    "leak_list": (
+        "loss = model(",
+        ["`losses` keeps the graphs of 9 earlier losses", "36 nodes", "append(loss.item())"],
+    ),
+    "leak_hidden_state": ("self.average = 0.9", ["`tracker.average` holds the graphs of", ".detach()"]),
+    "leak_hook": (".square().mean().backward()", ["`activations` holds the graphs of", ".detach()"]),
+    "in_place_residual": ("out += x", ["`out` has this memory", "'add_'", "write out of place, or clone"]),
+    "in_place_step": ("optimizer.step()", ["`model.2.weight` has this memory", "before the optimizer's step"]),
+    "in_place_leaf": (None, ["The leaf is `model.0.weight`", "under no_grad()"]),
+    "second_backward": ("hidden = cell(", ["`hidden = hidden.detach()`", "earlier iteration of the loop at line 5"]),
+    "silent_optimizer": ("loss.backward()", ["`encoder.weight`", "are in no optimizer", "give them to an optimizer"]),
+    "silent_zero_grad": ("optimizer.step()", ["gradients were not zeroed", "call zero_grad()"]),
+}
+
+
+def test_all_are_tried() -> None:
+    assert {path.stem for path in WRONG.glob("*.py")} == set(PROGRAMS)
+    assert len(PROGRAMS) == 10
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_solved_from_the_first_screen(command: Run, name: str) -> None:
+    path = WRONG / f"{name}.py"
+    ran = command("xray", str(path))
+    screen = ran.stdout[ran.stdout.index("── clew xray") :].splitlines()[:SCREEN]
+    text = "\n".join(line[:WIDTH] for line in screen)
+    line, said = PROGRAMS[name]
+    if line is not None:
+        (number,) = [at for at, source in enumerate(path.read_text().splitlines(), 1) if line in source]
+        assert f"{path.name}:{number}" in text, ran.stdout
+    for words in said:
+        assert words in text, ran.stdout
