@@ -32,22 +32,29 @@ SHOWN = {
 SHOWN_MEMORY = ("MLP 784-256-256-10, batch 64, Adam", "mini-GPT, 4x64 tokens, width 128, AdamW")
 
 
+OTHERS = {"jax": "JAX", "autograd": "HIPS autograd"}
+
+
 def table(figures: dict[str, Any]) -> str:
-    """Time of clew and of PyTorch on one thread, and the peaks of memory."""
-    lines = [["", "clew", "PyTorch", "PyTorch / clew"]]
+    """Time of clew, PyTorch and others on one thread, and the peaks of memory."""
+    lines = [["", "clew", "PyTorch", *OTHERS.values(), "PyTorch / clew"]]
     rows = {row["workload"]: row for row in figures["rows"] if row["threads"] == 1}
     for workload, title in SHOWN.items():
         row = rows.get(workload, {"results": {}})
         ours, theirs = best(row, "clew"), best(row, "torch")
         if ours is not None and theirs is not None:
-            lines.append([title, time_text(ours), time_text(theirs), f"{theirs / ours:.1f}"])
+            others = [best(row, name) for name in OTHERS]
+            texts = ["" if other is None else time_text(other) for other in others]
+            lines.append([title, time_text(ours), time_text(theirs), *texts, f"{theirs / ours:.1f}×"])  # noqa: RUF001
     memory = {row["workload"]: row for row in figures["memory"]}
     for workload in SHOWN_MEMORY:
         results = memory.get(workload, {"results": {}})["results"]
         ours, theirs = (results.get(name, {}).get("bytes") for name in ("clew", "torch"))
         if ours is not None and theirs is not None:
             title = f"peak memory over the import's: {SHOWN[workload]}"
-            lines.append([title, bytes_text(ours), bytes_text(theirs), f"{theirs / ours:.1f}"])
+            others = [results.get(name, {}).get("bytes") for name in OTHERS]
+            texts = ["" if other is None else bytes_text(other) for other in others]
+            lines.append([title, bytes_text(ours), bytes_text(theirs), *texts, f"{theirs / ours:.1f}×"])  # noqa: RUF001
     return markdown(lines)
 
 

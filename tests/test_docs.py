@@ -1,12 +1,16 @@
 """The examples in the documentation run, and what it says of the code is so."""
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+PATHS = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 @pytest.mark.beyond
@@ -34,3 +38,16 @@ def test_the_tour_of_the_engine_says_how_long_it_is():
     lines = sum(len(path.read_text().splitlines()) for path in folder.iterdir() if path.suffix in (".h", ".cpp"))
     said = int(re.search(r"has about\s+(\d+) lines", (folder / "README.md").read_text())[1])
     assert abs(lines - said) <= 100
+
+
+@pytest.mark.beyond
+def test_the_programs_of_the_readme(tmp_path):
+    first, second = code_in("README.md")
+    script = tmp_path / "train.py"
+    script.write_text(first)
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, env=PATHS, check=True)
+    assert ran.stdout.strip() == first.strip().rpartition("# ")[2]
+    script.write_text(second)
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, env=PATHS, check=False)
+    promised = re.search(r"^(clew\.autograd\.errors\..*?)^```", (ROOT / "README.md").read_text(), re.M | re.DOTALL)
+    assert ran.stderr[ran.stderr.index("clew.autograd.errors") :].split() == promised[1].split()
