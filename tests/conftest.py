@@ -22,7 +22,7 @@ MODULE_NAME = "torch" if ON_ORACLE else "clew"
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "beyond: behaviour that PyTorch does not have; skipped on the oracle")
-    config.addinivalue_line("markers", "slow: takes seconds")
+    config.addinivalue_line("markers", "slow: exhaustive, or on a large scale; only `.ci/full` and `-m slow` run it")
     config.addinivalue_line("markers", "browser: opens a page in chromium; skipped where there is none")
     config.addinivalue_line("markers", "may_leak: the test leaves tensors behind on purpose")
     # What a shell started in the background ignores interrupts, and so would the programs that tests start.

@@ -3,8 +3,8 @@
 #
 #     tools/sanitize.sh [pytest arguments]
 #
-# CPython itself is not leak-clean, so leaks are watched by our own counters (tests/conftest.py), not by LeakSanitizer. Left out are
-# the tests that take seconds and those of the benchmarks. Needs `pip install ".[test,build]"` in the Python that runs it
+# CPython itself is not leak-clean, so leaks are watched by our own counters (tests/conftest.py), not by LeakSanitizer. Tests of
+# the benchmarks are left out. Needs `pip install ".[test,build]"` in the Python that runs it
 # (PYTHON says which; python3 by default).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -39,4 +39,4 @@ unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 "$python" -P -c "
 import clew._core
 assert clew._core.__file__.startswith('$PWD/$package'), f'expected the sanitized core, got {clew._core.__file__}'"
-exec "$python" -P -m pytest -p no:cacheprovider -m "not slow" --ignore tests/bench "$@"
+exec "$python" -P -m pytest -p no:cacheprovider --ignore tests/bench "$@"
