@@ -20,6 +20,7 @@ KNOWN = {
     "src/clew/ops/scatter_reduce.py: _REDUCTIONS": "words of scatter_reduce",
     "src/clew/ops/scatter_reduce.py: ": "words of index_reduce",
     "core/ops/meta.cpp: compared": "ways of reading a value, words of its errors",
+    "src/clew/graph/pictures/flops.py: _RULES": "says how much each computes",
     "src/clew/keep/targets/elementwise.py: ARITHMETIC": "says what each computes",
     "src/clew/keep/targets/elementwise.py: COMPARING": "says what each computes",
     "src/clew/keep/targets/elementwise.py: LOGICAL": "says what each computes",

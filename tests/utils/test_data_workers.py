@@ -14,12 +14,9 @@ import pytest
 
 MODULE_NAME = "torch" if os.environ.get("CLEW_TEST_ORACLE") == "1" else "clew"
 data = importlib.import_module(f"{MODULE_NAME}.utils.data")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings(
-        "ignore:This process .* is multi-threaded:DeprecationWarning", "ignore:.*worker processes.*:UserWarning"
-    ),
-]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:This process .* is multi-threaded:DeprecationWarning", "ignore:.*worker processes.*:UserWarning"
+)
 
 
 def module():
