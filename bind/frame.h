@@ -1,10 +1,13 @@
-// The interpreter's own frames, where their shape is known to us; include it before anything else.
+// The interpreter's own frames, where their shape is known to us; include it before anything else. With CLEW_PUBLIC_API
+// defined, no interpreter's is: that is tested, for those that are newer than we know.
 #pragma once
 #define Py_BUILD_CORE 1
 #include <Python.h>
-#if PY_VERSION_HEX < 0x030E0000
+#if PY_VERSION_HEX < 0x030E0000 && !defined(CLEW_PUBLIC_API)
 #define CLEW_READS_FRAMES 1
 #include <internal/pycore_frame.h>
+#else
+#define CLEW_READS_FRAMES 0
 #endif
 #undef Py_BUILD_CORE
 
@@ -41,6 +44,21 @@ inline _PyInterpreterFrame* innermost() {
     return thread->cframe->current_frame;
 #endif
 }
+inline PyFunctionObject* function_of(_PyInterpreterFrame* frame) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return reinterpret_cast<PyFunctionObject*>(frame->f_funcobj);
+#else
+    return frame->f_func;
+#endif
+}
+// Was it called by C?
+inline bool is_entry(_PyInterpreterFrame* frame) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return frame->previous == nullptr || frame->previous->owner == FRAME_OWNED_BY_CSTACK;
+#else
+    return frame->is_entry;
+#endif
+}
 inline bool runs_python(_PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX >= 0x030C0000
     return frame->owner != FRAME_OWNED_BY_CSTACK;
@@ -52,4 +70,6 @@ inline bool runs_python(_PyInterpreterFrame* frame) {
 
 }  // namespace clew::bind
 
+#else
+struct _PyInterpreterFrame;
 #endif

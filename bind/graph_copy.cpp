@@ -59,8 +59,9 @@ void LeafNumbers::add(PyObject* leaf, std::int64_t number) {
 std::int64_t LeafNumbers::of(TensorObject* leaf) const {
     const auto found = numbers_.find(leaf);
     if (found == numbers_.end()) return kUnknown;
-    const bool stands = PyWeakref_GetObject(static_cast<PyObject*>(found->second.reference.get())) == as_object(leaf);
-    return stands ? found->second.number : kUnknown;
+    auto* const reference = static_cast<PyObject*>(found->second.reference.get());
+    const Handle stands = Handle::steal(checked(PyObject_CallNoArgs(reference)));
+    return stands.get() == as_object(leaf) ? found->second.number : kUnknown;
 }
 
 void GraphCopy::clear() {

@@ -8,9 +8,7 @@
 #if CLEW_READS_FRAMES
 #include <opcode.h>
 
-#include <unordered_map>
-
-#include "bind/errors.h"
+#include "bind/code_table.h"
 #endif
 
 namespace clew::bind {
@@ -26,42 +24,6 @@ bool may_die(PyObject* object) {
     return tensor->layout->numel >= kWorthWritingOver;
 }
 
-using Depths = std::unordered_map<std::int32_t, std::int32_t>;  // of the stack, at offsets of operators
-
-PyObject* call_depths_at_operators(PyCodeObject* code) {
-    static PyObject* function = nullptr;
-    if (function == nullptr) {
-        const Handle module = Handle::steal(checked(PyImport_ImportModule("clew._stack_depths")));
-        function = checked(PyObject_GetAttrString(static_cast<PyObject*>(module.get()), "depths_at_operators"));
-    }
-    return checked(PyObject_CallOneArg(function, reinterpret_cast<PyObject*>(code)));
-}
-
-Depths read_depths(PyCodeObject* code) {
-    const Handle found = Handle::steal(call_depths_at_operators(code));
-    Depths depths;
-    PyObject *offset, *depth;
-    for (Py_ssize_t at = 0; PyDict_Next(static_cast<PyObject*>(found.get()), &at, &offset, &depth);)
-        depths[static_cast<std::int32_t>(PyLong_AsLong(offset))] = static_cast<std::int32_t>(PyLong_AsLong(depth));
-    return depths;
-}
-
-// Worked out once for each code, which is kept alive so that its address stays its own.
-const Depths& depths_of(PyCodeObject* code) {
-    static auto* const known = new std::unordered_map<PyCodeObject*, Depths>;
-    const auto it = known->find(code);
-    if (it != known->end()) return it->second;
-    constexpr std::size_t kMost = 1000;  // a program that makes code without end
-    if (known->size() >= kMost) {
-        std::unordered_map<PyCodeObject*, Depths> old;
-        old.swap(*known);
-        for (const auto& [each, depths] : old) Py_DECREF(each);
-    }
-    Depths depths = read_depths(code);
-    Py_INCREF(code);
-    return (*known)[code] = std::move(depths);
-}
-
 // Where the running code keeps what it computes with.
 struct Stack {
     _PyInterpreterFrame* frame = innermost();
@@ -69,13 +31,6 @@ struct Stack {
 
     PyObject** first() const { return reinterpret_cast<PyObject**>(frame->localsplus) + code->co_nlocalsplus; }
     PyObject** last() const { return first() + code->co_stacksize; }
-    bool is_at_operator() const {
-        const int opcode = static_cast<unsigned char>(*instruction_at(frame));
-#ifdef BINARY_OP_ADAPTIVE
-        if (opcode == BINARY_OP_ADAPTIVE) return true;
-#endif
-        return opcode == BINARY_OP;
-    }
 };
 
 // Are these the operands of the operator under way? What lies above the top of the stack is left over from before and
@@ -83,11 +38,10 @@ struct Stack {
 // two must be the topmost.
 bool are_operands(PyObject* a, PyObject* b) {
     const Stack stack;
-    if (stack.code == nullptr || !stack.is_at_operator()) return false;
-    const Depths& depths = depths_of(stack.code);
-    const auto it = depths.find(instruction_of(stack.frame, stack.code));
-    if (it == depths.end() || it->second < 2 || it->second > stack.code->co_stacksize) return false;
-    PyObject** const top = stack.first() + it->second;
+    if (stack.code == nullptr) return false;
+    const Instruction* const running = table_of(stack.code).at(instruction_of(stack.frame, stack.code));
+    if (running == nullptr || running->opcode != BINARY_OP || running->depth < 2) return false;
+    PyObject** const top = stack.first() + running->depth;
     return top[-2] == a && top[-1] == b;
 }
 

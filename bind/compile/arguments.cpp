@@ -82,7 +82,7 @@ void CallArguments::add(PyObject* object, int depth) {
             add_value(PyFloat_AS_DOUBLE(object));
     } else if (PyLong_CheckExact(object)) {
         key += 'i';
-        add_text(nb::steal(checked(_PyLong_Format(object, 16))).ptr());
+        add_text(nb::steal(checked(PyNumber_ToBase(object, 16))).ptr());
     } else if (PyUnicode_CheckExact(object)) {
         key += 's';
         add_text(object);

@@ -9,7 +9,7 @@
 #include "bind/operation_object.h"
 #include "core/base/error.h"
 
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 namespace nb = nanobind;
 

@@ -31,7 +31,7 @@ const std::string* known_call(const std::string& name) {
     return found == known_calls().end() ? nullptr : &found->second;
 }
 
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 namespace nb = nanobind;
 
@@ -38,23 +38,13 @@ void Tracer::read_counter(Counter& counter) {
 bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
     PyObject* const value = PyDict_GetItemWithError(dict, name);
     if (value == nullptr || !PyLong_CheckExact(value) || state.has_entry(dict, name)) return false;
-    const auto next = [at = next_, end = code_end_]() mutable {
-        static constexpr unsigned char nothing[2] = {CACHE, 0};  // the code is over
-        while (at < end && at[0] == CACHE) at += 2;
-        const unsigned char* const found = at < end ? at : nothing;
-        at += 2;
-        return found;
-    };
-    auto step = next;
-    const unsigned char* const constant = step();
-    const unsigned char* const add = step();
-    const unsigned char* const swap = step();
-    const unsigned char* const store = step();
+    if (rest_.size() < 4) return false;
+    const Instruction &constant = rest_[0], &add = rest_[1], &swap = rest_[2], &store = rest_[3];
     constexpr int kInPlaceAdd = 13;
-    if (constant[0] != LOAD_CONST || add[0] != BINARY_OP || add[1] != kInPlaceAdd || swap[0] != SWAP ||
-        store[0] != STORE_ATTR || PyTuple_GET_ITEM(names_, store[1]) != name)
+    if (constant.opcode != LOAD_CONST || add.opcode != BINARY_OP || add.argument != kInPlaceAdd ||
+        swap.opcode != SWAP || store.opcode != STORE_ATTR || PyTuple_GET_ITEM(names_, store.argument) != name)
         return false;
-    PyObject* const change = PyTuple_GET_ITEM(constants_, constant[1]);
+    PyObject* const change = PyTuple_GET_ITEM(constants_, constant.argument);
     if (!PyLong_CheckExact(change)) return false;
     counters.push_back({nb::borrow(dict), nb::borrow(name), nb::borrow(change)});
     return true;

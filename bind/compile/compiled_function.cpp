@@ -48,9 +48,9 @@ bool set_compile_disabled(bool off) { return std::exchange(disabled, off); }
 nb::object CompiledFunction::call(PyObject* positional, PyObject* named) {
     if (disabled || mode(kEagerModes) || backward_serial() || Recorder::at_work() || Tracer::others_trace())
         return run(positional, named);
-#if PY_VERSION_HEX >= 0x030C0000
+#if !CLEW_READS_FRAMES
     ++misses;
-    stay_eager(*path_of({}), "runs on a Python above 3.11, where calls can't be watched yet");
+    stay_eager(*path_of({}), "runs on a Python above 3.13, where calls can't be watched yet");
     return run(positional, named);
 #endif
     const CallArguments arguments(positional, named);

@@ -10,7 +10,7 @@
 #include "bind/objects.h"
 #include "core/base/error.h"
 
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 namespace nb = nanobind;
 
@@ -73,9 +73,7 @@ void Tracer::contents(PyObject* object, bool deep) {
             if (one.holder.ptr() == object) stay_eager("reads all of a dict that it has changed");
     } else if (PyAnySet_Check(object)) {
         if (older && !PyFrozenSet_Check(object)) state.set(object);
-        PyObject* item;
-        Py_hash_t hash;
-        for (Py_ssize_t place = 0; older && _PySet_NextEntry(object, &place, &item, &hash);) add_older(item);
+        for (const nb::object& item : older ? items_of(object) : std::vector<nb::object>()) add_older(item.ptr());
     } else if (older && Py_TYPE(object) == &PyDictProxy_Type) {
         PyObject* const dict = behind_proxy(object);
         add_older(dict);

@@ -10,7 +10,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 namespace nb = nanobind;
 

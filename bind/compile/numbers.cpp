@@ -12,7 +12,7 @@
 #include "bind/objects.h"
 #include "bind/operation_object.h"
 
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 namespace nb = nanobind;
 

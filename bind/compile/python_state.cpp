@@ -127,8 +127,8 @@ bool PythonState::fails(PyObject* holder, PyObject* key) {
 
 bool PythonState::dict_holds(Dict& known) {
     PyObject* const dict = known.dict.ptr();
-    const std::uint64_t version = reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
-    if (version == known.version && !known.ordered) return true;
+    const std::uint64_t version = version_of_dict(dict);
+    if (version != 0 && version == known.version && !known.ordered) return true;
     if (known.whole) {
         if (static_cast<std::size_t>(PyDict_GET_SIZE(dict)) != known.entries.size()) return fails(dict, nullptr);
         std::size_t i = 0;

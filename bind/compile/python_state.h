@@ -5,8 +5,8 @@
 // kept with what it found: entries of dicts (globals, attributes of instances and modules), of types, cells, lists,
 // slots, the code and defaults of functions. Numbers, strings and None are compared by type and bits, all else by
 // identity, with the object held alive, so that an address is never another object's. Modules are held weakly: when one
-// dies, all that was recorded with it goes. A dict whose version tag has not changed needs no look; types have such
-// tags, too.
+// dies, all that was recorded with it goes. A dict whose version tag has not changed needs no look, where it has one;
+// types have such tags, too.
 #pragma once
 #include <Python.h>
 

@@ -1,5 +1,7 @@
 #include "bind/compile/tracer.h"
 
+#include <opcode.h>
+
 #include "bind/compile/kinds.h"
 #include "bind/compile/stopwatch.h"
 #include "bind/compile/watch.h"
@@ -16,16 +18,12 @@ namespace nb = nanobind;
 
 namespace clew::bind {
 
-bool Tracer::others_trace() {
-    const PyThreadState* const thread = PyThreadState_Get();
-    return thread->c_tracefunc != nullptr || thread->c_profilefunc != nullptr;
-}
-
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 namespace {
 
 constexpr std::size_t kMostWitnesses = 10000;
+constexpr bool kTellsOfPrefixOnly = PY_VERSION_HEX < 0x030C0000;  // and not of the instruction behind it
 
 }  // namespace
 
@@ -53,44 +51,11 @@ void Tracer::begin_call(PyObject* function, PyObject* arguments) {
     call(function, &PyTuple_GET_ITEM(arguments, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)));
 }
 
-void Tracer::start() {
-    on_ = true;
-    const nb::object self = nb::capsule(this);
-    PyEval_SetTrace(trace, self.ptr());
-}
-
-void Tracer::stop() {
-    if (!on_) return;
-    on_ = false;
-    PyEval_SetTrace(nullptr, nullptr);
-}
-
-int Tracer::trace(PyObject* self, PyFrameObject* frame, int what, PyObject*) {
-    auto& tracer = *static_cast<Tracer*>(PyCapsule_GetPointer(self, nullptr));
-    if (tracer.cause) return 0;
-    return guarded(
-        [&] {
-            if (what == PyTrace_CALL) tracer.enter(frame);
-            if (what == PyTrace_OPCODE) tracer.instruction(frame);
-            return 0;
-        },
-        -1);
-}
-
-const unsigned char* Tracer::bytes_of(PyCodeObject* code) {
-    nb::object& bytes = bytes_[code];
-    if (!bytes.is_valid()) {
-        bytes = nb::steal(checked(PyCode_GetCode(code)));
-        held_.push_back(nb::borrow(reinterpret_cast<PyObject*>(code)));
-    }
-    return reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(bytes.ptr()));
-}
-
-void Tracer::enter(PyFrameObject* frame) {
-    frame->f_trace_opcodes = 1;
-    frame->f_trace_lines = 0;
+void Tracer::enter(_PyInterpreterFrame* frame) {
     if (root_ == nullptr) root_ = frame;
-    PyFunctionObject* const function = frame->f_frame->f_func;
+    if (reading_ == frame) reading_ = nullptr;  // another one was there before
+    if (stepping_ == frame) take_options();
+    PyFunctionObject* const function = function_of(frame);
     PyObject* const object = reinterpret_cast<PyObject*>(function);
     if (made_codes_.contains(function->func_code) && !older_.contains(object)) return;
     add_older(object);
@@ -100,9 +65,16 @@ void Tracer::enter(PyFrameObject* frame) {
     if (function->func_kwdefaults) iterate(function->func_kwdefaults);
 }
 
-void Tracer::instruction(PyFrameObject* frame) {
+void Tracer::instruction(_PyInterpreterFrame* frame) {
     const Timed timed(spent);
-    Watch watch(*this, *frame->f_frame);
+    PyCodeObject* const code = code_of(frame);
+    const CodeTable& table = table_of(code);
+    const Instruction* at = table.at(instruction_of(frame, code));
+    if (kTellsOfPrefixOnly)
+        while (at && at->opcode == EXTENDED_ARG) ++at;
+    if (at == nullptr || at->depth < 0) return stay_eager("runs code that can't be read");
+    if (at->opcode == EXTENDED_ARG) return;
+    Watch watch(*this, *frame, *at);
     if (reading_ == frame) {
         reading_ = nullptr;
         if (program_.reads.size() == reads_before_ + 1 && PyFloat_CheckExact(watch.top()))
@@ -114,17 +86,6 @@ void Tracer::instruction(PyFrameObject* frame) {
     watch.go();
     if (state.size() > kMostWitnesses) stay_eager("reads more than 10,000 values of Python from before the call");
 }
-
-#else
-
-bool Tracer::is_older(PyObject*) const { return false; }
-void Tracer::add_older(PyObject*) {}
-void Tracer::add_argument(PyObject*) {}
-void Tracer::start() {}
-void Tracer::begin_call(PyObject*, PyObject*) {}
-void Tracer::finish() {}
-void Tracer::use(PyObject*) {}
-void Tracer::stop() {}
 
 #endif
 

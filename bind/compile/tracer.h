@@ -1,7 +1,7 @@
 // Watches the Python of a call while it is recorded: Note [Watching].
 //
 // Note [Watching]
-// A trace function in C is told of each instruction before it runs, and looks at its operands on the frame's stack. An
+// An observer is told of each instruction before it runs, and looks at its operands on the frame's stack. An
 // object is older than the call if it was reached through something older: an argument that is known by identity, a
 // global, a cell, an entry of an older dict. What an instruction reads of an older object becomes a witness
 // (python_state.h); what it reads of a young one needs none, since the call made that itself. Python functions are
@@ -12,6 +12,7 @@
 #include "bind/frame.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,6 +20,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind/code_table.h"
 #include "bind/compile/python_state.h"
 #include "core/base/object.h"
 #include "core/program/recorder.h"
@@ -81,9 +83,9 @@ public:
     // The positional or named arguments with floats of their own, which are followed from `first` on.
     nanobind::object with_own_floats(PyObject* arguments, int first);
     void begin_call(PyObject* function, PyObject* arguments);
+    // observer_311.cpp, observer_312.cpp
     void start();
     void stop();
-
     static bool others_trace();  // a debugger, a profiler
 
     PythonState state;
@@ -101,12 +103,12 @@ public:
     bool is_older(PyObject* object) const;
     bool is_argument(PyObject* object) const { return arguments_.contains(object); }
 
+    // What the observer tells of: a function that begins, and an instruction before it runs.
+    void enter(_PyInterpreterFrame* frame);
+    void instruction(_PyInterpreterFrame* frame);
+
 private:
     friend class Watch;
-    static int trace(PyObject* self, PyFrameObject* frame, int what, PyObject* arg);
-    void enter(PyFrameObject* frame);
-    void instruction(PyFrameObject* frame);
-    const unsigned char* bytes_of(PyCodeObject* code);
 
     // contents.cpp
     void stay_eager(std::string text);
@@ -170,18 +172,16 @@ private:
     Program& program_;
     std::unordered_set<PyObject*> older_, arguments_, made_codes_;
     std::vector<nanobind::object> held_;
-    std::unordered_map<PyCodeObject*, nanobind::object> bytes_;
-    PyFrameObject* root_ = nullptr;
-    PyFrameObject* current_ = nullptr;
-    PyFrameObject* reading_ = nullptr;  // the frame whose last instruction called what may read a number
+    _PyInterpreterFrame* root_ = nullptr;
+    _PyInterpreterFrame* current_ = nullptr;
+    _PyInterpreterFrame* reading_ = nullptr;  // the frame whose last instruction called what may read a number
     std::size_t reads_before_ = 0;
     PyObject* handed_on_ = nullptr;  // a number that the last instruction gave to an operation
     std::size_t constants_before_ = 0;
-    PyFrameObject* stepping_ = nullptr;  // the frame whose last instruction called a step of an optimizer
+    _PyInterpreterFrame* stepping_ = nullptr;  // the frame whose last instruction called a step of an optimizer
     std::size_t steps_before_ = 0;
     std::vector<Option> pending_;
-    const unsigned char* next_ = nullptr;  // the instruction after the one that is looked at
-    const unsigned char* code_end_ = nullptr;
+    std::span<const Instruction> rest_;  // the instructions after the one that is looked at
     PyObject *names_ = nullptr, *constants_ = nullptr;
     bool on_ = false;
 };

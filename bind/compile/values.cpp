@@ -1,3 +1,5 @@
+#include "bind/frame.h"
+
 #include "bind/compile/values.h"
 
 #include <cstring>
@@ -41,14 +43,26 @@ nb::object registrations() {
 }
 
 std::vector<nb::object> items_of(PyObject* set) {
+    const nb::object iterator = nb::steal(checked(PySet_Type.tp_iter(set)));  // whatever its class says
     std::vector<nb::object> items;
-    PyObject* item;
-    Py_hash_t hash;
-    for (Py_ssize_t place = 0; _PySet_NextEntry(set, &place, &item, &hash);) items.push_back(nb::borrow(item));
+    while (PyObject* const item = PyIter_Next(iterator.ptr())) items.push_back(nb::steal(item));
     return items;
 }
 
 bool same_bits(double now, double then) { return std::memcmp(&now, &then, sizeof now) == 0; }
+
+std::uint64_t version_of_dict(PyObject* dict) {
+#if PY_VERSION_HEX >= 0x030E0000
+    (void)dict;
+    return 0;
+#else
+    const auto* const object = reinterpret_cast<PyDictObject*>(dict);
+#if PY_VERSION_HEX >= 0x030D0000
+    if (object->ma_values != nullptr) return 0;  // the values of an instance, which are written to without a word
+#endif
+    return object->ma_version_tag;
+#endif
+}
 
 bool same_value(PyObject* now, PyObject* then) {
     if (now == then) return true;

@@ -2,6 +2,7 @@
 #pragma once
 #include <Python.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ PyObject* keyword_defaults_of(PyObject* function);
 nanobind::object slot_value(PyObject* object, PyObject* descriptor);  // invalid if it is empty
 std::vector<nanobind::object> items_of(PyObject* set);
 std::string text_of(PyObject* object, const char* attribute);  // empty if there is none, or it is no text
+// Changes with all that is assigned to an entry. 0: this dict has no such number.
+std::uint64_t version_of_dict(PyObject* dict);
 // Changes with all that is assigned to the class or to a base. 0: there are no more numbers.
 unsigned int version_of_type(PyObject* type);
 // A number that moves with each class that is registered with an abstract one.

@@ -1,6 +1,6 @@
 #include "bind/compile/watch.h"
 
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 #include <opcode.h>
 
@@ -12,24 +12,17 @@ namespace nb = nanobind;
 
 namespace clew::bind {
 
-Watch::Watch(Tracer& tracer, _PyInterpreterFrame& frame) : tracer_(tracer), frame_(frame) {
-    PyCodeObject* const code = frame.f_code;
-    const unsigned char* bytes = tracer.bytes_of(code) + instruction_of(&frame, code);
-    opcode_ = bytes[0];
-    argument_ = bytes[1];
-    while (opcode_ == EXTENDED_ARG) {
-        bytes += 2;
-        opcode_ = bytes[0];
-        argument_ = argument_ << 8 | bytes[1];
-    }
-    top_ = frame.localsplus + frame.stacktop;
-    tracer.next_ = bytes + 2;
-    tracer.code_end_ = tracer.bytes_of(code) + static_cast<std::size_t>(_PyCode_NBYTES(code));
+Watch::Watch(Tracer& tracer, _PyInterpreterFrame& frame, const Instruction& at)
+    : tracer_(tracer), frame_(frame), opcode_(at.opcode), argument_(at.argument) {
+    PyCodeObject* const code = code_of(&frame);
+    top_ = frame.localsplus + code->co_nlocalsplus + at.depth;
+    tracer.rest_ = {&at + 1, table_of(code).end()};
     tracer.names_ = code->co_names;
     tracer.constants_ = code->co_consts;
 }
 
 void Watch::go() {
+    if (go_by_version()) return;
     switch (opcode_) {
         case LOAD_GLOBAL:
             return tracer_.load_global(frame_, name(argument_ >> 1));
@@ -44,9 +37,6 @@ void Watch::go() {
             if (tracer_.is_older(frame_.localsplus[argument_]))
                 stay_eager("assigns to a variable of a function around it");
             return;
-        case LOAD_ATTR:
-        case LOAD_METHOD:
-            return tracer_.attribute(top(), name(argument_));
         case STORE_ATTR:
             return tracer_.set_attribute(top(), name(argument_), top(2));
         case DELETE_ATTR:
@@ -78,8 +68,6 @@ void Watch::go() {
             if (as_tensor(top(2))) tracer_.compared.insert(top(2));
             tracer_.contents(top(2));
             return tracer_.contents(top());
-        case COMPARE_OP:
-            return tracer_.compare(top(2), top(1), argument_);
         case IS_OP:
             return tracer_.identity(top(2), top(1));
         case BINARY_OP:
@@ -88,28 +76,10 @@ void Watch::go() {
                 stay_eager("changes an object from before the call in place");
             return tracer_.arithmetic(top(2), top(1), argument_);
         case UNARY_NEGATIVE:
-        case UNARY_POSITIVE:
         case UNARY_INVERT:
             return tracer_.contents(top());
-        case UNARY_NOT:
-        case JUMP_IF_FALSE_OR_POP:
-        case JUMP_IF_TRUE_OR_POP:
-        case POP_JUMP_FORWARD_IF_FALSE:
-        case POP_JUMP_FORWARD_IF_TRUE:
-        case POP_JUMP_BACKWARD_IF_FALSE:
-        case POP_JUMP_BACKWARD_IF_TRUE:
-            return tracer_.truth(top());
         case GET_LEN:
             return tracer_.contents(top(), false);
-        case FORMAT_VALUE:
-            return tracer_.contents(top((argument_ & 4) ? 2 : 1));
-        case CALL: {
-            const bool method = top(argument_ + 2) != nullptr;
-            const int count = argument_ + method;
-            return tracer_.call(top(count + 1), top_ - count, static_cast<std::size_t>(count));
-        }
-        case CALL_FUNCTION_EX:
-            return call_with_tuple();
         case IMPORT_NAME:
             return tracer_.import(frame_, name(argument_), top(2));
         case IMPORT_FROM:
@@ -126,9 +96,7 @@ void Watch::go() {
             for (int i = 1; i <= argument_; ++i) tracer_.use(top(2 * i));
             return;
         case RETURN_VALUE:
-            // To C, which may do more than hand it on.
-            if (frame_.is_entry && frame_.frame_obj != tracer_.root_) tracer_.use(top());
-            return;
+            return return_value(top());
         case MAKE_FUNCTION:
             tracer_.made_codes_.insert(top());
             return;
@@ -140,11 +108,8 @@ void Watch::go() {
         case LOAD_NAME:
         case STORE_NAME:
         case DELETE_NAME:
-        case LOAD_CLASSDEREF:
         case LOAD_BUILD_CLASS:
-        case IMPORT_STAR:
-        case PRINT_EXPR:
-            return stay_eager("defines a class or runs code of a module");
+            return define_class();
         case GET_AWAITABLE:
         case GET_AITER:
         case GET_ANEXT:
@@ -159,11 +124,15 @@ void Watch::go() {
     }
 }
 
-void Watch::call_with_tuple() const {
+// To C, which may do more than hand it on.
+void Watch::return_value(PyObject* value) const {
+    if (is_entry(&frame_) && &frame_ != tracer_.root_) tracer_.use(value);
+}
+
+void Watch::call_with_tuple(PyObject* callee) const {
     const bool named = argument_ & 1;
     PyObject* const names = named ? top(1) : nullptr;
     PyObject* const positional = top(named ? 2 : 1);
-    PyObject* const callee = top(named ? 3 : 2);
     if (!PyTuple_CheckExact(positional)) {
         tracer_.iterate(positional);
         if (PyList_CheckExact(positional))

@@ -2,21 +2,28 @@
 #pragma once
 #include "bind/compile/tracer.h"
 
-#if PY_VERSION_HEX < 0x030C0000
+#if CLEW_READS_FRAMES
 
 namespace clew::bind {
 
 class Watch {
 public:
-    Watch(Tracer& tracer, _PyInterpreterFrame& frame);
+    Watch(Tracer& tracer, _PyInterpreterFrame& frame, const Instruction& at);
     PyObject* top(int depth = 1) const { return top_[-depth]; }
     void go();  // tells the tracer what the instruction reads and changes
 
 private:
-    PyObject* name(int i) const { return PyTuple_GET_ITEM(frame_.f_code->co_names, i); }
+    bool go_by_version();  // instructions_311.cpp, instructions_312.cpp: those that are not the same in all versions
+    PyObject* name(int i) const { return PyTuple_GET_ITEM(tracer_.names_, i); }
     void stay_eager(const char* text) const { tracer_.stay_eager(text); }
-    void call_with_tuple() const;
+    void call_with_tuple(PyObject* callee) const;
     void with_names(PyObject* callee, PyObject* positional, PyObject* names) const;
+    void return_value(PyObject* value) const;
+    void define_class() const { stay_eager("defines a class or runs code of a module"); }
+    // Of 3.12 and later.
+    void super_attribute() const;
+    void slice(PyObject* container, PyObject* stored) const;
+    void intrinsic() const;
 
     Tracer& tracer_;
     _PyInterpreterFrame& frame_;

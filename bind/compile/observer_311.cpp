@@ -1,0 +1,48 @@
+// On CPython 3.11 a trace function tells of each instruction.
+#include "bind/compile/tracer.h"
+
+#if CLEW_READS_FRAMES && PY_VERSION_HEX < 0x030C0000
+
+#include "bind/errors.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+int trace(PyObject* self, PyFrameObject* frame, int what, PyObject*) {
+    auto& tracer = *static_cast<Tracer*>(PyCapsule_GetPointer(self, nullptr));
+    if (tracer.cause) return 0;
+    return guarded(
+        [&] {
+            if (what == PyTrace_CALL) {
+                frame->f_trace_opcodes = 1;
+                frame->f_trace_lines = 0;
+                tracer.enter(frame->f_frame);
+            }
+            if (what == PyTrace_OPCODE) tracer.instruction(frame->f_frame);
+            return 0;
+        },
+        -1);
+}
+
+}  // namespace
+
+bool Tracer::others_trace() {
+    const PyThreadState* const thread = PyThreadState_Get();
+    return thread->c_tracefunc != nullptr || thread->c_profilefunc != nullptr;
+}
+
+void Tracer::start() {
+    on_ = true;
+    const nb::object self = nb::capsule(this);
+    PyEval_SetTrace(trace, self.ptr());
+}
+
+void Tracer::stop() {
+    if (std::exchange(on_, false)) PyEval_SetTrace(nullptr, nullptr);
+}
+
+}  // namespace clew::bind
+
+#endif
