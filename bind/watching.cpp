@@ -9,6 +9,8 @@
 #include "bind/errors.h"
 #include "bind/growth_watch.h"
 #include "bind/node_attributes.h"
+#include "bind/node_sequence.h"
+#include "bind/node_set.h"
 #include "bind/objects.h"
 #include "bind/site.h"
 #include "core/base/allocator.h"
@@ -30,6 +32,29 @@ nb::bytes column(const std::vector<Row>& rows, Number (*of)(const Row&)) {
     return nb::bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number));
 }
 
+std::int64_t number_of(const Storage* const& storage) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(storage));
+}
+
+// The numbers of the storages that the graph below these nodes holds.
+nb::list saved_storages(const nb::handle roots) {
+    NodeSet seen;
+    walk_all(sequence(roots), Reach::Backward, seen);
+    nb::list found;
+    for (std::size_t i = 0; i < seen.size(); ++i)
+        each_slot(*seen[i], [&](SavedSlot& slot) {
+            if (const Storage* storage = facts_of(slot).storage) found.append(number_of(storage));
+        });
+    return found;
+}
+
+nb::list allocations_of(const Timeline& timeline, const nb::iterable& storages) {
+    nb::list found;
+    for (nb::handle storage : storages)
+        found.append(timeline.allocation_of(reinterpret_cast<const Storage*>(nb::cast<std::uintptr_t>(storage))));
+    return found;
+}
+
 nb::dict timeline_columns(const Timeline& timeline) {
     using Row = Allocation;
     const auto& rows = timeline.allocations;
@@ -48,6 +73,8 @@ nb::dict timeline_columns(const Timeline& timeline) {
     result["release_bytes"] = column<std::int64_t, std::int64_t>(timeline.releases, [](const auto& n) { return n; });
     result["release_step"] =
         column<std::int64_t, std::int64_t>(timeline.release_steps, [](const auto& n) { return n; });
+    result["release_ns"] = column<std::int64_t, std::int64_t>(timeline.release_ns, [](const auto& n) { return n; });
+    result["released"] = column<std::int64_t, const Storage*>(timeline.released, number_of);
     nb::list sites;
     for (const Site& site : timeline.sites) sites.append(nb::steal(checked(site_object(site))));
     result["sites"] = sites;
@@ -101,6 +128,8 @@ void init_watching(nb::module_& m) {
     nb::class_<Timeline>(m, "MemoryTimeline", "Writes down every byte of tensor data from now on, until stop().")
         .def(nb::init<>())
         .def("stop", &Timeline::stop, "What happens later is not written down.")
+        .def("allocations_of", allocations_of, nb::arg("storages"),
+             "For the number of each living storage that of its allocation, or -1 if it was there before.")
         .def("columns", timeline_columns, "What was written, as columns of int64 in bytes, and the sites.");
     nb::class_<SteppedBackward>(m, "SteppedBackward", "A backward that runs one node at a time.")
         .def("next", next_step, "Runs a node: (node, gradients that came, gradients sent on); None at the end.");
@@ -116,6 +145,8 @@ void init_watching(nb::module_& m) {
           "compute=False they have no values, or NotImplementedError says that values decide.");
     init_backward_log(m);
     init_growth_watch(m);
+    m.def("saved_storages", saved_storages, nb::arg("roots"),
+          "The numbers of the storages that the graph below these nodes holds.");
     m.def("tick", [] { return tick(); }, "A fresh number of the clock that numbers nodes and writes.");
 }
 

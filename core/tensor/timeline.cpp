@@ -64,12 +64,19 @@ void Timeline::taken(const Storage* storage, std::int64_t bytes) {
     allocations.push_back(allocation);
 }
 
+std::int64_t Timeline::allocation_of(const Storage* storage) const {
+    const auto found = open_.find(storage);
+    return found == open_.end() ? -1 : static_cast<std::int64_t>(found->second);
+}
+
 void Timeline::given(const Storage* storage) {
     ++steps_;
     const auto found = open_.find(storage);
     if (found == open_.end()) {
         releases.push_back(storage->bytes);
         release_steps.push_back(steps_);
+        release_ns.push_back(now() - start_ns_);
+        released.push_back(storage);
         return;
     }
     Allocation& allocation = allocations[found->second];

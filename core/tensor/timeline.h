@@ -39,7 +39,11 @@ public:
     std::vector<Allocation> allocations;
     std::vector<Site> sites;             // owned, each once
     std::vector<std::int64_t> releases;  // bytes of earlier storages that went: they have no allocation here
-    std::vector<std::int64_t> release_steps;
+    std::vector<std::int64_t> release_steps, release_ns;
+    std::vector<const Storage*> released;  // which those were; never followed
+
+    // The number of the allocation that a storage is, if it is alive and was taken since the start, else -1.
+    std::int64_t allocation_of(const Storage* storage) const;
 
 private:
     std::int32_t site_index(Site site);

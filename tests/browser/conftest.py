@@ -38,10 +38,10 @@ class Opened:
 
     def boxes(self):
         """The titles of all boxes, folded groups included."""
-        return self.page.locator(".box .title").all_text_contents()
+        return self.page.locator(f"{SHOWN} .box .title").all_text_contents()
 
     def classes(self, title):
-        box = self.page.locator(".box", has=self.page.get_by_text(title, exact=True))
+        box = self.page.locator(f"{SHOWN} .box", has=self.page.get_by_text(title, exact=True))
         return box.first.get_attribute("class").split()
 
     def click(self, title):

@@ -42,6 +42,8 @@ def test_each_section(report, opened):
 
     def visible(tab):
         page.get_by_role("tab", name=tab).click()
+        if tab in ("Graph", "Memory"):
+            page.wait_for_selector(f".{tab.lower()}:visible[data-ready=yes]")
         shown = page.locator("section:visible")
         assert shown.count() == 1
         return shown.inner_text()
@@ -53,7 +55,7 @@ def test_each_section(report, opened):
     summary = visible("Summary")
     assert "nodes built" in summary
     assert "optimizer" in summary
-    assert "Alive at the peak" in visible("Memory")
+    assert "Peak: " in visible("Memory")
     growth = visible("Growth")
     assert "total" in growth
     assert "train.py:12" in growth
@@ -63,8 +65,10 @@ def test_the_graph_of_a_step(report, opened):
     reader = opened(report, wait_for="main")
     reader.page.get_by_role("tab", name="Graph").click()
     reader.page.wait_for_selector(".graph[data-ready=yes]")
+    reader.page.locator(".switch").first.select_option(label="24 of 24 at train.py:10")
+    reader.page.wait_for_selector(".graph:not([hidden])[data-ready=yes]")
     assert "1 · Tanh" in reader.boxes()
-    reader.page.select_option(".folding", "nothing")
+    reader.page.locator(".graph:not([hidden]) .folding").select_option("nothing")
     assert "model.0.weight" in reader.boxes()
     reader.at_moment(0)
     assert "held" in reader.classes("1 · Tanh")
@@ -81,5 +85,38 @@ def test_the_graph_of_a_step(report, opened):
 def test_the_chart_tells_what_is_under_the_pointer(report, opened):
     reader = opened(report, wait_for="main")
     reader.page.get_by_role("tab", name="Memory").click()
-    reader.page.locator(".chart svg").hover()
-    assert "KiB" in reader.text(".chart .note") or " B" in reader.text(".chart .note")
+    reader.page.wait_for_selector(".memory[data-ready=yes]")
+    reader.page.locator(".memory-chart").hover()
+    assert "parameters and buffers: " in reader.text(".memory .note")
+
+
+IN_PLACE = """\
+import clew as torch
+
+w = torch.ones(3, requires_grad=True)
+h = w.exp()
+m = h.mean()
+h += m
+loss = h.sum()
+loss.backward()
+"""
+
+
+def test_an_error_shows_its_repair_its_lines_and_its_graph(opened, tmp_path, script_environment):
+    (tmp_path / "train.py").write_text(IN_PLACE)
+    command = [sys.executable, "-m", "clew.cli", "xray", "--html", "report.html", "train.py"]
+    subprocess.run(command, cwd=tmp_path, env=script_environment, capture_output=True, timeout=100)
+    reader = opened((tmp_path / "report.html").read_text(), wait_for="main")
+    page = reader.page
+    assert page.locator(".diff .removed").inner_text().strip("- ") == "h += m"
+    assert page.locator(".diff .added").inner_text().strip("+ ") == "h = h + m"
+    marked = page.locator(".source .marked").all_inner_texts()
+    assert ["h = w.exp()" in marked[0], "h += m" in marked[1], "loss.backward()" in marked[2]] == [True] * 3
+    assert "saved here" in marked[0]
+    assert "written here" in marked[1]
+    page.get_by_role("tab", name="Graph").click()
+    page.wait_for_selector(".graph[data-ready=yes]")
+    shown = page.locator(".box.marked").evaluate_all("boxes => boxes.map(box => box.textContent)")
+    assert [text.partition("Backward0")[0] for text in shown] == ["Exp", "Add"]
+    assert "saved here" in shown[0]
+    assert "written here" in shown[1]

@@ -39,7 +39,7 @@ def test_a_training_script(xray: Run, tmp_path: Path) -> None:
     assert ">16 of 20 at train.py:8</option>" in page  # and earlier ones
     assert "2 · Linear" in page
     assert "model.0.weight" in page
-    assert "Alive at the peak" in page
+    assert "activations saved by the graph" in page
     assert "No line held the graphs" in page
     assert not re.search(r'(src|href)="(?!data:)', page)  # nothing is loaded from anywhere
 
@@ -64,7 +64,7 @@ def test_a_script_that_leaks_and_ends_in_our_error(xray: Run, tmp_path: Path) ->
     page = (tmp_path / "report.html").read_text()
     assert sections(page)[0] == "Error"
     assert "clew.autograd.errors.GraphFreedError" in page
-    assert re.search(r"made_at</td><td>train.py:8", page)
+    assert re.search(r"created at</td><td>train.py:8", page)
     assert re.search(r"train.py:6[^<]*</td><td>total</td>", page)
     assert "`total` holds the graphs of" in ran.stdout  # in the text, too
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import html
 import itertools
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..graph.explanations.explain import explain
 from ..graph.model.wording import counted
-from ..graph.page import Page, table
+from ..graph.page import Page, excerpt, table
 from . import report as text
+from .error_page import error_section, with_code
 
 if TYPE_CHECKING:
+    from ..graph.notes.finding import Finding
     from ..graph.pictures.picture import Picture
     from .xray import Report
 
@@ -23,12 +25,13 @@ def page(report: Report) -> Page:
     """The error in which the script ended, graphs, memory, growth and the totals."""
     made = Page(f"clew xray {os.path.basename(report.script)}", _subtitle(report))
     if report.error is not None:
-        made.add("Error", _error(report.error))
+        made.add("Error", error_section(report.error))
+    if report.notes:
+        made.add(f"Notes ({len(report.notes)})", _notes(report.notes))
     if pictures := _pictures(report):
         made.add_graphs(pictures)
     if report.timeline is not None:
-        heading = "<p>From the end of one backward to the end of the next: one step.</p>"
-        made.add("Memory", heading + report.timeline.section())
+        made.add("Memory", report.timeline.section("From the end of one backward to the end of the next: one step."))
     made.add("Summary", _summary(report))
     made.add("Growth", _growth(report))
     return made
@@ -37,6 +40,8 @@ def page(report: Report) -> Page:
 def _pictures(report: Report) -> dict[str, Picture]:
     """The graphs by what the switch calls them: the last of the line that is reported on, then the others."""
     found: dict[str, Picture] = {}
+    if report.failed is not None:
+        found["the one that failed"] = report.failed
     for backward in sorted(report.passes, key=lambda one: one is not report.chosen):
         for number, picture in sorted(backward.pictures.items(), reverse=True):
             found[f"{number:,} of {backward.count:,} at {backward.place.short}"] = picture
@@ -49,19 +54,13 @@ def _subtitle(report: Report) -> str:
     return "" if report.chosen is None else f"{counted(report.chosen.count, 'backward')} at {report.chosen.place.short}"
 
 
-def _error(error: BaseException) -> str:
-    name = f"{type(error).__module__}.{type(error).__qualname__}"
-    rows = [
-        (field, str(value))
-        for field in ("made_at", "saved_at", "freed_at", "written_by", "written_at", "lost_at", "cause")
-        if (value := getattr(error, field, None)) is not None
-    ]
-    parts = [f"<h2>{html.escape(name)}</h2>", f"<pre>{html.escape(str(error))}</pre>"]
-    if rows:
-        parts.append(table(("what", "where"), rows))
-    node = getattr(error, "node", None)
-    if node is not None:
-        parts.append(f"<h2>The graph below it</h2><pre>{html.escape(str(explain(node, limit=30)))}</pre>")
+def _notes(notes: Sequence[Finding]) -> str:
+    """What is no error but mostly a bug, each with its line."""
+    parts = ["<p>What is no error but mostly a bug.</p>"]
+    for note in notes:
+        parts.append(f"<h3>{with_code(note.text)}</h3><p>To do: {with_code(note.advice)}</p>")
+        if note.place is not None:
+            parts.append(excerpt(note.place.file, {note.place.line: note.kind}, note.place.function))
     return "".join(parts)
 
 

@@ -90,6 +90,7 @@ class Recorder:
         self._module_log: ModuleLog | None = None
         self._step: Timeline | None = None
         self._data_names: Mapping[StorageKey, str] = {}
+        self.running: tuple[Node, ...] = ()  # the roots of the backward that runs, or that failed
 
     def start(self) -> None:
         _core.timing(True)
@@ -156,6 +157,7 @@ class Recorder:
     def _before_backward(self, roots: tuple[Node, ...]) -> None:
         frames = user_frames(sys._getframe(1))
         if frames and not _core.backward_serial() and threading.current_thread() is threading.main_thread():
+            self.running = roots
             key = (frames[0].f_code.co_filename, frames[0].f_lineno)
             number = 1 + self._log.count(*key)
             # A graph is drawn before it is freed. Which backward is the last one cannot be known.
@@ -165,6 +167,7 @@ class Recorder:
 
     def _asked(self, number: int, roots: tuple[Node, ...], release: Release | None, is_whole: bool) -> None:
         """The log asks: for names of leaves, and for what it cannot do."""
+        self.running = ()
         frames = user_frames(sys._getframe(1))
         key = (frames[0].f_code.co_filename, frames[0].f_lineno)
         if self.at is None or self.at.matches(*key):

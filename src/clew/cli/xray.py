@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import _core, memory
 from ..graph.explanations.explain import LIMIT
+from ..graph.explanations.failures import reason_of
 from ..graph.iterations.growth import GrowthWarning
 from ..graph.iterations.watch import Watch
 from ..graph.memory.timeline import Timeline
+from ..graph.model.protocol import Node
 from ..graph.notes.finding import Finding
 from ..graph.notes.observer import Observer
+from ..graph.pictures.picture import Picture
 from ..optim.optimizer import watchers
 from . import per_test, report, script
 from .held import Held, find_held, kept_graphs, scopes_at_the_end
@@ -43,6 +47,7 @@ class Report:
     held: tuple[Held, ...]
     growth: tuple[GrowthWarning, ...]
     error: BaseException | None
+    failed: Picture | None = None  # the graph in which that was, under ``--html``
     notes: tuple[Finding, ...] = ()
     tests: tuple[per_test.TestRecord, ...] = ()
 
@@ -140,9 +145,21 @@ def _report(
         held=held,
         growth=tuple(watch.warnings),
         error=ending.error,
+        failed=_failed(ending.error, recorder.running) if ending.error is not None else None,
         notes=(*observer.findings(), *kept_graphs(held, watch.warnings)),
         tests=tuple(per_test.finished),
     )
+
+
+def _failed(error: BaseException, roots: tuple[Node, ...]) -> Picture | None:
+    """The graph of the backward that this ended; None where it was not one."""
+    from ..graph.pictures.failed import draw_failed
+
+    reason = reason_of(error)
+    if not roots or getattr(reason, "node", None) is None:
+        return None
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return draw_failed(reason, frames[::-1], roots)
 
 
 def _cannot_write(path: str) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import clew
 from clew import Tensor
 
+from ..graph.program.optimizers import optimizer_is_here
 from ..utils.grads import clear_grad
 from ..utils.hooks import RemovableHandle, register
 from .groups import Params, listed_params, required
@@ -81,6 +82,7 @@ class Optimizer:
             cls.step = _with_step_hooks(cls.step)  # type: ignore[method-assign]
 
     def _make_hook_tables(self) -> None:
+        optimizer_is_here(self)
         self._hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {kind: OrderedDict() for kind in HOOKS}
         self._step_pre, self._step_post = self._hooks["step_pre"], self._hooks["step_post"]
         self._stepping = False

@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
+from ..model import events
 from ..model.places import Place
+from ..model.protocol import Node
+from ..model.records import Release
 from ..page import Page
 from ..program.modules import ModuleLog, record_modules
-from .timeline_records import Numbers, Series, Share
+from .blocks import Blocks, blocks_of
+from .categories import CATEGORIES, Census
+from .timeline_records import Group, Numbers, Series, Share
 from .timeline_views import as_section, as_text, as_trace
 
 _MOST_POINTS = 20_000  # of a trace: more cannot be told apart
@@ -37,6 +42,7 @@ class Timeline:
         self._module_log = module_log  # None: keep one
         self._recording: AbstractContextManager[ModuleLog] | None = None
         self._columns: dict[str, Any] = {}
+        self._census: Census | None = None
 
     def __enter__(self) -> Timeline:
         if self._native is not None or self._columns:
@@ -45,11 +51,18 @@ class Timeline:
             self._recording = record_modules()
             self._module_log = self._recording.__enter__()
         self._native = _core.MemoryTimeline()
+        self._census = Census(self._native, self._module_log)
+        events.listen_before(self._census.take)
+        events.listen(self._after_backward)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        assert self._census is not None
+        events.stop_listening_before(self._census.take)
+        events.stop_listening(self._after_backward)
+        self._census.take()
         self._native.stop()
         if self._recording is not None:
             self._recording.__exit__(kind, error, trace)
@@ -60,138 +73,111 @@ class Timeline:
             for name, value in raw.items()
         }
 
+    def _after_backward(self, roots: tuple[Node, ...], release: Release | None) -> None:
+        assert self._census is not None
+        self._census.take()
+
     # What was written down -------------------------------------------------------------------------------------------
 
-    def _column(self, name: str) -> Numbers:
+    @cached_property
+    def blocks(self) -> Blocks:
+        """All memory, taken in the block or there before, as columns of numbers."""
+        if self._census is None:
+            raise RuntimeError("timeline: expected one whose block has ended, got one that recorded nothing")
         if not self._columns:
             raise RuntimeError("timeline: expected the `with` block to have ended, got a timeline that still runs")
-        numbers: Numbers = self._columns[name]
-        return numbers
-
-    def _in_order(self, taken: Numbers, given: Numbers, released: Numbers) -> Numbers:
-        """What belongs to each block that was taken, given back, or released from before, in the order of events."""
-        return np.concatenate([taken, given[self._is_given], released])[self._order]
-
-    @cached_property
-    def _is_given(self) -> NDArray[np.bool_]:
-        return self._column("given_step") >= 0
-
-    @cached_property
-    def _order(self) -> NDArray[np.intp]:
-        given = self._column("given_step")[self._is_given]
-        return np.argsort(
-            np.concatenate([self._column("taken_step"), given, self._column("release_step")]), kind="stable"
-        )
-
-    @cached_property
-    def _changes(self) -> Numbers:
-        size = self._column("bytes")
-        return self._in_order(size, -size, -self._column("release_bytes"))
-
-    @cached_property
-    def _steps(self) -> tuple[Numbers, Numbers]:
-        """The numbers of all changes in order, and the live bytes after each."""
-        steps = self._in_order(self._column("taken_step"), self._column("given_step"), self._column("release_step"))
-        return steps, self._columns["live_at_start"] + np.cumsum(self._changes)
+        return blocks_of(self._columns, self._census)
 
     @property
     def allocations(self) -> int:
         """How many blocks of tensor data were taken."""
-        return len(self._column("bytes"))
+        return int((~self.blocks.is_earlier).sum())
 
     @cached_property
     def peak(self) -> int:
         """The most bytes of tensor data that were alive at once, as the allocator counts them."""
-        live = self._steps[1]
-        at_start: int = self._columns["live_at_start"]
-        return max(at_start, int(live.max()) if len(live) else 0)
+        return int(self.blocks.live.max())
 
     @property
     def peak_seconds(self) -> float:
         """When that was, in seconds from the start."""
-        step = self._peak_step()
-        found = np.flatnonzero(self._column("taken_step") == step)
-        return float(self._column("taken_ns")[found[0]]) / 1e9 if len(found) else 0.0
+        at = int(np.argmax(self.blocks.live))
+        return float(self.blocks.events[1][at - 1]) / 1e9 if at else 0.0
 
     def _peak_step(self) -> int:
-        steps, live = self._steps
-        if not len(live) or int(live.max()) <= self._columns["live_at_start"]:
-            return 0  # it was never more than at the start
-        return int(steps[int(np.argmax(live))])
+        at = int(np.argmax(self.blocks.live))
+        return int(self.blocks.events[0][at - 1]) if at else 0
 
     @cached_property
     def _places(self) -> list[Place | None]:
         return [Place.of(site) for site in self._columns["sites"]] + [None]  # -1: the last
 
     @cached_property
-    def _groups(self) -> tuple[Numbers, list[tuple[Place | None, str | None, str]]]:
-        """For each allocation the number of its (line, module, phase), and what the numbers mean."""
-        module_log = self._module_log
-        if module_log is None:
-            raise RuntimeError("timeline: expected one whose block has ended, got one that recorded nothing")
+    def groups(self) -> tuple[Numbers, list[Group]]:
+        """For each block the number of its (line, module, phase, category, whether it is earlier), and these."""
+        blocks = self.blocks
+        assert self._module_log is not None
         paths: dict[int, str | None] = {}
-        numbers: dict[tuple[Place | None, str | None, str], int] = {}
-        groups = np.empty(self.allocations, dtype=np.int64)
-        columns = (self._column(name).tolist() for name in ("site", "sequence", "in_backward"))
-        for index, (site, sequence, in_backward) in enumerate(zip(*columns, strict=True)):
+        numbers: dict[Group, int] = {}
+        groups = np.empty(len(blocks.size), dtype=np.int64)
+        columns = (blocks.site, blocks.sequence, blocks.in_backward, blocks.category, blocks.is_earlier)
+        for index, (site, sequence, in_backward, category, is_earlier) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True)
+        ):
             if sequence not in paths:
-                paths[sequence] = module_log.path_at(sequence)
-            key = self._places[site], paths[sequence], "backward" if in_backward else "forward"
+                paths[sequence] = self._module_log.path_at(sequence) if sequence else None
+            phase = "backward" if in_backward else "forward"
+            key = Group(self._places[site], paths[sequence], phase, CATEGORIES[category], bool(is_earlier))
             groups[index] = numbers.setdefault(key, len(numbers))
         return groups, list(numbers)
 
     # Questions -------------------------------------------------------------------------------------------------------
 
     def at_peak(self) -> list[Share]:
-        """What was alive at the peak, by forward line and module, the largest first. The sum is :attr:`peak`."""
+        """What was alive at the peak, by line, module and category, the largest first. The sum is :attr:`peak`."""
         return self._alive_at(self._peak_step())
 
     def at_end(self) -> list[Share]:
-        """What was alive when the block ended, by forward line and module, the largest first."""
-        steps, _ = self._steps
+        """What was alive when the block ended, by line, module and category, the largest first."""
+        steps, _, _ = self.blocks.events
         return self._alive_at(int(steps[-1]) if len(steps) else 0)
 
     def _alive_at(self, step: int) -> list[Share]:
-        groups, keys = self._groups
-        given = self._column("given_step")
-        alive = (self._column("taken_step") <= step) & ((given < 0) | (given > step))
-        sizes = np.bincount(groups[alive], self._column("bytes")[alive], len(keys)).astype(np.int64)
+        groups, keys = self.groups
+        alive = self.blocks.alive_after(step)
+        sizes = np.bincount(groups[alive], self.blocks.size[alive], len(keys)).astype(np.int64)
         counts = np.bincount(groups[alive], minlength=len(keys))
-        shares = [
-            Share(*key, int(size), int(count)) for key, size, count in zip(keys, sizes, counts, strict=True) if count
+        found = [
+            Share(key.place, key.module, key.phase, int(size), int(count), key.is_earlier, key.category)
+            for key, size, count in zip(keys, sizes, counts, strict=True)
+            if count
         ]
-        gone = int(self._column("release_bytes")[self._column("release_step") <= step].sum())
-        earlier = int(self._columns["live_at_start"]) - gone
-        if earlier:
-            shares.append(Share(None, None, "forward", earlier, 0, is_earlier=True))
-        return sorted(shares, key=lambda share: -share.nbytes)
+        return sorted(found, key=lambda share: -share.nbytes)
 
     def series(self, most_lines: int = 12) -> Series:
         """Bytes over time, stacked by line, for a chart: the lines that held most at some moment, and all others."""
-        groups, keys = self._groups
-        changes, released = self._changes, np.ones_like(self._column("release_step"))
-        owners = self._in_order(groups, groups, len(keys) * released)
-        times = self._in_order(self._column("taken_ns"), self._column("given_ns"), -released)
-        most = _most_of_each(owners, changes, len(keys))
+        groups, keys = self.groups
+        labels = [Share(key.place, key.module, key.phase, 0, 0, key.is_earlier, key.category).label for key in keys]
+        names = list(dict.fromkeys(labels))
+        row_of_key = np.array([names.index(label) for label in labels], dtype=np.int64)
+        blocks, rows = self.blocks, row_of_key[groups]
+        start = np.bincount(rows[blocks.is_earlier], blocks.size[blocks.is_earlier], len(names)).astype(np.int64)
+        owners = blocks.owners(rows)
+        most = _most_of_each(owners, blocks.changes, start)
         chosen = np.argsort(-most, kind="stable")[:most_lines]
-        row_of = np.full(len(keys) + 1, len(chosen), dtype=np.int64)
-        row_of[chosen] = np.arange(len(chosen))
-        row_of[-1] = len(chosen) + 1
-        rows, kept = row_of[owners], self._points()
-        values = np.stack([np.cumsum(np.where(rows == row, changes, 0))[kept] for row in range(len(chosen) + 2)])
-        values[-1] += int(self._columns["live_at_start"])
-        seconds = np.maximum(np.maximum.accumulate(times)[kept] / 1e9, 0)
-        names = [keys[number] for number in chosen.tolist()]
-        labels = [Share(place, module, phase, 0, 0).label for place, module, phase in names]
-        return Series(seconds, (*labels, "other lines", "from before"), values)
+        kept = self._points()
+        held = [start[row] + np.append(0, np.cumsum(np.where(owners == row, blocks.changes, 0))) for row in chosen]
+        values = np.stack([*held, blocks.live - sum(held)])
+        seconds = np.append(0, blocks.events[1]) / 1e9
+        return Series(seconds[kept], (*(names[row] for row in chosen), "other lines"), values[:, kept])
 
     def _points(self) -> NDArray[np.intp]:
-        """Which changes to draw: all, or as many as can be told apart, the peak always."""
-        steps, _ = self._steps
-        if len(steps) <= _MOST_POINTS:
-            return np.arange(len(steps))
-        kept = np.linspace(0, len(steps) - 1, _MOST_POINTS).astype(np.intp)
-        return np.unique(np.concatenate([kept, np.flatnonzero(steps == self._peak_step())]))
+        """Which moments to give: all, or as many as can be told apart, the peak always."""
+        live = self.blocks.live
+        if len(live) <= _MOST_POINTS:
+            return np.arange(len(live))
+        kept = np.linspace(0, len(live) - 1, _MOST_POINTS).astype(np.intp)
+        return np.unique(np.concatenate([kept, [int(np.argmax(live))]]))
 
     def chrome_trace(self) -> dict[str, Any]:
         """Bytes over time in the format of Chrome's tracing and of Perfetto: counters, one a line, and the peak."""
@@ -220,23 +206,23 @@ class Timeline:
         page.add("Memory", self.section())
         return page.html
 
-    def section(self) -> str:
-        """The chart and the table of that page, as HTML."""
-        return as_section(self)
+    def section(self, heading: str = "") -> str:
+        """The chart and the table of that page, as HTML. ``heading`` says which time it is about."""
+        return as_section(self, heading)
 
     def __str__(self) -> str:
         return as_text(self)
 
 
-def _most_of_each(owners: Numbers, changes: Numbers, count: int) -> Numbers:
+def _most_of_each(owners: Numbers, changes: Numbers, start: Numbers) -> Numbers:
     """The most bytes that each owner had at once; changes are in the order in which they happened."""
-    most = np.zeros(count, dtype=np.int64)
+    most = start.copy()
     order = np.argsort(owners, kind="stable")
-    order = order[owners[order] < count]
     if not len(order):
         return most
     live = np.cumsum(changes[order])
     starts = np.flatnonzero(np.diff(owners[order], prepend=-1))
     before = np.concatenate([[0], live[starts[1:] - 1]])
-    most[owners[order][starts]] = np.maximum.reduceat(live, starts) - before
+    rows = owners[order][starts]
+    most[rows] = np.maximum(start[rows], start[rows] + np.maximum.reduceat(live, starts) - before)
     return most

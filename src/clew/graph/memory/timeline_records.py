@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,24 @@ from ..model.places import Place
 Numbers = NDArray[np.int64]
 
 
+class Group(NamedTuple):
+    """What is told together of memory: blocks for which all this is the same."""
+
+    place: Place | None
+    module: str | None
+    phase: str
+    category: str
+    is_earlier: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one line has caused of the bytes that were alive at a moment.
 
     ``place`` is None for bytes from before the timeline (``is_earlier``), or where no line of the user's ran.
-    ``phase`` is ``"forward"`` for what the line itself took, ``"backward"`` for what the backward of its operations
-    took.
+    ``category`` is ``"parameters and buffers"``, ``"gradients"``, ``"optimizer state"``, ``"input data"``,
+    ``"activations saved by the graph"`` or ``"temporaries"``. ``phase`` is ``"forward"`` for what the line itself
+    took, ``"backward"`` for what the backward of its operations took.
 
     Example:
         >>> with clew.memory.timeline() as timeline:
@@ -33,12 +45,13 @@ class Share:
     nbytes: int
     tensors: int
     is_earlier: bool = False
+    category: str = "temporaries"
 
     @property
     def label(self) -> str:
         """``train.py:5 in main, backward``."""
         if self.is_earlier:
-            return "from before"
+            return f"{self.category}, from before"
         where = str(self.place) if self.place else "no line of yours"
         inside = f" [{self.module}]" if self.module else ""
         return f"{where}{inside}{', backward' if self.phase == 'backward' else ''}"
@@ -59,17 +72,6 @@ class Series:
     seconds: NDArray[np.float64]
     labels: tuple[str, ...]
     values: Numbers
-
-    def binned(self, count: int) -> Series:
-        """At most ``count`` moments: of each stretch of time the one with the most bytes."""
-        if len(self.seconds) <= count:
-            return self
-        edges = np.linspace(self.seconds[0], self.seconds[-1], count + 1)[1:-1]
-        bins = np.searchsorted(edges, self.seconds, side="right")
-        order = np.lexsort((self.total, bins))
-        last = np.flatnonzero(np.diff(bins[order], append=-1))
-        chosen = order[last]
-        return Series(self.seconds[chosen], self.labels, self.values[:, chosen])
 
     @property
     def total(self) -> Numbers:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from array import array
 from typing import TYPE_CHECKING, Any
 
 from ..model.wording import bytes_text, counted
-from ..page import bars, table
+from ..page import memory_section
+from .timeline_records import Group
 
 if TYPE_CHECKING:
     from .timeline import Timeline
 
-_MOST_BARS, _MOST_COLOURS, _MOST_ROWS = 300, 7, 50  # of the page
 _MOST_LINES = 20  # of the text
 
 
@@ -39,18 +40,30 @@ def as_trace(timeline: Timeline) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ms"}
 
 
-def as_section(timeline: Timeline) -> str:
+def as_section(timeline: Timeline, heading: str) -> str:
     """The chart and the table of a page, as HTML."""
-    series = timeline.series(_MOST_COLOURS).binned(_MOST_BARS)
-    named = dict(zip(series.labels, series.values.tolist(), strict=True))
-    shown = {label: values for label, values in reversed(named.items()) if any(values)}
-    times = [f"{second * 1e3:.3g} ms" for second in series.seconds.tolist()]
-    rows = [(share.label, share.tensors, share.nbytes) for share in timeline.at_peak()[:_MOST_ROWS]]
-    return (
-        f"<h2>Bytes of tensors over time</h2>{bars(times, shown, label='Bytes of tensors over time')}"
-        f"<h2>Alive at the peak: {bytes_text(timeline.peak)} after {timeline.peak_seconds * 1e3:.3f} ms</h2>"
-        f"{table(('line of the forward', 'tensors', 'bytes'), rows)}"
-    )
+    blocks = timeline.blocks
+    numbers, groups = timeline.groups
+    columns: dict[str, array[Any]] = {
+        "size": array("d", blocks.size),
+        "group": array("I", numbers),
+        "taken_step": array("i", blocks.taken_step),
+        "given_step": array("i", blocks.given_step),
+        "taken_ns": array("d", blocks.taken_ns),
+        "given_ns": array("d", blocks.given_ns),
+    }
+    return memory_section(columns, [_facts(group) for group in groups], heading)
+
+
+def _facts(group: Group) -> dict[str, str]:
+    place = group.place
+    where = "from before" if group.is_earlier else str(place) if place else "no line of yours"
+    return {
+        "category": group.category,
+        "module": group.module or "",
+        "line": f"{where}{', backward' if group.phase == 'backward' else ''}",
+        "source": place.source if place else "",
+    }
 
 
 def as_text(timeline: Timeline) -> str:

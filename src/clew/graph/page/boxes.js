@@ -45,7 +45,7 @@ function linesOf(model, moment, item, { showSaved, narrow }) {
   const lay = (...parts) => (narrow ? parts : [joined(...parts)]);
   const [title, ...details] = titleLines(model, item, lay);
   const titles = narrow && title.split(" · ").length === 2 ? title.split(" · ") : [title];
-  return [...titles, ...details, ...(showSaved && !isGroup(item) ? savedLines(model, item) : []), ...lay(costsOf(model, item), stateLine(model, moment, item))]
+  return [...titles, ...markLines(model, item), ...details, ...(showSaved && !isGroup(item) ? savedLines(model, item) : []), ...lay(costsOf(model, item), stateLine(model, moment, item))]
     .filter(Boolean);
 }
 
@@ -62,6 +62,12 @@ function titleLines(model, item, lay) {
   const module = moduleOf(model, item);
   const lines = module ? [shortened(module, MOST_TITLE), ...lay(title, shape)] : [title, ...lay(placeText(model, model.place[item]), shape)];
   return model.attributes[item] ? [...lines, shortened(model.attributes[item], 60)] : lines;
+}
+
+// What is said of a node, or of those in a folded group.
+function markLines(model, item) {
+  const [first, end] = extent(model, item);
+  return [...new Set(Object.keys(model.marks).filter((node) => node >= first && node < end).map((node) => `▸ ${model.marks[node]}`))];
 }
 
 function savedLines(model, node) {

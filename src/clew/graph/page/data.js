@@ -5,13 +5,18 @@ const STATES = ["held", "packed", "freed"];
 const FATES = ["", "foreign", "gone", "elsewhere", "dropped", "released", "held"];
 const ARRAYS = { B: Uint8Array, I: Uint32Array, i: Int32Array, d: Float64Array };
 
-async function readModel(element) {
+async function readColumns(element) {
   const head = JSON.parse(element.textContent);
   const packed = Uint8Array.from(atob(head.columns), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const buffer = await new Response(stream).arrayBuffer();
   const column = {};
   for (const [name, type, offset, length] of head.layout) column[name] = new ARRAYS[type](buffer, offset, length);
+  return { head, column };
+}
+
+async function readModel(element) {
+  const { head, column } = await readColumns(element);
   const count = column.kind.length;
   const model = { ...head, ...column, count, groups: column.group_parent.length };
   model.childGroups = Array.from({ length: model.groups }, () => []);

@@ -1,4 +1,5 @@
 // One graph on the page: toolbar, search, slider, and what they do.
+const MOST_FITTED = 12; // boxes; of a larger graph with marks the first of them is shown
 const NARROW = 600; // pixels; in a canvas that is not wider the boxes are narrow
 
 async function startGraph(root) {
@@ -137,6 +138,8 @@ async function startGraph(root) {
   find("life").disabled = model.moments.length < 2;
   showMoment(0);
   state.unfolded = fitted();
-  redraw();
+  const marked = Object.keys(model.marks).map(Number);
+  for (const node of marked) for (const group of groupsAround(model, node)) state.unfolded.add(group);
+  redraw(marked.length && shownBy(state.unfolded) > MOST_FITTED ? marked[0] : null);
   root.dataset.ready = "yes";
 }

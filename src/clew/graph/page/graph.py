@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import html
 import string
-import sys
-import zlib
 from array import array
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..model.wording import counted
 from ..pictures.folding import first_unfolded
 from .charts import as_script, table
+from .columns import packed
 
 if TYPE_CHECKING:
     from ..pictures.picture import Picture
@@ -71,10 +69,8 @@ def page_data(picture: Picture) -> dict[str, Any]:
         parts.append((f"slot_fate_{number}", array("B", snapshot.slot_fate)))
         parts.append((f"gone_{number}", array("B", snapshot.gone)))
         parts.append((f"release_{number}", snapshot.release))
-    layout, block = _pack(parts)
     return {
-        "layout": layout,
-        "columns": base64.b64encode(zlib.compress(block, 6)).decode("ascii"),
+        **packed(parts),
         "text": columns.text.values,
         "places": [[place.file, place.line, place.function, place.source] for place in columns.places.values],
         "attributes": columns.attributes,
@@ -94,16 +90,5 @@ def page_data(picture: Picture) -> dict[str, Any]:
         ],
         "unfolded": first_unfolded(groups),
         "show_saved": picture.show_saved,
+        "marks": picture.marks,
     }
-
-
-def _pack(parts: list[tuple[str, Any]]) -> tuple[list[tuple[str, str, int, int]], bytes]:
-    layout, block = [], bytearray()
-    for name, column in parts:
-        block += bytes(-len(block) % 8)  # as a page's typed arrays want it
-        layout.append((name, column.typecode, len(block), len(column)))
-        if sys.byteorder == "big":
-            column = array(column.typecode, column)
-            column.byteswap()
-        block += column.tobytes()
-    return layout, bytes(block)

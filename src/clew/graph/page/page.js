@@ -52,12 +52,14 @@ function whenShown(root, start) {
   observer.observe(root);
 }
 
+const complain = (root) => (error) => {
+  root.append(element("p", { class: "complaint" }, `This cannot be shown: ${error.message}`));
+  console.error(error);
+};
+
 document.addEventListener("DOMContentLoaded", () => {
   startTabs();
   document.querySelectorAll(".chart").forEach(startChart);
-  document.querySelectorAll(".graph").forEach((graph) => whenShown(graph, () =>
-    startGraph(graph).catch((error) => {
-      graph.querySelector(".message").textContent = `The graph cannot be shown: ${error.message}`;
-      console.error(error);
-    })));
+  document.querySelectorAll(".graph").forEach((graph) => whenShown(graph, () => startGraph(graph).catch(complain(graph))));
+  document.querySelectorAll(".memory").forEach((memory) => whenShown(memory, () => startMemory(memory).catch(complain(memory))));
 });

@@ -16,7 +16,19 @@ from .graph import graphs_section
 if TYPE_CHECKING:
     from ..pictures.picture import Picture
 
-SCRIPTS = ("units.js", "data.js", "fold.js", "boxes.js", "layout.js", "view.js", "panel.js", "graph.js", "page.js")
+SCRIPTS = (
+    "units.js",
+    "data.js",
+    "fold.js",
+    "boxes.js",
+    "layout.js",
+    "view.js",
+    "panel.js",
+    "graph.js",
+    "memory-data.js",
+    "memory.js",
+    "page.js",
+)
 
 # Nothing may be loaded: also a report on a hostile program stays where it is.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

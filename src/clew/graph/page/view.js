@@ -59,7 +59,7 @@ class View {
 
   box(model, moment, { item, lines, before, x, y, width, height }) {
     const texts = lines.map((line, number) =>
-      make("text", { x: PAD + 4, y: 17 + number * LINE, class: number ? "detail" : "title" }, line));
+      make("text", { x: PAD + 4, y: 17 + number * LINE, class: line.startsWith("▸ ") ? "mark" : number ? "detail" : "title" }, line));
     const shape = make("g", { transform: `translate(${x - width / 2},${y - height / 2})`, role: "button", tabindex: 0, "aria-label": lines.join(", "), "data-item": item });
     if (isGroup(item)) shape.append(make("rect", { class: "behind", x: 5, y: 5, width, height, rx: 7 }));
     shape.append(make("rect", { class: "card", width, height, rx: 7 }), make("rect", { class: "stripe", width: 5, height: height - 12, x: 5, y: 6, rx: 2.5 }), ...texts);
@@ -80,7 +80,7 @@ class View {
       const kind = isGroup(item) ? `group ${GROUP_KINDS[model.group_kind[groupOf(item)]]}` : "node";
       const [first, end] = extent(model, item);
       const found = matches && matches.some((node) => node >= first && node < end);
-      box.shape.setAttribute("class", `box ${kind} ${stateOf(model, moment, item)}${item === selected ? " selected" : ""}${matches ? (found ? " found" : " other") : ""}`);
+      box.shape.setAttribute("class", `box ${kind} ${stateOf(model, moment, item)}${item === selected ? " selected" : ""}${markLines(model, item).length ? " marked" : ""}${matches ? (found ? " found" : " other") : ""}`);
       const state = stateLine(model, moment, item);
       if (state) box.state.textContent = box.before + state;
     }

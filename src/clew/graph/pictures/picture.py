@@ -87,6 +87,7 @@ class Picture:
         self.noun = noun
         self.snapshots: list[Snapshot] = []
         self.releases = Table()
+        self.marks: dict[int, str] = {}  # what is said beside some rows
 
     def __len__(self) -> int:
         """How many boxes there are when nothing is folded."""

@@ -44,6 +44,16 @@ def loops_around(file: str, line: int) -> list[Loop]:
     return found
 
 
+def statement_at(file: str, line: int) -> ast.stmt | None:
+    """The innermost statement that a line is in; None if the source cannot be had.
+
+    Example:
+        >>> statement_at("no such file", 3) is None
+        True
+    """
+    return next((node for node in reversed(_path_to(file, line)) if isinstance(node, ast.stmt)), None)
+
+
 def assigned_at(file: str, line: int) -> str | None:
     """The name or attribute that the statement on a line assigns a single value to: "h", "self.state"; None if it does
     something else, or the source cannot be had.

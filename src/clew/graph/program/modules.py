@@ -61,6 +61,11 @@ class ModuleLog:
         """The class of the module at a path that :meth:`path_at` has given."""
         return self._kinds.get(path)
 
+    def buffers(self) -> Iterator[Any]:
+        """The buffers of the modules that ran and are alive."""
+        for root in list(self._names):
+            yield from root.buffers()
+
     def _stack(self) -> list[tuple[weakref.ref[Any], str]]:
         if not hasattr(self._stacks, "entries"):
             self._stacks.entries = []

@@ -1,0 +1,72 @@
+"""The report's section on the error in which the script ended: what to write instead, who took part, all fields."""
+
+from __future__ import annotations
+
+import html
+import traceback
+from types import FrameType
+
+from ..graph.explanations.explain import explain
+from ..graph.explanations.failures import notes_of, reason_of
+from ..graph.explanations.repairs import parties_of, repair_of
+from ..graph.page import change, excerpt, table
+from ..graph.program.frames import is_ours
+
+_FAR = 8  # lines: what is nearer stands in one excerpt
+
+
+def error_section(error: BaseException) -> str:
+    """HTML."""
+    reason = reason_of(error)
+    name = f"{type(reason).__module__}.{type(reason).__qualname__}"
+    parts = [f"<h2>{html.escape(name)}</h2>", f'<pre class="error-text">{html.escape(str(reason))}</pre>']
+    repair = repair_of(reason)
+    if repair is not None:
+        parts.append(f"<h3>The smallest repair: {with_code(repair.title)}</h3>{change(repair.diff)}")
+    sources = _sources(reason)
+    if sources:
+        parts.append(f'<h3>Who took part</h3><div class="sources">{"".join(sources)}</div>')
+    rows = [(note.label, note.text or str(note.place or "")) for note in notes_of(reason, _frames(error))]
+    parts.append(f"<h3>What the error knows</h3>{table(('field', 'value'), rows)}")
+    node = getattr(reason, "node", None)
+    if node is not None:
+        below = html.escape(str(explain(node, limit=30)))
+        parts.append(f"<details><summary>The graph below the node, as text</summary><pre>{below}</pre></details>")
+    return "".join(parts)
+
+
+def _sources(reason: BaseException) -> list[str]:
+    """Excerpts of the lines that took part, side by side; lines of one function that are near each other in one."""
+    excerpts: list[tuple[str, str, dict[int, str]]] = []
+    parties = [*parties_of(reason), *_raised(reason)]
+    for what, file, line, function in parties:
+        for other_file, other_function, marked in excerpts:
+            is_near = any(abs(line - other) <= _FAR for other in marked)
+            if (file, function) == (other_file, other_function) and is_near:
+                marked[line] = f"{marked[line]}, {what}" if line in marked else what
+                break
+        else:
+            excerpts.append((file, function, {line: what}))
+    return [text for file, function, marked in excerpts if (text := excerpt(file, marked, function))]
+
+
+def _raised(reason: BaseException) -> list[tuple[str, str, int, str]]:
+    """The innermost line of the user's in the traceback."""
+    found: list[tuple[str, str, int, str]] = []
+    trace = reason.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not is_ours(code.co_filename):
+            found = [("raised here", code.co_filename, trace.tb_lineno, code.co_qualname)]
+        trace = trace.tb_next
+    return found
+
+
+def _frames(error: BaseException) -> list[FrameType]:
+    return [frame for frame, _ in traceback.walk_tb(error.__traceback__)][::-1]
+
+
+def with_code(text: str) -> str:
+    """Text whose backticks mark code."""
+    pieces = html.escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if at % 2 else piece for at, piece in enumerate(pieces))

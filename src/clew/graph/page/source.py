@@ -1,0 +1,42 @@
+"""Lines of source as HTML: with what is around them, and as a change."""
+
+from __future__ import annotations
+
+import html
+import linecache
+import os
+from collections.abc import Mapping
+
+_AROUND = 4  # lines before and after
+
+
+def excerpt(file: str, marked: Mapping[int, str], function: str = "") -> str:
+    """The lines around those that are marked, with what the marks say; empty if the source cannot be had.
+
+    Args:
+        file: its path.
+        marked: what is said beside a line, by its number.
+        function: whose lines they are, for the heading.
+    """
+    lines = linecache.getlines(file)
+    if not lines:
+        return ""
+    first, last = max(1, min(marked) - _AROUND), min(len(lines), max(marked) + _AROUND)
+    rows = []
+    for number in range(first, last + 1):
+        text = html.escape(lines[number - 1].rstrip("\n")) or " "
+        said = f'<b class="said">{html.escape(marked[number])}</b>' if number in marked else ""
+        kind = ' class="marked"' if number in marked else ""
+        rows.append(f"<tr{kind}><td>{number}</td><td><code>{text}</code>{said}</td></tr>")
+    inside = f" in {html.escape(function)}" if function else ""
+    heading = f"<figcaption>{html.escape(os.path.basename(file))}{inside}</figcaption>"
+    return f'<figure class="source">{heading}<table><tbody>{"".join(rows)}</tbody></table></figure>'
+
+
+def change(diff: str) -> str:
+    """A unified diff, in colours."""
+    kinds = {"+": "added", "-": "removed", "@": "hint"}
+    lines = [
+        f'<span class="{kinds.get(line[:1], "same")}">{html.escape(line)}</span>' for line in diff.splitlines() if line
+    ]
+    return f'<pre class="diff">{"".join(lines)}</pre>'
