@@ -46,7 +46,7 @@ class Opened:
 
     def click(self, title):
         self.page.locator(f"{SHOWN} .fit").click()  # what is out of sight cannot be clicked
-        self.page.locator(".box .title", has_text=title).first.click()
+        self.page.locator(f"{SHOWN} .box .title", has_text=title).first.click()
 
     def at_moment(self, number):
         self.page.locator(f"{SHOWN} .life").evaluate(
