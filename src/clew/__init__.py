@@ -175,3 +175,6 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_MODULES, *_FUNCTIONS})
+
+
+__all__ = [_name for _name in __dir__() if not _name.startswith("_") and _name != "annotations"]

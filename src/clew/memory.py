@@ -6,6 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import _core
 
+__all__ = [
+    "Stats",
+    "budget",
+    "empty_cache",
+    "reset_peak",
+    "stats",
+    "timeline",
+]
+
 if TYPE_CHECKING:
     from .graph.memory.budget import Budget
     from .graph.memory.timeline import Timeline

@@ -9,6 +9,18 @@ import re
 
 from .._core import Node, Site
 
+__all__ = [
+    "BudgetError",
+    "GraphFreedError",
+    "InplaceError",
+    "KeepError",
+    "KeepWarning",
+    "NoGradError",
+    "NonFiniteError",
+    "ProgramError",
+    "ReplayError",
+]
+
 _PARTS = re.compile(r" (?=Expected: |Got: |The last write |Its history was lost |To do: )")
 
 

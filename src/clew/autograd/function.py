@@ -84,7 +84,7 @@ class Function:
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: Any, *grad_outputs: Any, **_: Any) -> Any:
         """From gradients of the outputs to a gradient, or None, for each argument of `forward`."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
@@ -94,7 +94,7 @@ class Function:
     vjp = backward  # another name for it: a subclass defines one of the two
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: Any, *grad_inputs: Any, **_: Any) -> Any:
         """The derivative in forward mode, which clew does not have yet."""
         raise NotImplementedError("Function.jvp: forward mode is not supported yet")
 

@@ -1,4 +1,8 @@
-"""What can be done with the graph while it is made and run: hooks on what is saved and on gradients, edges."""
+"""What can be done with the graph while it is made and run: hooks on what is saved and on gradients, edges.
+
+These are PyTorch's names (``torch.autograd.graph``), and they change what happens. To look at a graph that is there
+(what it saved, what it looks like, who holds it), which PyTorch has no names for, see ``clew.graph``.
+"""
 
 from __future__ import annotations
 

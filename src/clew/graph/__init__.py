@@ -1,7 +1,8 @@
 """The graph, looked at: one traversal, and what can be told from it.
 
 Nothing here changes a graph or costs anything until it is called: the engine records the line that made a node, what
-the node saved and which call freed it, and these functions read that.
+the node saved and which call freed it, and these functions read that. PyTorch has no names for them. Its own
+``torch.autograd.graph``, hooks that change what a graph saves and which gradients flow, is ``clew.autograd.graph``.
 """
 
 from .explanations.explain import explain

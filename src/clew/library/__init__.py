@@ -21,4 +21,19 @@ from ._library import register_fake as register_fake
 from ._library import register_kernel as register_kernel
 from ._schema import infer_schema as infer_schema
 
+__all__ = [
+    "CustomOpDef",
+    "Library",
+    "OpCheckError",
+    "custom_op",
+    "define",
+    "impl",
+    "infer_schema",
+    "opcheck",
+    "operation",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+]
+
 __getattr__ = _missing_from(__name__)

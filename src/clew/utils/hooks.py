@@ -7,6 +7,11 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
+__all__ = [
+    "RemovableHandle",
+    "register",
+]
+
 _next_id = itertools.count()
 
 
