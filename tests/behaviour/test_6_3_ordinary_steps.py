@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import pkgutil
 import struct
@@ -38,6 +39,8 @@ def bits(value: Any) -> Any:
         return bits(value.state_dict())
     if isinstance(value, dict):
         return {key: bits(one) for key, one in value.items()}
+    if dataclasses.is_dataclass(value):
+        return type(value), bits(vars(value))
     if isinstance(value, list | tuple):
         return type(value), [bits(one) for one in value]
     return value

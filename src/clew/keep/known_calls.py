@@ -36,7 +36,7 @@ _TYPES = """
     itertools.accumulate itertools.chain itertools.combinations itertools.count itertools.islice itertools.pairwise
     itertools.permutations itertools.product itertools.repeat itertools.starmap itertools.takewhile
     itertools.zip_longest
-    functools.partial
+    functools.partial weakref.ReferenceType
 """
 _TENSOR = """
     numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex

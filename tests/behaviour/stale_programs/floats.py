@@ -251,3 +251,51 @@ def a_hook_that_keeps_what_it_sees(s):
         y.sum().backward()
 
     each(s, s.compile(step), x3())
+
+
+@program
+def a_list_that_was_read(s):
+    """Handed on whole, and in all ways in which its numbers may be had."""
+    seen = s.watch([])
+    ways = [
+        lambda x: (x * 2).tolist(),
+        lambda x: ({"a": (x * 2).tolist()}, seen.append((x + 1).tolist())),
+        lambda x: (lambda values: (values, values))((x * 2).tolist()),
+        lambda x: (x * 2).tolist()[0],
+        lambda x: (x * 2).tolist()[1:],
+        lambda x: [*(x * 2).tolist()],
+        lambda x: [one + 1 for one in (x * 2).tolist()],
+        lambda x: list((x * 2).tolist()),
+        lambda x: tuple(zip((x * 2).tolist(), [1, 2, 3], strict=True)),
+        lambda x: sum((x * 2).tolist()),
+        lambda x: sorted((x * 2).tolist(), reverse=True),
+        lambda x: (lambda a, b, c: (a, b))(*(x * 2).tolist()),
+        lambda x: clew.tensor((x * 2).tolist()) + x,
+        lambda x: x if (x * 2).tolist() == [2.0, 4.0, 6.0] else -x,
+        lambda x: f"{(x * 2).tolist()}",
+        lambda x: len((x * 2).tolist()),
+        lambda x: (x > 1).tolist(),
+        lambda x: (x[:, None] * x).tolist(),
+        lambda x: x.sum().tolist(),
+    ]
+
+    def changed(x):
+        values, others = (x * 2).tolist(), [0.0]
+        values.append(1.0)
+        return values, others
+
+    def extended(x):
+        values, others = (x * 2).tolist(), [0.0]
+        others.extend(values)
+        return others
+
+    def replaced(x):
+        values, others = (x * 2).tolist(), [0.0, 1.0]
+        others[:1] = values
+        values[0] = 7.0
+        del values[1]
+        return others, values
+
+    for f in map(s.compile, [*ways, changed, extended, replaced]):
+        for value in (1.0, 1.0, 2.0, -1.0):
+            s.call(f, x3() * value)
