@@ -80,7 +80,7 @@ struct Frames {
 void check_unwritten(const Value& value, const Recipe& recipe) {
     if (!value.present() || was_written(value))
         fail(ErrorKind::Runtime,
-             "memory.budget: %s has to be computed again, but a tensor that it reads was written in place outside the "
+             "memory.budget: %s has to be computed again, but a tensor that it reads was modified in place outside the "
              "block of the budget. To do: write inside the block, or run the backward before the write",
              recipe.op->name);
 }

@@ -21,7 +21,7 @@ void forget(Value& value) {
 }
 
 // Recipes read values, whose recipes read values: a loop takes them down, not recursion.
-std::vector<Value*>* dying = nullptr;
+std::vector<Value*>* to_take_down = nullptr;
 
 void take_down(Value* value) {
     note_present(*value);
@@ -80,15 +80,15 @@ void give_recipe(Value& value, const Ref<Recipe>& recipe, std::size_t result) {
 void retain(Value* value) { ++value->references; }
 void release(Value* value) {
     if (--value->references) return;
-    if (dying) return dying->push_back(value);
+    if (to_take_down) return to_take_down->push_back(value);
     std::vector<Value*> waiting{value};
-    dying = &waiting;
+    to_take_down = &waiting;
     while (!waiting.empty()) {
         Value* const last = waiting.back();
         waiting.pop_back();
         take_down(last);
     }
-    dying = nullptr;
+    to_take_down = nullptr;
 }
 void retain(Recipe* recipe) { ++recipe->references; }
 void release(Recipe* recipe) {

@@ -182,7 +182,7 @@ def test_a_write_after_the_block_is_noticed(how):
     else:
         w.grad = clew.ones(1000)
         clew.optim.SGD([w], lr=1.0).step()
-    with pytest.raises(RuntimeError, match="a tensor that it reads was written in place outside the block"):
+    with pytest.raises(RuntimeError, match="a tensor that it reads was modified in place outside the block"):
         loss.backward()
 
 

@@ -35,7 +35,7 @@ def test_a_loop_at_its_own_peak_touches_no_new_pages(run_script):
 
 @pytest.mark.beyond
 @pytest.mark.parametrize("operation", ["exp", "log", "sigmoid", "gelu", "pow"])
-def test_what_is_written_past_the_caches_has_the_same_bits(torch, bits_at_any_thread_count, operation):
+def test_non_temporal_stores_have_the_same_bits(torch, bits_at_any_thread_count, operation):
     # Note [Non-temporal stores]: 36 MB, and pieces that a cache holds. Odd: the last vectors are not whole.
     x = torch.linspace(0.1, 4, 9_000_007)
     functions = {"gelu": torch.nn.functional.gelu, "pow": lambda t: t**2.5}
