@@ -42,6 +42,11 @@ class Stats(NamedTuple):
     objects: int
     """Bytes of the tensors, nodes and records themselves, without the elements."""
 
+    def _repr_html_(self) -> str:
+        from .graph.model.notebook import fields_html
+
+        return fields_html(self)
+
 
 def stats() -> Stats:
     """The allocator's counts of bytes, now.

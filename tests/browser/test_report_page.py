@@ -120,3 +120,12 @@ def test_an_error_shows_its_repair_its_lines_and_its_graph(opened, tmp_path, scr
     assert [text.partition("Backward0")[0] for text in shown] == ["Exp", "Add"]
     assert "saved here" in shown[0]
     assert "written here" in shown[1]
+
+
+def test_growth_shows_its_curve(report, opened):
+    reader = opened(report, wait_for="main")
+    reader.page.get_by_role("tab", name="Growth").click()
+    points = reader.page.locator(".curve polyline").first.get_attribute("points").split()
+    heights = [float(point.split(",")[1]) for point in points]
+    assert len(heights) == 24
+    assert heights == sorted(heights, reverse=True)  # it grows with every backward

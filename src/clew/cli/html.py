@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..graph.model.wording import counted
-from ..graph.page import Page, excerpt, table
+from ..graph.page import Page, curve, excerpt, table
 from . import report as text
 from .error_page import error_section, with_code
 
@@ -80,11 +80,16 @@ def _summary(report: Report) -> str:
 
 
 def _growth(report: Report) -> str:
+    parts = []
+    if report.curve.count > 1:
+        ends = ("the first backward", f"backward {report.curve.count:,}")
+        parts.append(curve("Nodes alive after each backward", report.curve.nodes, ends))
+        parts.append(curve("Bytes of tensors alive after each backward", report.curve.nbytes, ends, unit="bytes"))
     if not report.growth:
-        return "<p>No line held the graphs of more and more iterations.</p>"
+        return "".join([*parts, "<p>No line held the graphs of more and more iterations.</p>"])
     rows = [
         (str(found.made_at), found.path or "no name leads to it", found.iterations, found.nodes, found.nbytes)
         for found in report.growth
     ]
-    advice = "".join(f"<p>{html.escape(str(found))}</p>" for found in report.growth)
-    return table(("created at", "held by", "iterations", "nodes", "bytes"), rows) + advice
+    parts.append(table(("created at", "held by", "iterations", "nodes", "bytes"), rows))
+    return "".join([*parts, *(f"<p>{html.escape(str(found))}</p>" for found in report.growth)])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from .. import _core
+from .. import _core, memory
 from ..graph.explanations.copied import explain_copy
 from ..graph.explanations.describe import StorageKey
 from ..graph.explanations.explain import explain_nodes
@@ -33,6 +33,7 @@ from .place import At
 
 _MOST_NAME_SEARCHES = 5
 _MOST_PICTURES = 5  # of one line, beside the last
+_MOST_POINTS = 2000  # of a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,25 @@ class Step:
     @property
     def elsewhere(self) -> int:
         return max(0, self.wall - self.recording - self.forward_kernels - self.backward)
+
+
+@dataclass(slots=True)
+class GrowthCurve:
+    """What was alive after each backward: nodes, and bytes of tensors. Of many every second one is forgotten."""
+
+    nodes: list[int] = field(default_factory=list)
+    nbytes: list[int] = field(default_factory=list)
+    apart: int = 1  # backward passes from one element to the next
+    count: int = 0
+
+    def note(self, nodes: int, nbytes: int) -> None:
+        """One backward has ended."""
+        if self.count % self.apart == 0:
+            self.nodes.append(nodes)
+            self.nbytes.append(nbytes)
+        self.count += 1
+        if len(self.nodes) > _MOST_POINTS:
+            self.nodes, self.nbytes, self.apart = self.nodes[::2], self.nbytes[::2], 2 * self.apart
 
 
 @dataclass(slots=True)
@@ -90,6 +110,7 @@ class Recorder:
         self._module_log: ModuleLog | None = None
         self._step: Timeline | None = None
         self._data_names: Mapping[StorageKey, str] = {}
+        self.growth = GrowthCurve()
         self.running: tuple[Node, ...] = ()  # the roots of the backward that runs, or that failed
 
     def start(self) -> None:
@@ -168,6 +189,7 @@ class Recorder:
     def _asked(self, number: int, roots: tuple[Node, ...], release: Release | None, is_whole: bool) -> None:
         """The log asks: for names of leaves, and for what it cannot do."""
         self.running = ()
+        self.growth.note(_core.graph_counters()["nodes_alive"], memory.stats().live)
         frames = user_frames(sys._getframe(1))
         key = (frames[0].f_code.co_filename, frames[0].f_lineno)
         if self.at is None or self.at.matches(*key):

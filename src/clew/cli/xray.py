@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .. import _core, memory
 from ..graph.explanations.explain import LIMIT
@@ -23,7 +23,7 @@ from ..optim.optimizer import watchers
 from . import per_test, report, script
 from .held import Held, find_held, kept_graphs, scopes_at_the_end
 from .place import At
-from .recorder import Backward, Recorder
+from .recorder import Backward, GrowthCurve, Recorder
 from .stepping import Stepper
 
 HELP = "run a script and say what its graphs saved, what was freed and by which line"
@@ -48,6 +48,7 @@ class Report:
     growth: tuple[GrowthWarning, ...]
     error: BaseException | None
     failed: Picture | None = None  # the graph in which that was, under ``--html``
+    curve: GrowthCurve = field(default_factory=GrowthCurve)  # under ``--html``
     notes: tuple[Finding, ...] = ()
     tests: tuple[per_test.TestRecord, ...] = ()
 
@@ -146,6 +147,7 @@ def _report(
         growth=tuple(watch.warnings),
         error=ending.error,
         failed=_failed(ending.error, recorder.running) if ending.error is not None else None,
+        curve=recorder.growth,
         notes=(*observer.findings(), *kept_graphs(held, watch.warnings)),
         tests=tuple(per_test.finished),
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..model.notebook import Shown
 from ..model.places import Place, ReleaseRecord
 
 
 @dataclass(frozen=True, slots=True)
-class SavedRecord:
+class SavedRecord(Shown):
     """One tensor that a node saved.
 
     Example:
@@ -40,7 +41,7 @@ class SavedRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class LeafRecord:
+class LeafRecord(Shown):
     """The leaf whose gradient an ``AccumulateGrad`` node fills; ``is_gone`` when nothing holds it any more.
 
     Example:
@@ -58,7 +59,7 @@ class LeafRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRecord:
+class NodeRecord(Shown):
     """One node. Records refer to each other by their index in :attr:`Explanation.nodes`.
 
     Example:
@@ -83,7 +84,7 @@ class NodeRecord:
 
 
 @dataclass(slots=True)
-class Totals:
+class Totals(Shown):
     """Sums over the whole graph, described or not. Bytes count a storage once, however many slots share it.
 
     Example:
@@ -125,7 +126,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Note(Shown):
     """A line about an exception: ``freed at train.py:5 in main``.
 
     Example:
@@ -148,7 +149,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRecord:
+class GroupRecord(Shown):
     """Nodes of the same operation, line and shape, of a graph that has too many to show.
 
     Example:

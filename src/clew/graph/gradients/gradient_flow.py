@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._numeric import array_of
+from ..model.notebook import Shown
 
 VANISHING = 1e-7
 EXPLODING = 1e3
@@ -17,7 +18,7 @@ _BAR = 24  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class LayerFlow:
+class LayerFlow(Shown):
     """The parameters of one layer, taken together as one vector.
 
     Example:
@@ -48,7 +49,7 @@ class LayerFlow:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class GradientFlow:
+class GradientFlow(Shown):
     """The answer of :func:`gradient_flow`: ``layers`` in the model's order.
 
     Example:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _core
+from ..model.notebook import Shown
 from ..model.places import Place
 from ..model.protocol import Node, is_tensor, tensors_of
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Shown):
     """What happened at one node.
 
     ``incoming`` are the gradients of its outputs, ``outgoing`` those of its inputs; None where there is none. They are

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _core
+from ..model.notebook import Shown
 from ..model.places import Place
 from ..model.protocol import Node, Tensor
 from ..model.subjects import parts, roots_of
@@ -37,7 +38,7 @@ class KindCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Shown):
     """A graph counted by operation and line. It holds neither tensors nor nodes, so it may be kept.
 
     Example:
@@ -96,7 +97,7 @@ def _counted(rows: list[tuple[Shape | None, int, int]]) -> KindCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Shown):
     """What became of one kind of node.
 
     Example:
@@ -139,7 +140,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Diff:
+class Diff(Shown):
     """The answer of :func:`diff`: kinds of nodes that are new, gone, or otherwise than before; the others are left out.
 
     Its truth value tells whether anything changed.

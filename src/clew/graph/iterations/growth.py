@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ..model.notebook import Shown
 from ..model.places import Place
 from ..model.wording import bytes_text
 
 
-class GrowthWarning(UserWarning):
+class GrowthWarning(UserWarning, Shown):
     """One line's tensors hold the graphs of more and more iterations.
 
     Attributes:

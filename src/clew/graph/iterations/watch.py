@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from ... import _core
+from ..model.notebook import Shown
 from ..model.places import Place
 from ..model.protocol import Node
 from ..model.records import Release
@@ -26,7 +27,7 @@ MOST_WAITING = 200
 """The same for graphs that a later backward may be meant for: see Note [Held for good or waiting]."""
 
 
-class Watch:
+class Watch(Shown):
     """What :func:`watch` gives: a context manager, or an object to ``start()`` and ``stop()``.
 
     Attributes:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from ... import _core
+from ..model.notebook import text_html
 from ..model.wording import bytes_text, counted
 
 UNITS = {"": 1, "B": 1} | {
@@ -46,6 +47,9 @@ class BudgetReport(NamedTuple):
             return text + "nothing was dropped"
         values = f"{counted(self.drops, 'value')} of {bytes_text(self.dropped)} in all dropped"
         return text + f"{values}, {counted(self.recomputed, 'operation')} run again in {1e3 * self.seconds:.1f} ms"
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
 
 class Budget:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
+from ..model.notebook import Shown
 from ..model.places import Place, ReleaseRecord
 from ..model.wording import bytes_text, counted, freed_text, freed_word
 
@@ -14,7 +15,7 @@ _MOST_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerRecord:
+class LedgerRecord(Shown):
     """One tensor that a node saved, or one object that it keeps instead or in addition.
 
     Example:
@@ -87,7 +88,7 @@ class LedgerRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerTotals:
+class LedgerTotals(Shown):
     """Sums in which each storage counts once, in bytes as requested of the allocator.
 
     Example:
@@ -122,7 +123,7 @@ class LedgerTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Shown):
     """The answer of :func:`ledger`. It holds neither tensors nor nodes.
 
     Example:

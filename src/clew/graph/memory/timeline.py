@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ..model import events
+from ..model.notebook import page_html
 from ..model.places import Place
 from ..model.protocol import Node
 from ..model.records import Release
@@ -212,6 +213,10 @@ class Timeline:
 
     def __str__(self) -> str:
         return as_text(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page of :attr:`html`."""
+        return page_html(self.html)
 
 
 def _most_of_each(owners: Numbers, changes: Numbers, start: Numbers) -> Numbers:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.notebook import Shown
 from ..model.places import Place
 
 Numbers = NDArray[np.int64]
@@ -24,7 +25,7 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Share(Shown):
     """What one line has caused of the bytes that were alive at a moment.
 
     ``place`` is None for bytes from before the timeline (``is_earlier``), or where no line of the user's ran.
@@ -58,7 +59,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class Series(Shown):
     """Bytes alive over time, by line: ``values[i][j]`` is what ``labels[i]`` held at ``seconds[j]``.
 
     Example:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _core
+from ..model.notebook import Shown
 from ..model.places import Place
 from ..model.protocol import Node, Tensor, is_node, is_tensor
 from ..model.wording import bytes_text, counted, dtype_name
@@ -20,7 +21,7 @@ _MOST_ROUNDS = 4  # from names through graphs to what hooks hold, and on through
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Shown):
     """One way from a name to what was asked about.
 
     ``path`` is what the user can type, the shortest there is. ``node``, ``made_at`` and ``slot`` are None when it
@@ -53,7 +54,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
+class Holders(Shown):
     """The answer of :func:`why_alive`. It holds neither tensors nor nodes.
 
     ``holders`` keep what was asked about. ``graph_holders``, for a tensor with a history, do not keep the tensor, but

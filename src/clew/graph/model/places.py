@@ -7,11 +7,12 @@ import os
 from dataclasses import dataclass
 from types import FrameType
 
+from .notebook import Shown
 from .records import Release, Site
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Place(Shown):
     """A line of the user's code. ``str`` gives ``train.py:5 in main``.
 
     Example:
@@ -50,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseRecord:
+class ReleaseRecord(Shown):
     """The call that freed what a node had saved.
 
     Example:

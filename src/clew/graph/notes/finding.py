@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..model.notebook import Shown
 from ..model.places import Place
 from ..model.wording import names_text
 
@@ -12,7 +13,7 @@ _MOST_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Shown):
     """What is no error but mostly a bug. ``str`` gives ``train.py:12: what was found. To do: ...``."""
 
     kind: str  # "no gradient", "no optimizer", "not zeroed", "leaf loss", "kept graphs", "create_graph", ...

@@ -100,6 +100,31 @@ def bars(x: Sequence[object], series: Mapping[str, Sequence[float]], *, unit: st
     )
 
 
+def curve(title: str, values: Sequence[float], ends: tuple[str, str], *, unit: str = "") -> str:
+    """A line over equal steps, with its first, last and largest value in words; ``ends`` name the first and the last.
+
+    Example:
+        >>> "<polyline" in curve("Nodes", [1, 2, 4], ("first", "last"))
+        True
+    """
+    highest = max(values, default=0) or 1
+    points = " ".join(
+        f"{WIDTH * at / max(1, len(values) - 1):.1f},{100 * (1 - value / highest):.2f}"
+        for at, value in enumerate(values)
+    )
+
+    def text(value: float) -> str:
+        return bytes_text(round(value)) if unit == "bytes" else f"{value:,}"
+
+    told = f"{html.escape(title)}: {text(values[0])} → {text(values[-1])}, at most {text(max(values))}"
+    # Stretched to the page's width: so no text may be inside.
+    return (
+        f'<figure class="curve"><figcaption>{told}</figcaption><svg viewBox="0 -2 {WIDTH} 104" '
+        f'preserveAspectRatio="none" role="img" aria-label="{told}"><polyline points="{points}"/></svg>'
+        f"<p><span>{html.escape(ends[0])}</span><span>{html.escape(ends[1])}</span></p></figure>"
+    )
+
+
 def _steps(lower: Sequence[float], upper: Sequence[float], width: float, height_of: Callable[[float], float]) -> str:
     """The outline between two flights of steps."""
     count = len(lower)

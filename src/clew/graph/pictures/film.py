@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from ..model.events import listen, stop_listening
+from ..model.notebook import Shown
 from ..model.places import ReleaseRecord
 from ..model.protocol import Node, Tensor
 from ..model.records import Release
@@ -16,7 +17,7 @@ from .draw import Drawable, draw
 from .picture import Picture
 
 
-class Film:
+class Film(Shown):
     """The context of :func:`film`; entering it gives the :class:`Picture`.
 
     Example:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..model.account import FATES
+from ..model.notebook import page_html
 from ..model.places import Place, ReleaseRecord
 from ..model.wording import counted
 from .columns import FOREIGN, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
@@ -207,12 +208,9 @@ class Picture:
 
         return as_png(self.svg)
 
-    def _repr_svg_(self) -> str | None:
-        """What a notebook shows; it shows the text of ``repr`` where the extra is not installed."""
-        try:
-            return self.svg
-        except ImportError:
-            return None
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, which needs nothing."""
+        return page_html(self.html)
 
     def save(self, path: str | Path) -> Path:
         """Write the picture in the format of the suffix: ``.html``, ``.svg``, ``.png``, ``.dot`` or ``.gv``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 import weakref
 from bisect import bisect_right
@@ -35,6 +36,9 @@ class ModuleLog:
         # The names below a root are found once; "weak", so that the log keeps no model alive.
         self._names: weakref.WeakKeyDictionary[Any, dict[int, str]] = weakref.WeakKeyDictionary()
         self._kinds: dict[str, str] = {}
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
     def enter(self, module: Any) -> None:
         """The forward of ``module`` begins."""
