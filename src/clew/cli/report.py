@@ -69,11 +69,11 @@ def as_text(report: Report) -> str:
         parts.append(f"The script ended in {type(report.error).__name__}:\n  {message}")
     if report.notes or report.growth:
         parts.append("\n".join([_rule("notes"), *(f"  {found}" for found in (*report.notes, *report.growth))]))
+    if report.tests:
+        parts.append("\n".join([_rule("tests"), *per_test.lines(report.tests)]))
     parts += [_graph(report), _totals(report)]
     if report.chosen is not None:
         parts.append(_step(report.chosen))
-    if report.tests:
-        parts.append("\n".join([_rule("tests"), *per_test.lines(report.tests)]))
     return "\n\n".join(parts)
 
 

@@ -48,5 +48,5 @@ class GrowthWarning(UserWarning, Shown):
 
     def _advice(self) -> str:
         if self.path is not None and self.path.endswith(".grad"):
-            return "Drop gradients that carry a graph with zero_grad(set_to_none=True), or detach them."
-        return "Keep the value without its history: .item() for a number, .detach() for a tensor."
+            return "To do: drop gradients that carry a graph, with zero_grad(set_to_none=True), or detach them."
+        return "To do: keep the value without its history: .item() for a number, .detach() for a tensor."

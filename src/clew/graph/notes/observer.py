@@ -74,7 +74,7 @@ class Observer:
 
     def _before_backward(self, roots: tuple[Any, ...]) -> None:
         for steps in self._steps.values():
-            steps.before_backward()
+            self._guard(steps.before_backward)
         if threading.current_thread() is not threading.main_thread():
             return
         frames = user_frames(sys._getframe(1))
@@ -87,7 +87,7 @@ class Observer:
 
     def _after_backward(self, roots: tuple[Any, ...], release: Release | None) -> None:
         for steps in self._steps.values():
-            steps.after_backward()
+            self._guard(steps.after_backward)
 
     def _after_step(self, optimizer: Any, state_before: int) -> None:
         steps = self._steps.get(id(optimizer))
