@@ -9,6 +9,8 @@ from .explanations.explain import explain
 from .explanations.explanation import Explanation, GroupRecord, LeafRecord, NodeRecord, Note, SavedRecord, Totals
 from .freezing.files import freeze, leaves, thaw
 from .gradients.gradient_flow import GradientFlow, LayerFlow, gradient_flow
+from .gradients.histograms import Histogram
+from .gradients.stats import ModuleStats, Stats, stats
 from .gradients.step import Step, step
 from .iterations.diff import Change, Diff, Snapshot, diff, snapshot
 from .iterations.growth import GrowthWarning
@@ -35,6 +37,7 @@ __all__ = [
     "GradientFlow",
     "GroupRecord",
     "GrowthWarning",
+    "Histogram",
     "Holder",
     "Holders",
     "LayerFlow",
@@ -43,6 +46,7 @@ __all__ = [
     "LedgerRecord",
     "LedgerTotals",
     "ModuleLog",
+    "ModuleStats",
     "NodeRecord",
     "Note",
     "Picture",
@@ -52,6 +56,7 @@ __all__ = [
     "Series",
     "Share",
     "Snapshot",
+    "Stats",
     "Step",
     "Timeline",
     "Totals",
@@ -71,6 +76,7 @@ __all__ = [
     "predict_peak",
     "record_modules",
     "snapshot",
+    "stats",
     "step",
     "thaw",
     "walk",
