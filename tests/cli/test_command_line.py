@@ -152,7 +152,7 @@ def test_bench_measures_what_it_says(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 @pytest.mark.skipif(importlib.util.find_spec("shtab") is None, reason="shtab is not installed")
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "powershell"])
 def test_completion(command: Run, shell: str) -> None:
     ran = command("completion", shell)
     assert ran.returncode == 0, ran.stderr

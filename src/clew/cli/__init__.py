@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from .. import __version__
@@ -35,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     whole.add_argument("--version", action="version", version=f"clew {__version__}")
-    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND")
     for module in (xray, run, doctor, bench, completion):
         name = module.__name__.rpartition(".")[2]
         command = commands.add_parser(
@@ -57,6 +58,10 @@ def commands_of(whole: argparse.ArgumentParser) -> list[argparse.ArgumentParser]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the ``clew`` command; returns the exit code."""
-    options = parser().parse_args(arguments)
+    whole = parser()
+    options = whole.parse_args(arguments)
+    if options.command is None:
+        whole.print_help(sys.stderr)
+        return 2
     code: int = options.run(options)
     return code

@@ -11,11 +11,12 @@ Print a script that completes the arguments of clew. It needs the package shtab,
 
   bash   clew completion bash > ~/.local/share/bash-completion/completions/clew
   zsh    clew completion zsh > "${fpath[1]}/_clew"
+  fish   clew completion fish > ~/.config/fish/completions/clew.fish
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    parser.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "powershell"))
 
 
 def main(options: argparse.Namespace) -> int:

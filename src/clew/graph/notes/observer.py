@@ -15,6 +15,8 @@ from .finding import Finding
 from .passes import Passes
 from .steps import Steps, is_sampled
 
+_MOST_COUNTED = 500  # backward passes whose lines are told apart; of later ones some are looked at, whoever calls them
+
 StepWatchers = list[Callable[[Any, int], None]]
 
 
@@ -40,6 +42,7 @@ class Observer:
         self._watchers = step_watchers
         self._steps: dict[int, Steps] = {}
         self._passes = Passes()
+        self._backward_passes = 0
         self._counts: dict[tuple[Any, int], int] = {}
         self._optimized: set[int] = set()
         self.failure: str | None = None
@@ -75,7 +78,9 @@ class Observer:
     def _before_backward(self, roots: tuple[Any, ...]) -> None:
         for steps in self._steps.values():
             self._guard(steps.before_backward)
-        if threading.current_thread() is not threading.main_thread():
+        self._backward_passes += 1
+        is_late = self._backward_passes > _MOST_COUNTED and not is_sampled(self._backward_passes)
+        if is_late or threading.current_thread() is not threading.main_thread():
             return
         frames = user_frames(sys._getframe(1))
         if not frames:
