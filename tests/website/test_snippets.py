@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MADE = {"coverage.md", "deviations.md", "operations.md", "programs.md", "errors.md"}  # by tools, which have tests
-WITHOUT_CODE = {"policy.md"}
 GLOBS = ("*.md", "coming-from/*.md", "errors/*.md", "howto/*.md")
 PAGES = sorted(str(path.relative_to(DOCS)) for glob in GLOBS for path in DOCS.glob(glob))
-PAGES = [page for page in PAGES if page not in MADE | WITHOUT_CODE]
+CODE = re.compile(r"^```(python|pycon|console)", re.MULTILINE)
+PAGES = [page for page in PAGES if page not in MADE and CODE.search((DOCS / page).read_text())]
 NEEDS = {"howto/gymnasium.md": "gymnasium", "howto/tensorboard.md": "tensorboard", "howto/scikit-learn.md": "sklearn"}
 
 pytestmark = pytest.mark.beyond
