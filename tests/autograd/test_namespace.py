@@ -1,6 +1,7 @@
 """The names of the package: what is there, what comes late, what is refused, what it costs to import."""
 
 import itertools
+import os
 import subprocess
 import sys
 
@@ -191,6 +192,7 @@ def test_memory_statistics(torch):
 
 
 @pytest.mark.beyond
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer keeps freed memory to itself")
 def test_memory_of_a_freed_graph_goes_back_to_the_system(run_script):
     run_script(
         """
