@@ -244,11 +244,13 @@ PyObject* size_tuple(Sizes sizes) {
     return checked(size);
 }
 
+PyObject* list_of(const Tensor& tensor) { return nested_list(tensor, 0, tensor.data()); }
+
 PyObject* tensor_tolist(PyObject* self, PyObject*) {
     return guarded([&] {
         const Tensor tensor(reinterpret_cast<TensorObject*>(self));
         escape(tensor, "tolist");
-        PyObject* list = nested_list(tensor, 0, tensor.data());
+        PyObject* list = list_of(tensor);
         PyObject* first = list;  // one is enough to recognise the list by
         while (PyList_Check(first) && PyList_GET_SIZE(first)) first = PyList_GET_ITEM(first, 0);
         note_number(tensor, "tolist", first);

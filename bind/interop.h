@@ -8,6 +8,7 @@ namespace clew::bind {
 
 PyObject* tensor_numpy(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* tensor_tolist(PyObject* self, PyObject* unused);
+PyObject* list_of(const Tensor& tensor);  // what tolist() gives
 void init_interop(PyObject* module);
 
 }  // namespace clew::bind

@@ -190,6 +190,7 @@ void Tracer::module_attribute(PyObject* module, PyObject* name) {
 }
 
 void Tracer::subscript(PyObject* container, PyObject* key) {
+    use(container);
     contents(key);
     if (as_tensor(container)) return;
     const bool older = is_older(container);

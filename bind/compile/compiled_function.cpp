@@ -59,14 +59,14 @@ nb::object CompiledFunction::call(PyObject* positional, PyObject* named) {
     if (nb::object result; find(arguments, result)) return result;
     ++misses;
     if (gave_up_) return run(positional, named);
-    const std::shared_ptr<Path> path_held = path_of(arguments.key_with_floats());  // the call may clear all
-    Path& path = *path_held;
-    if (path.eager || (path.rest && path.rest--) || gives_up()) return run(positional, named);
+    // The call may clear all of them.
+    const std::shared_ptr<Path> path = path_of(arguments.key), exact = path_of(arguments.key_with_floats());
+    if (path->eager || exact->eager || (path->rest && path->rest--) || gives_up()) return run(positional, named);
     if (arguments.unknown) {
-        stay_eager(path, arguments.unknown);
+        stay_eager(*path, arguments.unknown);
         return run(positional, named);
     }
-    return record(arguments, path, positional, named);
+    return record(arguments, *path, *exact, positional, named);
 }
 
 void CompiledFunction::clear() {
@@ -176,7 +176,8 @@ bool CompiledFunction::check(const CallArguments& arguments, PyObject* positiona
     return true;
 }
 
-nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, PyObject* positional, PyObject* named) {
+nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, Path& exact, PyObject* positional,
+                                    PyObject* named) {
     Recording recording = record_call(function.ptr(), arguments, positional, named);
     if (!recording.result.is_valid()) {
         constexpr int kPatience = 3, kLongest = 20;
@@ -184,14 +185,13 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
         throw PythonError();
     }
     path.raised = 0;
-    ++path.recordings;
     if (recording.cause.text.empty()) {
         keep(recording.variant);
-        if (path.recordings >= kMostRecordings) stay_eager(path, last_miss_);
+        if (++exact.recordings >= kMostRecordings) stay_eager(exact, last_miss_);
     } else {
         path.reason = with_site(recording.cause);
         // What is done once only (a cache, the state of an optimizer) is not done again.
-        if (path.recordings >= 3) stay_eager(path, path.reason);
+        if (++path.failures >= 3) stay_eager(path, path.reason);
     }
     return recording.result;
 }

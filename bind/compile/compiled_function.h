@@ -30,11 +30,12 @@ public:
     int traverse(visitproc visit, void* arg) const;
 
 private:
-    // Calls with one key.
+    // Calls with one key, the values of floats left out, or with all of it.
     struct Path {
-        int recordings = 0;
-        int raised = 0;  // in a row
-        int rest = 0;    // calls until one is recorded again
+        int recordings = 0;  // that were kept
+        int failures = 0;    // and that were not
+        int raised = 0;      // in a row
+        int rest = 0;        // calls until one is recorded again
         bool eager = false;
         std::string reason;
     };
@@ -45,7 +46,8 @@ private:
     bool find(const CallArguments& arguments, nanobind::object& result);
     // Runs the function beside a replay; false: no variant fits.
     bool check(const CallArguments& arguments, PyObject* positional, PyObject* named, nanobind::object& result);
-    nanobind::object record(const CallArguments& arguments, Path& path, PyObject* positional, PyObject* named);
+    nanobind::object record(const CallArguments& arguments, Path& path, Path& exact, PyObject* positional,
+                            PyObject* named);
     void keep(const std::shared_ptr<Variant>& variant);
     void note_miss(Variant& variant, std::string text);
     void stay_eager(Path& path, std::string reason);

@@ -17,6 +17,7 @@ bool is_atom(PyObject* object);               // a number, a string, None: what 
 bool is_clews(PyTypeObject* type);            // written in C
 bool is_python_class(PyTypeObject* type);     // one that can be changed
 bool is_builtin_container(PyObject* object);  // or a number or a string
+inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);
 bool is_plain_instance(PyObject* object);    // of a class statement: it has a dict, and nothing else
 bool is_read_by_python(PyObject* object);    // only watched Python, or callables that are known, can read it

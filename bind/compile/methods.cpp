@@ -47,7 +47,7 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
             "detach", "requires_grad_", "detach_", "contiguous", "is_contiguous", "numel",         "nelement", "size",
             "dim",    "ndimension",     "stride",  "__len__",    "_is_view",      "storage_offset"};
         if (is_one_of(name, geometric)) note(as_tensor(self));
-        if (name == "item" || name == "__float__") {
+        if (name == "item" || name == "__float__" || name == "tolist") {
             expect_number();
             return;
         }
@@ -122,8 +122,10 @@ void Tracer::call_method(PyObject* self, const std::string& name, PyObject* cons
             stay_eager("changes a dict from before the call");
         return;
     }
-    if (!writes || older || given)
-        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+    // One object is put in as it is; of an iterable, what it holds.
+    const bool one_object = name == "append" || name == "insert" || name == "add" || name == "setdefault";
+    for (std::size_t i = 0; i < count; ++i)
+        !writes || older || given ? contents(arguments[i]) : one_object ? void() : use(arguments[i]);
     if (writes && (older || given))
         return stay_eager(std::string("changes a ") + Py_TYPE(self)->tp_name + " from before the call by " + name);
     static const char* const lookers[] = {"items", "values", "keys", "copy", "__iter__", "__len__", "__getitem__"};

@@ -47,7 +47,7 @@ nb::object Tracer::with_own_floats(PyObject* arguments, int first) {
 }
 
 void Tracer::use(PyObject* operand) {
-    if (numbers.empty() || operand == nullptr || !PyFloat_CheckExact(operand)) return;
+    if (numbers.empty() || operand == nullptr || !may_be_followed(operand)) return;
     const auto found = numbers.find(operand);
     if (found == numbers.end() || std::exchange(found->second.used, true) || !found->second.is_option()) return;
     state.entry(found->second.dict.ptr(), found->second.key.ptr());
@@ -61,7 +61,7 @@ FollowedNumber* Tracer::followed(PyObject* object) {
 
 bool Tracer::note_comparison(PyObject* object, PyObject* constant, int operation) {
     const FollowedNumber* const number = followed(object);
-    if (number == nullptr || numbers.contains(constant)) return false;
+    if (number == nullptr || !PyFloat_CheckExact(object) || numbers.contains(constant)) return false;
     if (!PyFloat_CheckExact(constant) && !is_exact_as_double(constant)) return false;
     const int outcome = PyObject_RichCompareBool(object, constant, operation);
     checked(outcome);
@@ -90,7 +90,7 @@ void Tracer::arithmetic(PyObject* left, PyObject* right, int operation) {
                                      NB_INPLACE_ADD, NB_INPLACE_SUBTRACT, NB_INPLACE_MULTIPLY, NB_INPLACE_TRUE_DIVIDE};
     if (std::ranges::find(kKnown, operation) != std::end(kKnown))
         for (const auto& [number, tensor] : {std::pair(left, right), std::pair(right, left)})
-            if (followed(number) && as_tensor(tensor)) {
+            if (as_tensor(tensor) && PyFloat_CheckExact(number) && followed(number)) {
                 contents(tensor);
                 return hand_on(number);
             }
@@ -99,7 +99,8 @@ void Tracer::arithmetic(PyObject* left, PyObject* right, int operation) {
 }
 
 void Tracer::call_operation(PyObject* callee, PyObject* const* arguments, std::size_t count) {
-    const bool hands_on = count == 2 && as_tensor(arguments[0]) && followed(arguments[1]) && takes_number(callee);
+    const bool hands_on = count == 2 && as_tensor(arguments[0]) && PyFloat_CheckExact(arguments[1]) &&
+                          followed(arguments[1]) && takes_number(callee);
     for (std::size_t i = 0; i < count - hands_on; ++i) contents(arguments[i]);
     if (hands_on) hand_on(arguments[1]);
 }

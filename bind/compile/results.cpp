@@ -12,6 +12,11 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
+bool is_size_type(PyObject* type) {
+    static PyObject* const size = nb::object(nb::module_::import_("clew._size").attr("Size")).release().ptr();
+    return type == size;
+}
+
 void append_to_deque(PyObject* deque, PyObject* value) {
     const nb::object none = nb::steal(checked(PyObject_CallMethod(deque, "append", "O", value)));
 }
@@ -54,7 +59,7 @@ int ResultForm::add_container(PyObject* object) {
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
             form.items.push_back(add(PySequence_Fast_GET_ITEM(object, i)));
         if (tuple && !PyTuple_CheckExact(object)) {
-            if (!PyObject_HasAttrString(object, "_fields")) {
+            if (!is_size_type(as_object(Py_TYPE(object))) && !PyObject_HasAttrString(object, "_fields")) {
                 unknown = std::string("gives a ") + Py_TYPE(object)->tp_name;
                 return -1;
             }
@@ -89,6 +94,31 @@ void ResultForm::add_effects() {
     for (const Effect& one : tracer_->effects) effects_.push_back({one, add(one.value.ptr())});
 }
 
+void ResultForm::add_contexts(std::uint64_t began) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {  // what is found may add to them
+        const Tensor tensor = tensors[i];
+        add_contexts_of(tensor->grad_fn.get(), began);
+        if (tensor->base) add_contexts_of(tensor->base->grad_fn.get(), began);
+    }
+}
+
+void ResultForm::add_contexts_of(Node* root, std::uint64_t began) {
+    std::vector<Node*> stack{root};
+    while (!stack.empty()) {
+        Node* const node = stack.back();
+        stack.pop_back();
+        if (node == nullptr || node->has(Node::kAccumulate) || node->sequence < began) continue;
+        if (!seen_nodes_.insert(node).second) continue;
+        if (node->has(Node::kFunction)) {
+            const nb::object attributes = nb::steal(checked(PyObject_GetAttrString(as_object(node), "__dict__")));
+            nodes.push_back(node);
+            contexts_.push_back({nb::borrow(as_object(Py_TYPE(as_object(node)))),
+                                 add_entries(attributes.ptr(), {.kind = ValueForm::Dict})});
+        }
+        stack.insert(stack.end(), node->edge_nodes(), node->edge_nodes() + node->edge_count);
+    }
+}
+
 void ResultForm::settle(Program& program) {
     for (const auto& [address, number] : tracer_->numbers)
         if (!number.used && number.read >= 0) program.followed[static_cast<std::size_t>(number.read)] = 1;
@@ -104,6 +134,8 @@ void ResultForm::forget_call() {
     tracer_ = nullptr;
     arguments_ = nullptr;
     seen_.clear();
+    seen_nodes_.clear();
+    nodes.clear();
     tensors.clear();
 }
 
@@ -154,6 +186,8 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
                 list ? PyList_SET_ITEM(sequence.ptr(), i, item) : PyTuple_SET_ITEM(sequence.ptr(), i, item);
             }
             if (!value.object.is_valid()) return sequence;
+            if (is_size_type(value.object.ptr()))
+                return nb::steal(checked(PyObject_CallOneArg(value.object.ptr(), sequence.ptr())));
             return nb::steal(checked(PyObject_CallObject(value.object.ptr(), sequence.ptr())));
         }
     }
@@ -172,8 +206,27 @@ void ResultForm::make_effects(Made& made) const {
     }
 }
 
+std::vector<NodeRef> ResultForm::make_contexts() const {
+    std::vector<NodeRef> made;
+    for (const Context& one : contexts_) {
+        const nb::object context = nb::steal(checked(PyObject_CallNoArgs(one.type.ptr())));
+        made.emplace_back(as_node(context.ptr()));
+    }
+    return made;
+}
+
+void ResultForm::fill_contexts(const std::vector<NodeRef>& contexts, Made& made) const {
+    for (std::size_t i = 0; i < contexts.size(); ++i) {
+        const nb::object attributes = make(contexts_[i].attributes, made);
+        PyObject *name, *value;
+        for (Py_ssize_t place = 0; PyDict_Next(attributes.ptr(), &place, &name, &value);)
+            checked(PyObject_SetAttr(as_object(contexts[i].get()), name, value));
+    }
+}
+
 int ResultForm::traverse(visitproc visit, void* arg) const {
     for (const ValueForm& value : values_) Py_VISIT(value.object.ptr());
+    for (const Context& one : contexts_) Py_VISIT(one.type.ptr());
     for (const MadeEffect& one : effects_) {
         Py_VISIT(one.effect.holder.ptr());
         Py_VISIT(one.effect.key.ptr());

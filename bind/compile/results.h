@@ -1,5 +1,6 @@
 // What a compiled call gives to Python, and changes there: as it can be made again from the results of a replay.
 #pragma once
+#include <unordered_set>
 #include <vector>
 
 #include "bind/compile/arguments.h"
@@ -25,7 +26,7 @@ struct ValueForm {
         Instance
     } kind;
     int index = -1;
-    nanobind::object object{};  // Constant; the class of an instance or a tuple with names
+    nanobind::object object{};  // Constant; the class of an instance, a Size or a tuple with names
     nanobind::object keys{};    // of a dict or an instance: a tuple
     std::vector<int> items{};   // of ResultForm::values
 };
@@ -36,8 +37,11 @@ public:
     ResultForm(Tracer& tracer, const CallArguments& arguments);
     int add(PyObject* object);
     void add_effects();
+    // What nodes of autograd.Functions hold leaves the call with the graphs that they are in.
+    void add_contexts(std::uint64_t began);
 
     std::vector<Tensor> tensors;
+    std::vector<Node*> nodes;  // of these Functions
     std::string unknown;
 
     // The value of a replay. `numbers`: of reads that are followed, by their place among these.
@@ -49,6 +53,9 @@ public:
     };
     nanobind::object make(int value, Made& made) const;
     void make_effects(Made& made) const;
+    // The objects that become these nodes, and then what they hold.
+    std::vector<NodeRef> make_contexts() const;
+    void fill_contexts(const std::vector<NodeRef>& contexts, Made& made) const;
     // Which followed number each read is; after all has been added.
     void settle(Program& program);
     void forget_call();
@@ -67,10 +74,18 @@ private:
         Effect effect;
         int value;
     };
+    struct Context {
+        nanobind::object type;
+        int attributes;
+    };
+    void add_contexts_of(Node* root, std::uint64_t began);
+
     Tracer* tracer_;
     const CallArguments* arguments_;
     std::vector<ValueForm> values_;
     std::vector<MadeEffect> effects_;
+    std::vector<Context> contexts_;
+    std::unordered_set<Node*> seen_nodes_;
     std::unordered_map<PyObject*, int> seen_;
 };
 

@@ -77,7 +77,7 @@ void Tracer::instruction(_PyInterpreterFrame* frame) {
     Watch watch(*this, *frame, *at);
     if (reading_ == frame) {
         reading_ = nullptr;
-        if (program_.reads.size() == reads_before_ + 1 && PyFloat_CheckExact(watch.top()))
+        if (program_.reads.size() == reads_before_ + 1 && may_be_followed(watch.top()))
             numbers[watch.top()] = {.number = nb::borrow(watch.top()), .read = static_cast<int>(reads_before_)};
     }
     if (handed_on_) take_constant();

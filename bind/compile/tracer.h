@@ -42,9 +42,9 @@ struct Effect {
 // Note [Followed numbers]
 // A float that was read from a tensor (item()), that is an argument, or an option of an optimizer, is followed while it
 // is only handed on: into a result, an effect, a step of an optimizer, or to an operation that takes a number as the
-// tensor that it becomes (kTakesNumber). Each replay reads it anew. Of a comparison with a constant the outcome is the
-// witness. Used in any other way, its value is. An argument is an object of its own while the call is recorded, so that
-// no constant is taken for it.
+// tensor that it becomes (kTakesNumber). So is a list that tolist() gave. Each replay reads it anew. Of a comparison
+// with a constant the outcome is the witness. Used in any other way, its value is. An argument is an object of its own
+// while the call is recorded, so that no constant is taken for it.
 struct FollowedNumber {
     nanobind::object number;  // held, so that its address is no other's
     int read = -1;

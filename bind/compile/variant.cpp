@@ -5,6 +5,7 @@
 
 #include "bind/compile/stopwatch.h"
 #include "bind/errors.h"
+#include "bind/interop.h"
 #include "bind/objects.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/program/replay.h"
@@ -102,6 +103,7 @@ public:
 private:
     void stop() {
         variant_.unbind();
+        variant_.program.outcome->contexts.clear();
         variant_.running = false;
     }
     Variant& variant_;
@@ -124,10 +126,15 @@ nb::object Variant::replay(const CallArguments& arguments) {
 
 nb::object Variant::run(const CallArguments& arguments) {
     const Running running_now(*this, arguments);
+    program.outcome->contexts = form->make_contexts();
     std::vector<ReadNumber> read;
     const std::vector<Tensor> tensors = replay_call(program, read);
     std::vector<nb::object> numbers;
     for (const ReadNumber& one : read) {
+        if (one.list) {
+            numbers.push_back(nb::steal(checked(list_of(one.list))));
+            continue;
+        }
         const Tensor scalar = empty({}, one.dtype);
         std::memcpy(scalar.data(), one.bytes, item_size(one.dtype));
         numbers.push_back(nb::steal(checked(item(scalar))));
@@ -136,6 +143,7 @@ nb::object Variant::run(const CallArguments& arguments) {
     for (const int i : program.outcome->given) given.push_back(tensors[static_cast<std::size_t>(i)]);
     ResultForm::Made made{given, numbers, arguments};
     nb::object result = form->make(value, made);
+    form->fill_contexts(program.outcome->contexts, made);
     form->make_effects(made);
     count();
     ++hits;

@@ -47,6 +47,7 @@ void Watch::go() {
         case STORE_SUBSCR:
             return tracer_.set_item(top(2), top(1), top(3));
         case DELETE_SUBSCR:
+            tracer_.use(top(2));
             if (tracer_.is_older(top(2)) || tracer_.is_argument(top(2)))
                 stay_eager("deletes an item of a container from before the call");
             return;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
@@ -64,7 +65,7 @@ private:
     }
 
     NodeRef node(const NodeOutline& outline) {
-        NodeRef made = new_node(*outline.kind, outline.shape);
+        NodeRef made = outline.context < 0 ? new_node(*outline.kind, outline.shape) : context(outline);
         const Handle here = Handle::steal(std::exchange(made->code, Handle(outline.code).detach()));
         made->instruction = outline.instruction;
         const EdgeWriter edges{*made};
@@ -80,7 +81,25 @@ private:
             if (outline.slots[i].reg >= 0)
                 outline.released ? describe(slot, outline.slots[i]) : fill(slot, outline.slots[i]);
         }
+        if (outline.slices.inner >= 0) wrap(*made, outline.slices);
         if (outline.released) mark_released(*made, release_like(outline.released));
+        return made;
+    }
+
+    void wrap(Node& node, const SlicesOutline& outline) const {
+        const NodeRef& inner = nodes_[static_cast<std::size_t>(outline.inner)];
+        inner->set(Node::kWrapped);
+        extras_of(node).inner = inner;
+        SavedSlot& where = node.slots()[0];
+        where.layout = LayoutRef(outline.layout).detach();
+        where.offset = outline.offset;
+        where.dtype = outline.dtype;
+    }
+
+    NodeRef context(const NodeOutline& outline) const {
+        NodeRef made = outcome_.contexts[static_cast<std::size_t>(outline.context)];
+        attach_body(made.get(), outline.shape);
+        made->sequence = tick();
         return made;
     }
 
@@ -133,8 +152,10 @@ void Outcome::order_nodes() {
     const auto move = [&](int& node) {
         if (node >= 0) node = now[static_cast<std::size_t>(node)];
     };
-    for (NodeOutline& node : nodes)
+    for (NodeOutline& node : nodes) {
+        move(node.slices.inner);
         for (EdgeOutline& edge : node.edges) move(edge.node);
+    }
     for (ResultOutline& result : results) move(result.node);
 }
 

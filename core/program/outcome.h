@@ -33,6 +33,14 @@ struct SlotOutline {
     bool wrapped_number = false;
 };
 
+// Of a CopySlices: the node of the operation that wrote into a view, and where the view lies in its base.
+struct SlicesOutline {
+    int inner = -1;  // of the outcome
+    LayoutRef layout{};
+    std::int64_t offset = 0;
+    DType dtype{};
+};
+
 struct NodeOutline {
     const NodeKind* kind;
     NodeShape shape;
@@ -44,6 +52,8 @@ struct NodeOutline {
     std::vector<SlotOutline> slots;
     std::vector<std::pair<LayoutRef, DType>> outputs;
     Ref<Release> released;  // by the call's own backward, if it was
+    int context = -1;       // of Outcome::contexts: it is of an autograd.Function
+    SlicesOutline slices{};
 };
 
 struct ResultOutline {
@@ -65,6 +75,7 @@ struct Outcome {
     std::vector<NodeOutline> nodes;      // the oldest first
     std::vector<ResultOutline> results;  // a base comes first
     std::vector<int> given;              // of these, what the call gives, in order
+    std::vector<NodeRef> contexts{};     // objects that become nodes of autograd.Functions in the replay under way
     void order_nodes();                  // by age, as the engine takes them; what edges lead to comes first
     std::vector<int> registers() const;  // that have to be there at the end
 };

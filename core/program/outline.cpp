@@ -1,4 +1,6 @@
 // The end of a compiled call: Note [Outcome].
+#include <algorithm>
+
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
@@ -13,10 +15,22 @@ namespace {
 // What a tensor's flags say that a new one is to have, too.
 constexpr std::uint8_t kCopied = TensorObject::kRequiresGrad | TensorObject::kInference | TensorObject::kRetainsGrad;
 
+bool is_slices(const Node& node) { return node.kind == &copy_slices_kind; }
+
+// Whether the node has more than what its operation gave it. A Function's attributes are its own.
+bool has_more(const Node& node) {
+    const NodeExtras* const extras = node.extras;
+    if (extras == nullptr) return false;
+    if (!node.has(Node::kFunction) && !is_slices(node)) return true;
+    return !extras->tensor_hooks.empty() || !extras->pre_hooks.empty() || !extras->post_hooks.empty() ||
+           extras->metadata || extras->retains_grad || (is_slices(node) && extras->attributes);
+}
+
 }  // namespace
 
-void Recorder::end_call(bool whole, Tensors results, Tensors arguments) {
+void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vector<Node*> contexts) {
     if (!on_) return;
+    contexts_ = std::move(contexts);
     leave();
     if (whole) look_back();
     if (whole && program_.refusals.empty()) {
@@ -134,6 +148,8 @@ int Recorder::outline_node(Node* root) {
             continue;
         }
         const std::size_t before = stack.size();
+        Node* const inner = is_slices(*node) ? node->extras->inner.get() : nullptr;
+        if (inner && !outlined_nodes_.contains(inner)) stack.push_back(inner);
         for (std::uint32_t i = 0; i < node->edge_count; ++i) {
             Node* const below = node->edge_nodes()[i];
             if (below && !below->has(Node::kAccumulate) && below->sequence >= program_.began &&
@@ -143,11 +159,12 @@ int Recorder::outline_node(Node* root) {
         if (stack.size() > before) continue;
         stack.pop_back();
         const int kept = index_of(program_, node);
-        if (kept < 0 || node->has(Node::kFunction) || node->has(Node::kCut) || node->extras) {
-            refuse(
-                format("gives a graph with %s, which is of Python, has hooks or was written through a view, so that "
-                       "a replay can't make it again yet",
-                       node->kind->node_name));
+        const auto context = std::ranges::find(contexts_, node);
+        if (kept < 0 || node->has(Node::kCut) || has_more(*node) ||
+            (node->has(Node::kFunction) && context == contexts_.end())) {
+            refuse(format("gives a graph with %s, which %s, so that a replay can't make it again yet",
+                          node->kind->node_name,
+                          kept < 0 ? "was made when a view's history was asked for" : "has hooks"));
             break;
         }
         NodeOutline outline{.kind = node->kind,
@@ -159,7 +176,8 @@ int Recorder::outline_node(Node* root) {
                             .edges = {},
                             .slots = {},
                             .outputs = {},
-                            .released = node->has(Node::kFreed) ? Ref<Release>(node->released) : Ref<Release>()};
+                            .released = node->has(Node::kFreed) ? Ref<Release>(node->released) : Ref<Release>(),
+                            .context = node->has(Node::kFunction) ? static_cast<int>(context - contexts_.begin()) : -1};
         const char* const bytes = static_cast<const char*>(node->attributes());
         outline.attributes.assign(bytes, bytes + node->kind->kept_bytes);
         for (std::uint32_t i = 0; i < node->edge_count; ++i)
@@ -167,6 +185,10 @@ int Recorder::outline_node(Node* root) {
         for (int i = 0; i < node->output_count; ++i)
             outline.outputs.emplace_back(LayoutRef(node->outputs()[i].layout), node->output_dtypes()[i]);
         outline_slots(outline, *node, program_.nodes[static_cast<std::size_t>(kept)]);
+        if (inner) {
+            const SavedSlot& where = node->slots()[0];
+            outline.slices = {outlined_nodes_.at(inner), LayoutRef(where.layout), where.offset, where.dtype};
+        }
         outlined_nodes_[node] = static_cast<int>(program_.outcome->nodes.size());
         program_.outcome->nodes.push_back(std::move(outline));
     }

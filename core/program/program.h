@@ -128,10 +128,11 @@ struct GradWitness {
 struct Slice;
 struct Outcome;
 
-// What a replay found where Python read one number and only handed it on.
+// What a replay found where Python read one number, or a list of them, and only handed it on.
 struct ReadNumber {
     DType dtype;
     alignas(16) char bytes[16];
+    Tensor list{};
 };
 
 // What Python found when it compared a followed number with a constant: the operators of Python, < <= == != > >=.

@@ -204,6 +204,11 @@ private:
         const Tensor& now = state_.regs[static_cast<std::size_t>(step.inputs[0])];
         if (!program_.followed.empty() && program_.followed[static_cast<std::size_t>(step.index)]) {
             ReadNumber& number = numbers_.emplace_back(ReadNumber{now.dtype(), {}});
+            if (std::strcmp(step.name, "tolist") == 0) {
+                number.list = empty(now.sizes(), now.dtype());
+                kernels::copy(number.list.view(), now.view());
+                return;
+            }
             std::memcpy(number.bytes, now.data(), item_size(now.dtype()));
             for (const NumberUse& use : program_.number_uses)
                 if (use.read == step.index)

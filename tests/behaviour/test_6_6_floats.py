@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -13,8 +12,9 @@ from typing import Any
 import pytest
 
 import clew
+from clew import _core
 
-pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="calls are recorded on Python 3.11")
+pytestmark = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
 
 SPECIAL = [2.0, 1.0, 0.0, -0.0, -1.0, 0.5, 3.0, math.inf, -math.inf, math.nan, 1e-40, 1e30, 7.25]
 ARITHMETIC: dict[str, Callable[[Any, float], Any]] = {
@@ -206,6 +206,25 @@ def test_a_number_that_was_read_is_an_operand() -> None:
         (gradient,) = clew.autograd.grad(result[1].sum(), x)
         (expected,) = clew.autograd.grad(function(x)[1].sum(), x)
         assert bits(gradient) == bits(expected)
+
+
+def test_a_list_that_is_only_handed_on() -> None:
+    log: list[Any] = []
+
+    def function(x: Any) -> Any:
+        values = (x * 2).tolist()
+        log.append(values)
+        return {"values": values, "whole": x.long().tolist()}, values
+
+    compiled = clew.compile(function)
+    for i in range(4):
+        x = clew.arange(6.0).reshape(2, 3) * i
+        given, values = compiled(x)
+        assert given == {"values": (x * 2).tolist(), "whole": x.long().tolist()}
+        assert given["values"] is values
+        assert log[-1] is values
+    assert counts(compiled) == (3, 1)
+    assert len({id(one) for one in log}) == 4
 
 
 def test_a_failing_operand_raises_what_eager_raises() -> None:

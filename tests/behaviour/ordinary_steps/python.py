@@ -142,6 +142,24 @@ def function_in_the_step() -> Any:
 
 
 @case
+def function_in_a_result() -> Any:
+    class Reversed(torch.autograd.Function):
+        """Turns the gradient around, times a factor."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any, factor: float) -> Any:
+            ctx.factor = factor
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return -ctx.factor * grad, None
+
+    model = mlp(4, 8, 1)
+    return (lambda x: Reversed.apply(model(x), 0.5).square().sum()), batches((5, 4)), [model]
+
+
+@case
 def hook_on_an_activation() -> Any:
     model = mlp(4, 8, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
