@@ -10,6 +10,7 @@ bool Tracer::is_older(PyObject*) const { return false; }
 void Tracer::add_older(PyObject*) {}
 void Tracer::add_argument(PyObject*) {}
 nanobind::object Tracer::with_own_floats(PyObject*, int) { return {}; }
+FollowedNumber* Tracer::followed(PyObject*) { return nullptr; }
 void Tracer::begin_call(PyObject*, PyObject*) {}
 void Tracer::start() {}
 void Tracer::stop() {}

@@ -111,7 +111,7 @@ void PythonState::weaken(const nb::object& died) {
 
 void PythonState::weaken(Held& one, const nb::object& died) {
     if (!one.owned() || !is_module(one.ptr())) return;
-    const auto is_watched = [&](const nb::object& known) { return PyWeakref_GET_OBJECT(known.ptr()) == one.ptr(); };
+    const auto is_watched = [&](const nb::object& known) { return known().ptr() == one.ptr(); };
     if (std::ranges::none_of(deaths_, is_watched))
         deaths_.push_back(nb::steal(checked(PyWeakref_NewRef(one.ptr(), died.ptr()))));
     one.loosen();

@@ -174,7 +174,10 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
         case ValueForm::Instance: {
             auto* const type = reinterpret_cast<PyTypeObject*>(value.object.ptr());
             nb::object instance = nb::steal(checked(type->tp_alloc(type, 0)));
-            checked(PyObject_GenericSetDict(instance.ptr(), make_dict(value, made).ptr(), nullptr));
+            // Not PyObject_GenericSetDict, which leaves an object of 3.13 with the values that it holds without a dict,
+            // too.
+            static PyObject* const name = PyUnicode_InternFromString("__dict__");
+            checked(PyObject_GenericSetAttr(instance.ptr(), name, make_dict(value, made).ptr()));
             return instance;
         }
         default: {
