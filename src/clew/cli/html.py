@@ -8,7 +8,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..graph.model.wording import counted
 from ..graph.page import Page, curve, excerpt, table
 from . import report as text
 from .error_page import error_section, with_code
@@ -51,7 +50,10 @@ def _pictures(report: Report) -> dict[str, Picture]:
 def _subtitle(report: Report) -> str:
     if report.error is not None:
         return f"ended in {type(report.error).__name__}"
-    return "" if report.chosen is None else f"{counted(report.chosen.count, 'backward')} at {report.chosen.place.short}"
+    if report.chosen is None:
+        return ""
+    passes = "backward pass" if report.chosen.count == 1 else "backward passes"
+    return f"{report.chosen.count:,} {passes} at {report.chosen.place.short}"
 
 
 def _notes(notes: Sequence[Finding]) -> str:
