@@ -64,7 +64,7 @@ void init_compile(nb::module_& module) {
         .def("_describe", &CompiledFunction::describe)
         .def("_reasons", &CompiledFunction::reasons);
     module.def("set_compile_disabled", &set_compile_disabled);
-    module.attr("reads_frames") = static_cast<bool>(CLEW_READS_FRAMES);
+    module.attr("records_calls") = static_cast<bool>(CLEW_READS_FRAMES);
     module.def("set_known_calls", &set_known_calls);
 }
 

@@ -11,7 +11,7 @@ import pytest
 from clew import _core
 
 SIZE = 70_003  # elements: large enough to be written over
-where_frames_are_read = pytest.mark.skipif(not _core.reads_frames, reason="nothing tells that an operand dies")
+where_frames_are_read = pytest.mark.skipif(not _core.records_calls, reason="nothing tells that an operand dies")
 
 
 @pytest.fixture

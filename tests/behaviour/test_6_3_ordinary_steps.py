@@ -18,7 +18,7 @@ from clew import _core, nn
 
 KINDS = [importlib.import_module(f"ordinary_steps.{one.name}") for one in pkgutil.iter_modules(ordinary_steps.__path__)]
 
-pytestmark = pytest.mark.skipif(not _core.reads_frames, reason="calls are not recorded on this Python")
+pytestmark = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
 CALLS = 6
 # Why these are not replayed from their third call on.
 EAGER = {

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.beyond,
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.may_leak,
-    pytest.mark.skipif(not _core.reads_frames, reason="calls are not recorded on this Python"),
+    pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python"),
 ]
 
 

@@ -11,7 +11,7 @@ import pytest
 import clew
 from clew import _core
 
-pytestmark = pytest.mark.skipif(not _core.reads_frames, reason="calls are not recorded on this Python")
+pytestmark = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
 
 
 def said(function: Any, *calls: tuple[Any, ...]) -> list[str]:

@@ -115,7 +115,7 @@ def test_a_replayed_path_is_the_path_to_the_bit() -> None:
     for q, p in clew.randn(3, 2, x.shape[1], dtype=clew.float64):
         for replayed, by_python in zip(hmc.compiled_path(x, q, p), hmc.path(x, q, p), strict=True):
             assert clew.equal(replayed, by_python)
-    assert hmc.compiled_path.hits > 0 or not _core.reads_frames
+    assert hmc.compiled_path.hits > 0 or not _core.records_calls
 
 
 def test_laplace_is_near_the_posterior() -> None:
