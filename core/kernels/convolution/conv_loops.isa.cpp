@@ -4,7 +4,9 @@
 
 // A tile's sums stay in registers while the terms run; each step loads the vectors of b and one element of a for each
 // row. Here a * b + c may be one fused instruction, as in small_gemm.isa.cpp.
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#else
 #pragma GCC optimize("fp-contract=fast")
 #endif
 

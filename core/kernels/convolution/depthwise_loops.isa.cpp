@@ -3,7 +3,9 @@
 #include "core/kernels/elementwise/vectors.h"
 
 // Here too a * b + c may be one fused instruction: see conv_loops.isa.cpp.
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#else
 #pragma GCC optimize("fp-contract=fast")
 #endif
 

@@ -15,7 +15,11 @@
 #include "core/kernels/view.h"
 
 #define CLEW_INLINE inline __attribute__((always_inline))
+#ifdef __clang__
+#define CLEW_VECTORISE _Pragma("clang loop vectorize(assume_safety)")
+#else
 #define CLEW_VECTORISE _Pragma("GCC ivdep")
+#endif
 // In the body of a loop: keep it scalar. Gathers are no faster and each would be compiled several times over.
 #define CLEW_KEEP_SCALAR asm volatile("")
 

@@ -2,13 +2,20 @@
 #pragma once
 #include "core/kernels/elementwise/math_base.h"
 
+#ifdef __clang__  // has no such builtin
+extern "C" double lgamma_r(double, int*) noexcept;
+#define CLEW_LGAMMA_R lgamma_r
+#else
+#define CLEW_LGAMMA_R __builtin_lgamma_r
+#endif
+
 namespace clew::kernels {
 namespace {
 namespace math {
 
 [[maybe_unused]] double log_gamma(double x) {
     int sign;
-    return __builtin_lgamma_r(x, &sign);  // lgamma would write a global
+    return CLEW_LGAMMA_R(x, &sign);  // lgamma would write a global
 }
 
 // Reflection for negatives, recurrence up to 10, then the asymptotic series with Bernoulli numbers (Abramowitz and

@@ -108,24 +108,23 @@ CLEW_INLINE T join_lanes(Wide<T> w) {
     for (int half = kParts / 2; half > 0; half /= 2)
         for (int p = 0; p < half; ++p) w.part[p] = Op::join(w.part[p], w.part[p + half]);
     auto v = w.part[0];
-    using Mask = typename Wide<T>::Mask;
     if constexpr (kOfPart == 16) {
-        v = Op::join(v, __builtin_shuffle(v, Mask{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7}));
-        v = Op::join(v, __builtin_shuffle(v, Mask{4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11}));
-        v = Op::join(v, __builtin_shuffle(v, Mask{2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13}));
-        v = Op::join(v, __builtin_shuffle(v, Mask{1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14}));
+        v = Op::join(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+        v = Op::join(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+        v = Op::join(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+        v = Op::join(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
         return v[0];
     } else if constexpr (kOfPart == 8) {
-        v = Op::join(v, __builtin_shuffle(v, Mask{4, 5, 6, 7, 0, 1, 2, 3}));
-        v = Op::join(v, __builtin_shuffle(v, Mask{2, 3, 0, 1, 6, 7, 4, 5}));
-        v = Op::join(v, __builtin_shuffle(v, Mask{1, 0, 3, 2, 5, 4, 7, 6}));
+        v = Op::join(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
+        v = Op::join(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5));
+        v = Op::join(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6));
         return v[0];
     } else if constexpr (kOfPart == 4) {
-        v = Op::join(v, __builtin_shuffle(v, Mask{2, 3, 0, 1}));
-        v = Op::join(v, __builtin_shuffle(v, Mask{1, 0, 3, 2}));
+        v = Op::join(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+        v = Op::join(v, __builtin_shufflevector(v, v, 1, 0, 3, 2));
         return v[0];
     } else if constexpr (kOfPart == 2) {
-        v = Op::join(v, __builtin_shuffle(v, Mask{1, 0}));
+        v = Op::join(v, __builtin_shufflevector(v, v, 1, 0));
         return v[0];
     } else {
         alignas(64) T lanes[kOfPart];

@@ -5,7 +5,9 @@
 // Note [Dot-product kernels]
 // A tile of up to 4 lines by 4 keeps one vector of partial sums for each pair, a smaller one several, since one fused
 // instruction has to wait for the one before it. The lanes are added up at the end. a * b + c may be fused here.
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#else
 #pragma GCC optimize("fp-contract=fast")
 #endif
 

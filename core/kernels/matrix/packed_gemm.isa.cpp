@@ -6,7 +6,9 @@
 // With 32 vector registers a tile has 12 rows by 2 vectors: 24 sums, two vectors of b, and single elements of a that
 // come straight from memory. With 16 registers it has 6 rows. That is 98 % of the machine's peak while the panels stay
 // in the caches. a * b + c may be one fused instruction here: it is twice as fast.
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#else
 #pragma GCC optimize("fp-contract=fast")
 #endif
 

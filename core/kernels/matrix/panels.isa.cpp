@@ -7,7 +7,9 @@
 // and a tile of the result may be as tall as there are registers: 8 rows of a panel's 128 bytes with AVX-512.
 //
 // Here too a * b + c may be one fused instruction.
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#else
 #pragma GCC optimize("fp-contract=fast")
 #endif
 

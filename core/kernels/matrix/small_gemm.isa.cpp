@@ -10,7 +10,9 @@
 // vectors, at last to single columns; what is left of the rows to lower tiles.
 //
 // Here, and in the other loops of products, a * b + c may be one fused instruction: it is twice as fast.
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#else
 #pragma GCC optimize("fp-contract=fast")
 #endif
 

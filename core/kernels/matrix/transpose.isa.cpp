@@ -7,8 +7,15 @@ namespace {
 
 template <int... k>
 struct Lanes {};
+#ifdef __clang__
+template <class, int... k>
+using LanesOf = Lanes<k...>;
+template <int n>
+using AllLanes = __make_integer_seq<LanesOf, int, n>;
+#else
 template <int n>
 using AllLanes = Lanes<__integer_pack(n)...>;
+#endif
 
 // A square of as many rows as a vector of kBytes has lanes, transposed by exchanging its quarters, those of its
 // quarters and so on: the rows at distance d swap the lanes at distance d.

@@ -122,12 +122,21 @@ void progression(void* out, int64_t first, int64_t count, double start, double s
 using Floats = VectorOf<float, 32>::unaligned;
 using Halves = VectorOf<int16_t, 16>::unaligned;
 
+CLEW_INLINE VectorOf<float, 32>::type widened(VectorOf<int16_t, 16>::type halves) {
+#ifdef __clang__
+    typedef _Float16 Numbers __attribute__((vector_size(16)));
+    return __builtin_convertvector((Numbers)halves, VectorOf<float, 32>::type);
+#else
+    return __builtin_ia32_vcvtph2ps256(halves);
+#endif
+}
+
 void half_to_float(char* const* data, const int64_t* strides, int64_t count) {
     int64_t i = 0;
     if (strides[0] == 4 && strides[1] == 2)
         for (; i + 8 <= count; i += 8) {
             const auto in = *reinterpret_cast<const Halves*>(data[1] + 2 * i);
-            *reinterpret_cast<Floats*>(data[0] + 4 * i) = __builtin_ia32_vcvtph2ps256(in);
+            *reinterpret_cast<Floats*>(data[0] + 4 * i) = widened(in);
         }
     char* const rest[] = {data[0] + i * strides[0], data[1] + i * strides[1]};
     unary_loop<Cast<float>, float, Float16>(rest, strides, count - i);

@@ -1,5 +1,7 @@
 #include "core/kernels/memory/index_loops.h"
 
+#include "core/kernels/elementwise/loops.h"
+
 namespace clew::kernels {
 namespace {
 
@@ -12,7 +14,7 @@ void add(char* const* data, const Index* strides, Index count) {
     const T* from = reinterpret_cast<const T*>(data[1]);
     const Index to_step = strides[0] / static_cast<Index>(sizeof(T)), step = strides[1] / static_cast<Index>(sizeof(T));
     if (to_step == 1 && step == 1) {
-#pragma GCC ivdep
+        CLEW_VECTORISE
         for (Index i = 0; i < count; ++i) to[i] = static_cast<T>(to[i] + from[i]);
     } else {
         for (Index i = 0; i < count; ++i) to[i * to_step] = static_cast<T>(to[i * to_step] + from[i * step]);
@@ -30,7 +32,7 @@ void masked_fill(char* const* data, const Index* strides, Index count) {
     const T value = *reinterpret_cast<const T*>(data[2]);
     const Index to_step = strides[0] / static_cast<Index>(sizeof(T)), step = strides[1];
     if (to_step == 1 && step == 1) {
-#pragma GCC ivdep
+        CLEW_VECTORISE
         for (Index i = 0; i < count; ++i) to[i] = mask[i] ? value : to[i];
     } else {
         for (Index i = 0; i < count; ++i)

@@ -1,5 +1,7 @@
 #include "core/kernels/training/optim_loops.h"
 
+#include "core/kernels/elementwise/loops.h"
+
 namespace clew::kernels {
 namespace {
 
@@ -24,7 +26,7 @@ void sgd(const SgdLoop<T>& loop) {
     const T* const grad = loop.grad;
     const T sign = loop.sign, decay = loop.decay, momentum = loop.momentum, gain = loop.gain, step = loop.step;
     const Index count = loop.count;
-#pragma GCC ivdep
+    CLEW_VECTORISE
     for (Index i = 0; i < count; ++i) {
         T direction = sign * grad[i];
         if constexpr (HasDecay) direction = fused(decay, param[i], direction);
@@ -74,7 +76,7 @@ void adam(const AdamLoop<T>& loop) {
     const T* const grad = loop.grad;
     const AdamLoop<T> c = loop;  // a copy, so that no store can change it
     const bool near = c.weight < T{0.5};
-#pragma GCC ivdep
+    CLEW_VECTORISE
     for (Index i = 0; i < c.count; ++i) {
         const T old = param[i];
         const T value = old * c.shrink;
