@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
         (folder / "train.py").write_text(SCRIPT)
         (folder / "session.sh").write_text(SESSION.format(wheel=wheel.name))
         path = f"{folder}/venv/bin:/usr/bin:/bin"
-        environment = os.environ | {"PATH": path, "PYTHONPATH": "", "TERM": "xterm-256color", "LANG": "C.UTF-8", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        environment = os.environ | {"PATH": path, "PYTHONPATH": "", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         cast = folder / "session.cast"
         subprocess.run(
             [asciinema, "rec", "-q", "--cols", str(SIZE[0]), "--rows", str(SIZE[1]), "-c", "bash session.sh", cast],
