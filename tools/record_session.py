@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "pictures" / "first-graph.svg"
-SIZE = (100, 32)
+SIZE = (130, 30)
 MOST_SECONDS = 20
 
 SCRIPT = """\
