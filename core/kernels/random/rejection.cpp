@@ -3,6 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#ifdef __APPLE__  // its header does not show it
+extern "C" double lgamma_r(double, int*);
+#endif
+
 namespace clew {
 namespace {
 

@@ -59,7 +59,9 @@ CLEW_INLINE T extreme_of(const T* in, int64_t count) {
     const auto take_two = [&](int k, int64_t at, int64_t other) __attribute__((always_inline)) {
         Wide<T> x = Wide<T>::load(in + at), y = Wide<T>::load(in + other);
         for (int p = 0; p < Wide<T>::kParts; ++p) {
+#ifdef __x86_64__
             asm("" : "+v"(x.part[p]), "+v"(y.part[p]));  // loaded once: g++ would rather load them for each use
+#endif
             best[k].part[p] = Op::pick(x.part[p], best[k].part[p]);
             best[k + 1].part[p] = Op::pick(y.part[p], best[k + 1].part[p]);
         }

@@ -1,7 +1,7 @@
 #include "core/ops/elementwise/scalar.h"
 
-#include <cfloat>
 #include <cmath>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
@@ -75,8 +75,10 @@ const char* c_name(DType dtype) {
 
 double largest(DType inexact) {
     constexpr double kBFloat16 = 0x1.fep127, kFloat16 = 65504;
-    if (real_dtype(inexact) == DType::Float64) return DBL_MAX;
-    return inexact == DType::Float16 ? kFloat16 : inexact == DType::BFloat16 ? kBFloat16 : FLT_MAX;
+    if (real_dtype(inexact) == DType::Float64) return std::numeric_limits<double>::max();
+    return inexact == DType::Float16    ? kFloat16
+           : inexact == DType::BFloat16 ? kBFloat16
+                                        : std::numeric_limits<float>::max();
 }
 
 Scalar lowest(DType integer) { return Scalar::of(range_of(integer).low); }
