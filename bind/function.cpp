@@ -109,7 +109,7 @@ PyObject* zero_gradient(PyObject*, PyObject* args) {
     return guarded([&]() -> PyObject* {
         Node* node = as_node(object);
         if (node == nullptr || i < 0 || i >= node->output_count || node->outputs()[i].layout == nullptr) Py_RETURN_NONE;
-        const SkipKernels skip(kernels_skipped || meta_operation != nullptr);
+        const SkipKernels skip(skips_kernels() || meta_operation != nullptr);
         return wrap(zeros(node->outputs()[i].layout->shape(), node->output_dtypes()[i]));
     });
 }
@@ -146,7 +146,7 @@ void call_python_rule(BackwardCall& call, PyObject* rule) {
     const Handle held_needs = Handle::steal(needs);
     for (std::size_t i = 0; i < call.results.size(); ++i)
         PyTuple_SET_ITEM(needs, static_cast<Py_ssize_t>(i), PyBool_FromLong(call.needs(static_cast<int>(i))));
-    const SkipKernels skip(kernels_skipped && meta_operation == nullptr);  // Note [Meta tensors]: where it ends
+    const SkipKernels skip(skips_kernels() && meta_operation == nullptr);  // Note [Meta tensors]: where it ends
     PyObject* results = checked(PyObject_CallFunctionObjArgs(rule, grads, needs, nullptr));
     const Handle held_results = Handle::steal(results);
     for (std::size_t i = 0; i < call.results.size(); ++i) {

@@ -69,7 +69,7 @@ public:
     void handle(OpCall& call) override {
         nb::object view = nb::cast(new Call(call), nb::rv_policy::take_ownership);
         Call& seen = nb::cast<Call&>(view);
-        const SkipKernels skip(kernels_skipped && meta_operation == nullptr);
+        const SkipKernels skip(skips_kernels() && meta_operation == nullptr);
         PyObject* const result = PyObject_CallOneArg(handler_.ptr(), view.ptr());
         seen.end();
         Py_DECREF(checked(result));

@@ -198,6 +198,7 @@ PyType_Slot step_slots[] = {
 };
 
 void run_python_step(OpCall& call) {
+    need_values("a function of Python");
     PythonStep* step;
     std::memcpy(&step, call.attributes, sizeof step);
     nb::list arguments;

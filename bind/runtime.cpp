@@ -105,7 +105,7 @@ void call_pack(const Tensor& value, Handle& packed, Handle& unpack_hook) {
 }
 
 Tensor call_unpack(const Handle& unpack_hook, const Handle& packed) {
-    const SkipKernels skip(kernels_skipped && meta_operation == nullptr);
+    const SkipKernels skip(skips_kernels() && meta_operation == nullptr);
     const Handle value = Handle::steal(checked(PyObject_CallOneArg(object_of(unpack_hook), object_of(packed))));
     TensorObject* tensor = as_tensor(object_of(value));
     if (tensor == nullptr)

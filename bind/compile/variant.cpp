@@ -21,12 +21,15 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
     std::erase_if(options, [&](const Option& one) {
         return one.dict.is_valid() && tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // a witness
     });
+    for (const Option& one : options) program.steps[static_cast<std::size_t>(one.step)].varies = true;
     comparisons = std::move(tracer.comparisons);
     for (const double value : arguments.floats) floats.push_back({true, value, {}});
     for (auto& [object, number] : tracer.numbers)
         if (number.argument >= 0)
             floats[static_cast<std::size_t>(number.argument)] = {!number.used, PyFloat_AS_DOUBLE(object),
                                                                  std::move(number.constants)};
+    for (const GivenFloat& one : floats)
+        if (one.followed) program.varying.insert(program.varying.end(), one.constants.begin(), one.constants.end());
     counters = std::move(tracer.counters);
     form->forget_call();
     state = std::move(tracer.state);

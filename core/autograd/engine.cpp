@@ -34,7 +34,7 @@ namespace {
 void call_rule_beside_meta(BackwardCall& call) {
     const bool meta = std::ranges::any_of(call.incoming, [](const Tensor& g) { return g && is_meta(g); });
     std::optional<OnMeta> scope;
-    if (meta || !kernels_skipped) scope.emplace(meta ? call.node->kind->node_name : nullptr);
+    if (meta || !skips_kernels()) scope.emplace(meta ? call.node->kind->node_name : nullptr);
     call.node->kind->backward(call);
 }
 }  // namespace

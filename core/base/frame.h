@@ -27,39 +27,51 @@ struct [[maybe_unused]] DispatchFrame {};
 
 #endif
 
-// While this is set, kernels do nothing on this thread, and storages have no memory: sizes are wanted, not values
-// (core/ops/infer.h, core/ops/meta.h).
-extern thread_local constinit bool kernels_skipped __attribute__((tls_model("initial-exec")));
+// What kernels do on this thread.
+enum class KernelMode : std::uint8_t {
+    Run,
+    Skip,     // nothing, and storages have no memory: sizes are wanted, not values (core/ops/infer.h, core/ops/meta.h)
+    Capture,  // they run, and tell how they are called again: Note [Captured kernels] in core/kernels/capture.h
+};
+extern thread_local constinit KernelMode kernel_mode __attribute__((tls_model("initial-exec")));
+inline bool skips_kernels() { return kernel_mode == KernelMode::Skip; }
+
+// Asked where something is done with values that no kernel does, or that a kernel does which can't be captured.
+bool note_uncaptured();  // false
+inline bool kernels_skipped() {
+    if (kernel_mode == KernelMode::Run) [[likely]]
+        return false;
+    return skips_kernels() || note_uncaptured();
+}
 
 // And this: storages have their memory all the same, for somebody who counts it (clew.graph.predict_peak).
 extern thread_local constinit bool storages_backed;
 
-// Up to so many elements a loop is called by itself, without a kernel around it that would see that it is skipped.
+// Up to so many elements a loop is called by itself, without a kernel around it that would see the mode.
 inline constexpr std::int64_t kFlatElements = 32768;
 extern thread_local constinit std::int64_t flat_elements __attribute__((tls_model("initial-exec")));  // or -1
 
-// How many reasons there are for a new storage to take a closer look: threads that skip kernels, timelines.
+// How many reasons there are for a new storage to take a closer look: threads that skip or capture kernels, timelines.
 extern int storage_detour;
 
 // The mode word's bits (core/autograd/mode.h) that hold on all threads.
 extern std::uint32_t process_mode;
 inline constexpr std::uint32_t kMetaLives = std::uint32_t{1} << 31;  // there is a storage without memory
 
-// Sets it for a scope, or clears it.
+void set_kernel_mode(KernelMode mode);
+
+// Skips kernels for a scope, or skips none.
 class SkipKernels {
 public:
-    explicit SkipKernels(bool skip) : before_(kernels_skipped) { set(skip); }
-    ~SkipKernels() { set(before_); }
+    explicit SkipKernels(bool skip) : before_(kernel_mode) {
+        set_kernel_mode(skip ? KernelMode::Skip : before_ == KernelMode::Skip ? KernelMode::Run : before_);
+    }
+    ~SkipKernels() { set_kernel_mode(before_); }
     SkipKernels(const SkipKernels&) = delete;
     SkipKernels& operator=(const SkipKernels&) = delete;
 
 private:
-    static void set(bool skip) {
-        storage_detour += static_cast<int>(skip) - static_cast<int>(kernels_skipped);
-        kernels_skipped = skip;
-        flat_elements = skip ? -1 : kFlatElements;
-    }
-    const bool before_;
+    const KernelMode before_;
 };
 
 // The operation that runs on tensors without values, for errors; null while a call is inferred.
@@ -80,13 +92,13 @@ private:
     const char* const before_;
 };
 
-// Error(NotImplemented) while kernels are skipped: what follows depends on values.
+// Error(NotImplemented) while kernels are skipped: what follows depends on values. Noted while they are captured.
 void need_values(const char* what);
 
 // The first line of every kernel; its argument is what it returns when it is skipped.
-#define CLEW_KERNEL(...)                      \
-    CLEW_ASSERT_FRAME();                      \
-    if (::clew::kernels_skipped) [[unlikely]] \
+#define CLEW_KERNEL(...)                        \
+    CLEW_ASSERT_FRAME();                        \
+    if (::clew::kernels_skipped()) [[unlikely]] \
     return __VA_ARGS__
 
 }  // namespace clew

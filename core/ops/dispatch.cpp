@@ -27,7 +27,7 @@ bool shares_elements_unlike(const Tensor& input, const Tensor& self) {
 
 void run_in_place(OpCall& call) {
     const Tensor& self = call.inputs[0];
-    if (kernels_skipped && !is_meta(self)) return;  // nothing is written, and the geometry is known
+    if (skips_kernels() && !is_meta(self)) return;  // nothing is written, and the geometry is known
     const char* name = call.name() ? call.name() : call.op.in_place_name.c_str();
     InPlaceRecord record(call);
     // What is replaced by whole numbers (copy_) has no history to be told of.

@@ -46,7 +46,7 @@ void add_in_place(const Tensor& into, const Tensor& value) {
 }
 
 Tensor copy_for_leaf(const Tensor& gradient, const Tensor& leaf) {
-    const SkipKernels skip(kernels_skipped || is_meta(gradient));
+    const SkipKernels skip(skips_kernels() || is_meta(gradient));
     if (!is_dense(leaf.layout())) return gradient.contiguous() ? clone(gradient) : contiguous(gradient);
     if (!grad_enabled()) return copy_laid_as(gradient, leaf);
     const Tensor copy = uninitialized_like(leaf, gradient.dtype());

@@ -53,7 +53,7 @@ bool has_kernel(const OpCall& call) {
 DeviceScope::DeviceScope(const OpCall& call) : mode_before_(mode_word & kMakeMeta) {
     if (!has_kernel(call)) return;
     // While something is inferred, inputs have memory, and what is made on the way has none.
-    if ((!kernels_skipped || meta_operation) && is_on_meta(call)) meta_.emplace(call.op.name);
+    if ((!skips_kernels() || meta_operation) && is_on_meta(call)) meta_.emplace(call.op.name);
     mode_word &= ~std::uint32_t{kMakeMeta};  // told by the inputs from here on
 }
 

@@ -17,9 +17,8 @@ namespace {
 
 class Commit {
 public:
-    explicit Commit(ReplayState& state) : state_(state), program_(state.program), slice_(state.slice) {
-        places_.resize(program_.memories.size());
-    }
+    explicit Commit(ReplayState& state)
+        : state_(state), program_(state.program), slice_(state.slice), places_(state.places) {}
 
     std::vector<Tensor> go() {
         [[maybe_unused]] const DispatchFrame frame;
@@ -27,7 +26,7 @@ public:
         for (const int i : slice_.living) renew(program_.living[static_cast<std::size_t>(i)]);
         for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
         renumber();
-        if (program_.outcome) results_ = make_results(state_, *program_.outcome, places_);
+        if (program_.outcome) results_ = make_results(state_, *program_.outcome);
         set_gradients();
         for (const int i : slice_.living) settle(program_.living[static_cast<std::size_t>(i)]);
         return std::move(results_);
@@ -44,8 +43,8 @@ private:
             if (places_[memory]) continue;
             const Tensor now = input.present();
             places_[memory] = now->storage;
-            if (const StorageRef& shadow = state_.shadows[memory])
-                std::memcpy(now->storage->data, shadow->data, static_cast<std::size_t>(shadow->bytes));
+            if (const Ground& ground = state_.grounds[memory]; ground.copied)
+                std::memcpy(now->storage->data, ground.storage->data, static_cast<std::size_t>(ground.storage->bytes));
         }
         for (const auto& [step, write] : slice_.counted) {
             const Step& of = program_.steps[static_cast<std::size_t>(step)];
@@ -127,7 +126,7 @@ private:
         for (std::size_t i = 0; i < kept.slots.size(); ++i) {
             const KeptSlot& known = kept.slots[i];
             if (known.reg < 0) continue;
-            const Tensor value = settled(state_, known.reg, places_);
+            const Tensor value = settled(state_, known.reg);
             if (known.through >= 0)
                 share_version(value, program_.inputs[static_cast<std::size_t>(known.through)].present());
             refill(kept.node->slots()[i], value, version_of(*value.get()) - is_stale(kept, known));
@@ -183,17 +182,50 @@ private:
     ReplayState& state_;
     Program& program_;
     const Slice& slice_;
-    std::vector<StorageRef> places_;  // of each memory: where it lies from now on, if that is not the new one
-    std::vector<Tensor> results_;     // of a compiled call
+    std::vector<StorageRef>& places_;
+    std::vector<Tensor> results_;  // of a compiled call
 };
 
 }  // namespace
 
-Tensor settled(const ReplayState& state, int reg, const std::vector<StorageRef>& places) {
+ReplayState::ReplayState(Program& program, Slice& slice, bool by_plan)
+    : program(program),
+      slice(slice),
+      plan(by_plan ? std::move(slice.plan) : nullptr),
+      grounds(std::move(slice.grounds)),
+      places(std::move(slice.places)) {
+    if (plan) {
+        regs = std::move(plan->registers);
+    } else {
+        regs.resize(program.registers.size());
+        for (const auto& [reg, value] : program.constants) regs[static_cast<std::size_t>(reg)] = value;
+    }
+    grounds.resize(program.memories.size());
+    places.resize(program.memories.size());
+}
+
+ReplayState::~ReplayState() {
+    if (plan == nullptr) return;
+    for (const int reg : plan->passing) regs[static_cast<std::size_t>(reg)] = Tensor();
+    const auto clear = [&](int reg) {
+        const auto memory = static_cast<std::size_t>(program.of(reg).memory);
+        grounds[memory] = Ground();
+        places[memory] = StorageRef();
+    };
+    for (const int input : slice.inputs) clear(program.inputs[static_cast<std::size_t>(input)].reg);
+    for (const int memory : plan->taken) grounds[static_cast<std::size_t>(memory)] = Ground();
+    for (const int living : slice.living) clear(program.living[static_cast<std::size_t>(living)].reg);
+    plan->registers = std::move(regs);
+    slice.grounds = std::move(grounds);
+    slice.places = std::move(places);
+    slice.plan = std::move(plan);
+}
+
+Tensor settled(const ReplayState& state, int reg) {
     const Tensor& made = state.regs[static_cast<std::size_t>(reg)];
     const Tensor value = alias(made, made->layout, made->offset);
     value->dtype = made->dtype;
-    if (const StorageRef& place = places[static_cast<std::size_t>(state.program.of(reg).memory)])
+    if (const StorageRef& place = state.places[static_cast<std::size_t>(state.program.of(reg).memory)])
         value->storage = place;
     return value;
 }

@@ -10,20 +10,16 @@ namespace clew {
 struct ReplayState {
     Program& program;
     Slice& slice;
-    std::vector<Tensor> regs;         // what the steps made
-    std::vector<StorageRef> shadows;  // of each memory: what is written in place of one from before the block
+    std::unique_ptr<Plan> plan;      // null: the first replay, or one that runs while another does
+    std::vector<Tensor> regs;        // what the steps made
+    std::vector<Ground> grounds;     // of each memory
+    std::vector<StorageRef> places;  // of each memory, in the commit: where it lies from now on, if not in the new one
 
-    ReplayState(Program& program, Slice& slice)
-        : program(program), slice(slice), regs(std::move(slice.spare)), shadows(program.memories.size()) {
-        regs.resize(program.registers.size());
-    }
-    ~ReplayState() {
-        for (std::size_t i = 0; i < regs.size(); ++i)
-            if (!slice.reused[i]) regs[i] = Tensor();
-        slice.spare = std::move(regs);
-    }
+    ReplayState(Program& program, Slice& slice, bool by_plan);
+    ~ReplayState();
     ReplayState(const ReplayState&) = delete;
     ReplayState& operator=(const ReplayState&) = delete;
+    const std::vector<char>& direct() const { return plan ? plan->direct : slice.direct; }
     // A whole run leaves nodes as the block left them.
     bool fills(const KeptNode& kept) const { return kept.alive() && (slice.target >= 0 || !kept.freed_at_end); }
 };
@@ -41,8 +37,8 @@ private:
     std::vector<std::pair<Generator*, Generator>> before_;
 };
 
-// What a register holds after the commit; `places`: where each memory lies then, if not where the replay made it.
-Tensor settled(const ReplayState& state, int reg, const std::vector<StorageRef>& places);
+// What a register holds after the commit.
+Tensor settled(const ReplayState& state, int reg);
 
 // Gives the results of a compiled call.
 std::vector<Tensor> commit(ReplayState& state);

@@ -16,8 +16,7 @@ namespace {
 
 class Maker {
 public:
-    Maker(ReplayState& state, const Outcome& outcome, const std::vector<StorageRef>& places)
-        : state_(state), outcome_(outcome), places_(places) {}
+    Maker(ReplayState& state, const Outcome& outcome) : state_(state), outcome_(outcome) {}
 
     std::vector<Tensor> go() {
         for (const ResultOutline& outline : outcome_.results) results_.push_back(result(outline));
@@ -43,7 +42,7 @@ private:
             Tensor older = input(outline.input).present();
             return outline.base_of_input && older->base ? Tensor(older->base.get()) : older;
         }
-        Tensor made = settled(state_, outline.reg, places_);
+        Tensor made = settled(state_, outline.reg);
         if (outline.through >= 0)
             share_version(made, input(outline.through).present());
         else if (outline.own_counter)
@@ -123,14 +122,13 @@ private:
     }
 
     void fill(SavedSlot& slot, const SlotOutline& outline) const {
-        const Tensor value = settled(state_, outline.reg, places_);
+        const Tensor value = settled(state_, outline.reg);
         if (outline.through >= 0) share_version(value, input(outline.through).present());
         refill(slot, value, version_of(*value.get()) - outline.behind);
     }
 
     ReplayState& state_;
     const Outcome& outcome_;
-    const std::vector<StorageRef>& places_;
     std::vector<Tensor> results_;
     std::vector<NodeRef> nodes_;
     std::unordered_map<const Release*, Ref<Release>> releases_;
@@ -170,8 +168,6 @@ std::vector<int> Outcome::registers() const {
     return list;
 }
 
-std::vector<Tensor> make_results(ReplayState& state, const Outcome& outcome, const std::vector<StorageRef>& places) {
-    return Maker(state, outcome, places).go();
-}
+std::vector<Tensor> make_results(ReplayState& state, const Outcome& outcome) { return Maker(state, outcome).go(); }
 
 }  // namespace clew

@@ -80,7 +80,7 @@ struct Outcome {
     std::vector<int> registers() const;  // that have to be there at the end
 };
 
-// `places`: where each memory lies after the commit, if that is not where the replay made it.
-std::vector<Tensor> make_results(ReplayState& state, const Outcome& outcome, const std::vector<StorageRef>& places);
+// After the commit has settled where memory lies.
+std::vector<Tensor> make_results(ReplayState& state, const Outcome& outcome);
 
 }  // namespace clew

@@ -74,9 +74,8 @@ std::int64_t bytes_of(const Program& program) {
     for (const auto& [reg, value] : program.constants) add(value);
     for (const Tensor& read : program.reads) add(read);
     for (const auto& slice : program.slices) {
-        for (std::size_t i = 0; i < slice->spare.size(); ++i)
-            if (slice->reused[i]) add(slice->spare[i]);
-        table(slice->runs_of), table(slice->places), table(slice->spare);
+        table(slice->runs_of), table(slice->registers);
+        if (slice->plan) sum += slice->plan->bytes();
     }
     for (const Step& step : program.steps) table(step.inputs), table(step.outputs), table(step.attributes);
     table(program.steps), table(program.registers), table(program.memories), table(program.inputs);
@@ -88,7 +87,7 @@ void set_constant(Program& program, std::size_t constant, Tensor value) {
     auto& [reg, now] = program.constants[constant];
     now = std::move(value);
     for (const auto& slice : program.slices)
-        if (!slice->spare.empty()) slice->spare[static_cast<std::size_t>(reg)] = now;
+        if (slice->plan) slice->plan->registers[static_cast<std::size_t>(reg)] = now;
 }
 
 std::int64_t byte_offset(const Tensor& tensor) {

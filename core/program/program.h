@@ -73,6 +73,7 @@ struct Step {
     std::int32_t instruction = -1;
     int index = -1;            // Read: of what was read; Rebind: of the leaf
     bool in_backward = false;  // the engine ran it
+    bool varies = false;       // its attributes may be others in each run
 };
 
 std::string name_of(const Step& step);  // "mul", "add_", "read.item", "set_grad"
@@ -159,6 +160,7 @@ struct Program {
     std::vector<char> followed;                     // of each: the number may be another one in each run
     std::vector<NumberWitness> comparisons;         // of followed numbers
     std::vector<NumberUse> number_uses;             // of these
+    std::vector<std::size_t> varying;               // constants that are set anew for each run
     std::vector<Leaf> leaves;
     std::vector<Step> steps;
     std::vector<KeptNode> nodes;

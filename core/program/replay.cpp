@@ -9,29 +9,28 @@
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
 #include "core/base/frame.h"
-#include "core/kernels/memory/copy.h"
-#include "core/ops/dispatch.h"
-#include "core/ops/elementwise/scalar.h"
 #include "core/program/commit.h"
 #include "core/program/kept.h"
 #include "core/program/outcome.h"
+#include "core/program/run_step.h"
 #include "core/program/witness.h"
 
 namespace clew {
 namespace {
 
-constexpr int kFew = 12;
+constexpr std::int64_t kLine = 64;  // bytes of a cache's line
 
 class Replay {
 public:
-    Replay(Program& program, Slice& slice) : program_(program), slice_(slice), state_(program, slice) {}
+    Replay(Program& program, Slice& slice, bool by_plan)
+        : program_(program), slice_(slice), state_(program, slice, by_plan), steps_(state_) {}
 
     std::vector<Tensor> go() {
         const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
         begin();
         want();
         GeneratorGuard generators(slice_);
-        for (const ReplayStep& one : slice_.runs_of) run(one);
+        state_.plan ? follow(*state_.plan) : run_all();
         generators.keep();
         return commit(state_);
     }
@@ -52,7 +51,7 @@ public:
         const GeneratorGuard generators(slice_);
         Digests found(program_.steps.size());
         for (const ReplayStep& one : slice_.runs_of) {
-            run(one);
+            steps_.run(one);
             const Step& step = program_.steps[static_cast<std::size_t>(one.step)];
             if (!makes_values(step)) continue;
             std::vector<Tensor> values;
@@ -62,7 +61,7 @@ public:
         }
         return found;
     }
-    std::vector<ReadNumber> take_numbers() { return std::move(numbers_); }
+    std::vector<ReadNumber> take_numbers() { return std::move(steps_.numbers); }
 
 private:
     void begin() {
@@ -72,26 +71,91 @@ private:
     }
     Tensor value_of(int reg) const { return reg < 0 ? Tensor() : state_.regs[static_cast<std::size_t>(reg)]; }
 
+    // The first replay of a slice makes its plan. While a plan is in use, another replay goes without.
+    void run_all() {
+        if (slice_.planned) {
+            for (const ReplayStep& one : slice_.runs_of) steps_.run(one), drop(one);
+            return;
+        }
+        Planner planner(program_, slice_);
+        for (const int i : slice_.inputs) {
+            const int memory = program_.of(program_.inputs[static_cast<std::size_t>(i)].reg).memory;
+            planner.lies(memory, state_.grounds[static_cast<std::size_t>(memory)].address());
+        }
+        for (std::size_t i = 0; i < slice_.runs_of.size(); ++i) {
+            kernels::Capture capture;
+            steps_.run(slice_.runs_of[i], &capture);
+            planner.note(static_cast<int>(i), std::move(capture), state_.regs);
+            drop(slice_.runs_of[i]);
+        }
+        slice_.plan = planner.make();
+        slice_.planned = true;
+    }
+
+    void follow(Plan& plan) {
+        [[maybe_unused]] const DispatchFrame frame;
+        for (const Planned& one : plan.order) {
+            if (one.takes_long)
+                run_long(*one.call);
+            else if (one.call)
+                one.call->run();
+            else if (one.step < 0)
+                state_.regs[static_cast<std::size_t>(-1 - one.step)] = Tensor();
+            else
+                run_between(plan, slice_.runs_of[static_cast<std::size_t>(one.step)]);
+        }
+    }
+    static void run_long(const kernels::KernelCall& call) {
+        const WithoutGil released(WithoutGil::kWorthIt + 1);
+        call.run();
+    }
+    void run_between(Plan& plan, const ReplayStep& step) {
+        steps_.run(step);
+        for (int i = 0; i < step.outputs; ++i) {
+            const int reg = slice_.registers[static_cast<std::size_t>(step.first + step.inputs + i)];
+            if (reg < 0) continue;
+            const int memory = program_.of(reg).memory;
+            if (program_.memories[static_cast<std::size_t>(memory)].made_by == step.step)
+                plan.move(memory, state_.regs[static_cast<std::size_t>(reg)]->storage->data);
+        }
+    }
+
     void load_inputs() {
-        std::vector<Tensor>& regs = state_.regs;
-        if (!program_.constants.empty() && !regs[static_cast<std::size_t>(program_.constants[0].first)])
-            for (const auto& [reg, value] : program_.constants) regs[static_cast<std::size_t>(reg)] = value;
         for (const int i : slice_.inputs) {
             const Input& input = program_.inputs[static_cast<std::size_t>(i)];
             const Tensor now = input.present();
-            const auto memory = static_cast<std::size_t>(program_.of(input.reg).memory);
-            StorageRef storage = now->storage;
-            if (slice_.written[memory] && !slice_.direct[memory]) {
-                StorageRef& shadow = state_.shadows[memory];
-                if (!shadow) {
-                    shadow = Storage::make(storage->bytes);
-                    std::memcpy(shadow->data, storage->data, static_cast<std::size_t>(storage->bytes));
+            const KeptRegister& reg = program_.of(input.reg);
+            const auto memory = static_cast<std::size_t>(reg.memory);
+            Ground& ground = state_.grounds[memory];
+            if (!ground.storage) {
+                ground = {now->storage, byte_offset(now) - reg.offset, false};
+                if (slice_.written[memory] && !state_.direct()[memory]) {
+                    ground = {Storage::make(now->storage->bytes), ground.shift, true};
+                    std::memcpy(ground.storage->data, now->storage->data,
+                                static_cast<std::size_t>(now->storage->bytes));
                 }
-                storage = shadow;
+                if (state_.plan) state_.plan->move(reg.memory, ground.address());
             }
-            Tensor looks = alias(now, now->layout, now->offset);
-            looks->storage = std::move(storage);
-            regs[static_cast<std::size_t>(input.reg)] = std::move(looks);
+            if (!state_.plan)
+                state_.regs[static_cast<std::size_t>(input.reg)] = look_at(reg, ground.storage, ground.shift);
+        }
+        if (state_.plan) take_memory(*state_.plan);
+    }
+    // For what leaves the call; and tensors that look at it and at inputs, for who wants tensors.
+    void take_memory(Plan& plan) {
+        if (plan.arena_bytes) {
+            arena_ = Storage::make(plan.arena_bytes + kLine);
+            plan.arena.move(arena_->data + -reinterpret_cast<std::uintptr_t>(arena_->data) % kLine);
+        }
+        for (const int memory : plan.taken) {
+            Ground& ground = state_.grounds[static_cast<std::size_t>(memory)];
+            ground.storage = Storage::make(program_.memories[static_cast<std::size_t>(memory)].bytes);
+            plan.move(memory, ground.address());
+        }
+        for (const int reg : plan.looking) {
+            const KeptRegister& of = program_.of(reg);
+            const Ground& ground = state_.grounds[static_cast<std::size_t>(of.memory)];
+            state_.regs[static_cast<std::size_t>(reg)] = look_at(of, ground.storage, ground.shift);
         }
     }
 
@@ -137,104 +201,17 @@ private:
                      "run: a .grad with a history (create_graph=True) was dropped since; keep the tensor alive");
     }
 
-    void run(const ReplayStep& run) {
-        if (run.kind == StepKind::Read) check_read(program_.steps[static_cast<std::size_t>(run.step)]);
-        const int* const inputs = slice_.places.data() + run.first;
-        const int* const outputs = inputs + run.inputs;
-        if (run.kind == StepKind::Run) {
-            if (run.inputs + run.outputs <= kFew) {
-                alignas(Tensor) std::byte room[kFew * sizeof(Tensor)]{};
-                execute(run, inputs, outputs, reinterpret_cast<Tensor*>(room));
-            } else {
-                std::vector<std::byte> room((run.inputs + run.outputs) * sizeof(Tensor));
-                execute(run, inputs, outputs, reinterpret_cast<Tensor*>(room.data()));
-            }
-        }
-        const int* const dropped = outputs + run.outputs;
-        for (int i = 0; i < run.dropped; ++i) {
-            const auto reg = static_cast<std::size_t>(dropped[i]);
-            if (!slice_.wanted[reg] && !slice_.reused[reg]) state_.regs[reg] = Tensor();
-        }
-    }
-
-    // `room` is for the handles of the call, zeroed. Those of inputs are not counted: registers hold the tensors.
-    void execute(const ReplayStep& run, const int* inputs, const int* outputs, Tensor* room) {
-        std::vector<Tensor>& regs = state_.regs;
-        for (int i = 0; i < run.inputs; ++i)
-            if (inputs[i] >= 0)
-                std::memcpy(static_cast<void*>(room + i), &regs[static_cast<std::size_t>(inputs[i])], sizeof(Tensor));
-        const std::span<Tensor> results =
-            run.form == Form::InPlace ? std::span(&in_place_, 1) : std::span(room + run.inputs, run.outputs);
-        struct Clean {
-            std::span<Tensor> results;
-            ~Clean() {
-                for (Tensor& one : results) one = Tensor();
-            }
-        } const clean{results};
-        if (run.form == Form::InPlace) in_place_ = regs[static_cast<std::size_t>(inputs[0])];
-        if (run.reuses) reuse(regs[static_cast<std::size_t>(outputs[0])], results[0]);
-        OpCall call{*run.op, Tensors(room, run.inputs), run.attributes, results, run.form, &run.details};
-        try {
-            [[maybe_unused]] const DispatchFrame frame;
-            run.form == Form::Accumulate ? run.op->forward(call) : run_forward(call);
-        } catch (const Error& error) {
-            throw ReplayFailed(error.what(), &program_.steps[static_cast<std::size_t>(run.step)]);
-        } catch (const PythonError&) {
-            throw ReplayFailed(format("%s: raised an error", run.details.name ? run.details.name : run.op->name),
-                               &program_.steps[static_cast<std::size_t>(run.step)]);
-        }
-        for (std::size_t i = 0; i < run.outputs; ++i) {
-            if (outputs[i] < 0) continue;
-            Tensor& made = call.outputs[i];
-            if (!made || !same_geometry(made, program_.of(outputs[i])))
-                throw ReplayFailed(format("%s: gives a result of another shape than in the recorded run", run.op->name),
-                                   &program_.steps[static_cast<std::size_t>(run.step)]);
-            regs[static_cast<std::size_t>(outputs[i])] = std::move(made);
-        }
-    }
-    static void reuse(Tensor& before, Tensor& result) {
-        if (before && before->references == 1 && before->storage->references == 1)
-            result = std::move(before);
-        else
-            before = Tensor();
-    }
-
-    void check_read(const Step& step) {
-        [[maybe_unused]] const DispatchFrame frame;
-        const Tensor& now = state_.regs[static_cast<std::size_t>(step.inputs[0])];
-        if (!program_.followed.empty() && program_.followed[static_cast<std::size_t>(step.index)]) {
-            ReadNumber& number = numbers_.emplace_back(ReadNumber{now.dtype(), {}});
-            if (std::strcmp(step.name, "tolist") == 0) {
-                number.list = empty(now.sizes(), now.dtype());
-                kernels::copy(number.list.view(), now.view());
-                return;
-            }
-            std::memcpy(number.bytes, now.data(), item_size(now.dtype()));
-            for (const NumberUse& use : program_.number_uses)
-                if (use.read == step.index)
-                    state_.regs[static_cast<std::size_t>(program_.constants[use.constant].first)] =
-                        clew::number(Scalar::of(read_number(now)));
-            for (const NumberWitness& one : program_.comparisons)
-                if (one.read == step.index && !one.holds(read_number(now)))
-                    throw ReplayFailed(format("compared with %.9g otherwise in the recorded run", one.constant), &step);
-            return;
-        }
-        const Tensor& then = program_.reads[static_cast<std::size_t>(step.index)];
-        const bool truth = std::strcmp(step.name, "bool") == 0;
-        if (truth ? (read_number(now) != 0) == (read_number(then) != 0) : same_bits(now, then)) return;
-        const std::string text = then.numel() == 1 ? format("%.9g then, %.9g now", read_number(then), read_number(now))
-                                                   : format("%lld values", static_cast<long long>(then.numel()));
-        throw ReplayFailed(format("read other values in Python here in the recorded run (%s: %s), so it might go "
-                                  "another way; run the block again",
-                                  step.name, text.c_str()),
-                           &step);
+    void drop(const ReplayStep& run) {
+        const int* const dropped = slice_.registers.data() + run.first + run.inputs + run.outputs;
+        for (int i = 0; i < run.dropped; ++i)
+            if (const auto reg = static_cast<std::size_t>(dropped[i]); !slice_.wanted[reg]) state_.regs[reg] = Tensor();
     }
 
     Program& program_;
     Slice& slice_;
     ReplayState state_;
-    Tensor in_place_;
-    std::vector<ReadNumber> numbers_;
+    StepRunner steps_;
+    StorageRef arena_;
 };
 
 void check_can_replay(const Program& program) {
@@ -258,7 +235,7 @@ void replay_now(Program& program, int target) {
         throw ReplayFailed(program.once[0].text, &at);
     }
     for (const int i : slice.living) check_unchanged(program, i, i == target);
-    Replay(program, slice).go();
+    Replay(program, slice, true).go();
 }
 
 // All that a program from a file may fail with is one kind of error.
@@ -283,7 +260,7 @@ void replay(Program& program, int target) {
 
 std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers) {
     check_can_replay(program);
-    Replay replay(program, slice_of(program, -1));
+    Replay replay(program, slice_of(program, -1), true);
     std::vector<Tensor> results = replay.go();
     numbers = replay.take_numbers();
     return results;
@@ -291,7 +268,7 @@ std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbe
 
 Digests replay_digests(Program& program) {
     check_can_replay(program);
-    return Replay(program, slice_of(program, -1)).digests();
+    return Replay(program, slice_of(program, -1), false).digests();
 }
 
 }  // namespace clew

@@ -153,18 +153,6 @@ private:
                     slice_.direct[static_cast<std::size_t>(program_.of(written.reg).memory)] = 0;
     }
 
-    // Results of a few bytes stay where they are from replay to replay: taking memory would cost more than the step.
-    bool reuses(const Step& step) const {
-        constexpr std::int64_t kSmall = 512;  // bytes
-        if (step.form != Form::Functional || step.outputs.size() != 1 || step.outputs[0] < 0) return false;
-        const Memory& memory = program_.memory_of(step.outputs[0]);
-        for (const auto* list : {&step.inputs, &step.outputs})
-            for (const int reg : *list)
-                if (reg >= 0 && is_storage_type(program_.of(reg).dtype)) return false;
-        return step.op->elementwise && step.op->is(kInPlace) && memory.made_by >= 0 && memory.bytes <= kSmall &&
-               program_.of(step.outputs[0]).made_by == memory.made_by && memory.writers.empty();
-    }
-
     void note_effects(const Step& step, int index) {
         if (step.generator && std::ranges::find(slice_.generators, step.generator) == slice_.generators.end())
             slice_.generators.push_back(step.generator);
@@ -177,7 +165,6 @@ private:
     }
 
     void compile() {
-        slice_.reused.assign(program_.registers.size(), 0);
         std::vector<char> dropped(program_.registers.size());
         for (const int index : slice_.steps) {
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
@@ -187,25 +174,22 @@ private:
                            .inputs = static_cast<std::uint16_t>(step.inputs.size()),
                            .outputs = static_cast<std::uint16_t>(step.outputs.size()),
                            .dropped = 0,
-                           .first = static_cast<int>(slice_.places.size()),
+                           .first = static_cast<int>(slice_.registers.size()),
                            .attributes = step.attributes.data(),
                            .details = {.name = step.name, .generator = step.generator},
-                           .step = index,
-                           .reuses = reuses(step)};
-            if (run.reuses) slice_.reused[static_cast<std::size_t>(step.outputs[0])] = 1;
+                           .step = index};
             for (const auto* list : {&step.inputs, &step.outputs})
-                slice_.places.insert(slice_.places.end(), list->begin(), list->end());
+                slice_.registers.insert(slice_.registers.end(), list->begin(), list->end());
             for (const auto* list : {&step.inputs, &step.outputs})
                 for (const int reg : *list) {
                     if (reg < 0 || slice_.last_use[static_cast<std::size_t>(reg)] != index) continue;
                     if (std::exchange(dropped[static_cast<std::size_t>(reg)], 1)) continue;
-                    slice_.places.push_back(reg);
+                    slice_.registers.push_back(reg);
                     ++run.dropped;
                 }
             slice_.runs_of.push_back(run);
             note_effects(step, index);
         }
-        for (const auto& [reg, value] : program_.constants) slice_.reused[static_cast<std::size_t>(reg)] = 1;
     }
 
     const Program& program_;

@@ -1,5 +1,6 @@
 // The steps that a value depends on.
 #pragma once
+#include "core/program/plan.h"
 #include "core/program/program.h"
 
 namespace clew {
@@ -14,11 +15,10 @@ struct ReplayStep {
     Form form;
     StepKind kind;
     std::uint16_t inputs, outputs, dropped;  // how many
-    int first;                               // of these in Slice::places: registers
+    int first;                               // of these in Slice::registers
     const void* attributes;
     CallDetails details;
     int step;
-    bool reuses;  // writes over the result of the replay before, if nobody has that
 };
 
 struct Slice {
@@ -34,8 +34,7 @@ struct Slice {
     std::vector<char> direct{};         // for each memory: written in place, since nothing that runs then can fail
     std::vector<int> edged{};           // nodes that saved a value with a history of its own
     std::vector<ReplayStep> runs_of{};  // the steps
-    std::vector<int> places{};
-    std::vector<char> reused{};                  // registers that keep their tensor from replay to replay
+    std::vector<int> registers{};
     std::vector<Generator*> generators{};        // that steps draw from
     std::vector<std::pair<int, int>> counted{};  // writes to memory from before the block: step, which of its writes
     std::vector<int> gradients{};                // steps that set a .grad last; of the whole program only
@@ -43,7 +42,10 @@ struct Slice {
     std::vector<std::pair<const Storage*, std::int64_t>> sharing{};  // of each input: that is in order
     std::vector<char> wanted{};                                      // registers, as of so many deaths:
     std::uint64_t deaths = ~std::uint64_t{0};
-    std::vector<Tensor> spare{};  // room for registers; small results of the replay before
+    std::unique_ptr<Plan> plan{};   // while no replay has it
+    bool planned = false;           // there is one
+    std::vector<Ground> grounds{};  // room for those of ReplayState
+    std::vector<StorageRef> places{};
     bool remakes(const Program& program, int reg, int before) const;
 };
 

@@ -33,12 +33,13 @@ std::int64_t unbacked_storages = 0;
 }
 
 [[gnu::noinline, gnu::cold]] StorageRef take_on_detour(std::int64_t bytes, bool backed) {
-    if (kernels_skipped && !backed && !storages_backed) {
+    if (skips_kernels() && !backed && !storages_backed) {
         StorageRef storage = Storage::wrap(reinterpret_cast<void*>(kNowhere), bytes, nullptr, nullptr);
         storage->unbacked = true;
         if (unbacked_storages++ == 0) process_mode |= kMetaLives;
         return storage;
     }
+    if (backed && kernel_mode == KernelMode::Capture) note_uncaptured();  // a number, which no kernel writes
     Storage* const storage = take(bytes);
     if (a_timeline_runs) tell_timelines_taken(storage, bytes);
     return StorageRef::steal(storage);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/frame.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/elementwise/lines.h"
 #include "core/kernels/layers/softmax_loops.h"
 
@@ -64,19 +65,19 @@ void backward(bool log, const View& out, const View& grad, const View& result, i
 }  // namespace
 
 void softmax(const View& out, const View& in, int axis) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(softmax, out, in, axis);
     forward(false, out, in, axis);
 }
 void log_softmax(const View& out, const View& in, int axis) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(log_softmax, out, in, axis);
     forward(true, out, in, axis);
 }
 void softmax_backward(const View& out, const View& grad, const View& result, int axis) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(softmax_backward, out, grad, result, axis);
     backward(false, out, grad, result, axis);
 }
 void log_softmax_backward(const View& out, const View& grad, const View& result, int axis) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(log_softmax_backward, out, grad, result, axis);
     backward(true, out, grad, result, axis);
 }
 

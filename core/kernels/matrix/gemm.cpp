@@ -5,6 +5,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/matrix/complex_gemm.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/integer_gemm.h"
@@ -240,7 +241,7 @@ Products<T> products_of(const View& out, const View& a, const View& b, Number al
 }  // namespace
 
 void bgemm(const View& out, const View& a, const View& b, Number alpha, Number beta) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(bgemm, out, a, b, alpha, beta);
     for (int axis = 0; axis < out.ndim; ++axis)
         if (out.sizes[axis] == 0) return;
     if (is_complex(out.dtype)) return complex_gemm(out, a, b, {alpha.real, alpha.imag}, {beta.real, beta.imag});

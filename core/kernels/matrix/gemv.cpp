@@ -3,6 +3,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/matrix/complex_gemm.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/gemm.h"
@@ -56,7 +57,7 @@ void integer_dot(const View& out, const View& a, const View& b) {
 }  // namespace
 
 void gemv(const View& out, const View& a, const View& x, Number alpha, Number beta) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(gemv, out, a, x, alpha, beta);
     const Index m = a.sizes[0], k = a.sizes[1];
     const Index out_sizes[] = {m, 1}, out_strides[] = {out.strides[0], 1};
     const Index x_sizes[] = {k, 1}, x_strides[] = {x.strides[0], 1};
@@ -64,7 +65,7 @@ void gemv(const View& out, const View& a, const View& x, Number alpha, Number be
 }
 
 void dot(const View& out, const View& a, const View& b) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(dot, out, a, b);
     if (is_complex(out.dtype)) return complex_dot(out, a, b);
     switch (out.dtype) {
         case DType::Float32:

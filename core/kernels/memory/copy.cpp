@@ -5,6 +5,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/matrix/transpose.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
@@ -157,7 +158,7 @@ void Conversion::run(char* to, std::int64_t to_stride, const char* from, std::in
 }
 
 void copy(const View& out, const View& in) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(copy, out, in);
     const Loop loop = cast(in.dtype, out.dtype);
     if (in.dtype == out.dtype && out.ndim >= 2) {
         Plan plan;
@@ -180,15 +181,15 @@ void copy(const View& out, const View& in) {
 }
 
 void fill(const View& out, double value) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(fill, out, value);
     fill_from(out, &value, DType::Float64);
 }
 void fill(const View& out, Complex<double> value) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(fill, out, value);
     fill_from(out, &value, DType::Complex128);
 }
 void fill(const View& out, std::int64_t value) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(fill, out, value);
     fill_from(out, &value, DType::Int64);
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/matrix/tiles.h"
 #include "core/kernels/memory/plan.h"
 #include "core/kernels/memory/repeats.h"
@@ -66,10 +67,7 @@ void run_in_pieces(const Plan& plan, std::int64_t count, std::int64_t row, const
 }
 
 template <class Inner>
-void iterate(const View& out, std::span<const View> inputs, const Inner& inner) {
-    Plan plan;
-    const std::int64_t count = make_plan(plan, out, inputs);
-    if (count == 0) return;
+void walk(const Plan& plan, std::int64_t count, const Inner& inner) {
     if (plan.ndim == 1) {
         if (count <= kChunk) return inner(plan.data, plan.strides[0], count);
         return run_in_pieces(plan, count, 1, inner);
@@ -81,6 +79,96 @@ void iterate(const View& out, std::span<const View> inputs, const Inner& inner) 
             run_in_pieces(joined, count, axes.width(), loop);
         });
     run_in_pieces(plan, count, plan.sizes[0], inner);
+}
+
+template <class Inner>
+void iterate(const View& out, std::span<const View> inputs, const Inner& inner) {
+    Plan plan;
+    if (const std::int64_t count = make_plan(plan, out, inputs)) walk(plan, count, inner);
+}
+
+struct WithNumbers {
+    ParamLoop loop;
+    Number numbers[3];
+    void operator()(char* const* data, const std::int64_t* strides, std::int64_t count) const {
+        loop(data, strides, count, numbers);
+    }
+};
+
+// What is left of a plan where one call of the loop does all.
+template <int kOperands, class Inner>
+class FlatCall final : public KernelCall {
+public:
+    FlatCall(const Plan& plan, std::int64_t count, const Inner& inner) : inner_(inner), count_(count) {
+        std::copy_n(plan.data, kOperands, data_);
+        std::copy_n(plan.strides[0], kOperands, strides_);
+        std::copy_n(plan.items, kOperands, items_);
+    }
+    void run() const override { inner_(data_, strides_, count_); }
+    std::vector<Operand> operands() override {
+        std::vector<Operand> list;
+        for (int k = 0; k < kOperands; ++k) {
+            const std::int64_t reach = (count_ - 1) * strides_[k];
+            list.push_back(
+                {&data_[k], std::max<std::int64_t>(0, -reach), std::max<std::int64_t>(0, reach) + items_[k], k == 0});
+        }
+        return list;
+    }
+    std::size_t bytes() const override { return sizeof(*this); }
+    std::int64_t work() const override { return count_; }
+
+private:
+    Inner inner_;
+    std::int64_t count_;
+    char* data_[kOperands];
+    std::int64_t strides_[kOperands], items_[kOperands];
+};
+
+template <class Inner>
+class PlanCall final : public KernelCall {
+public:
+    PlanCall(const Plan& plan, std::int64_t count, const Inner& inner) : inner_(inner), count_(count), plan_(plan) {}
+    void run() const override { walk(plan_, count_, inner_); }
+    std::vector<Operand> operands() override {
+        std::vector<Operand> list;
+        for (int k = 0; k < plan_.operands; ++k) {
+            Operand one{&plan_.data[k], 0, plan_.items[k], k == 0};
+            for (int axis = 0; axis < plan_.ndim; ++axis) {
+                const std::int64_t reach = (plan_.sizes[axis] - 1) * plan_.strides[axis][k];
+                (reach < 0 ? one.before : one.after) += magnitude(reach);
+            }
+            list.push_back(one);
+        }
+        return list;
+    }
+    std::size_t bytes() const override { return sizeof(*this); }
+    std::int64_t work() const override { return count_; }
+
+private:
+    Inner inner_;
+    std::int64_t count_;
+    Plan plan_;
+};
+
+template <class Inner>
+[[gnu::noinline, gnu::cold]] void capture(const View& out, std::span<const View> inputs, const Inner& inner) {
+    Plan plan;
+    const std::int64_t count = make_plan(plan, out, inputs);
+    if (count == 0) return;
+    const auto add = [&]<class Call>() {
+        capture_under_way->calls.push_back(std::make_unique<Call>(plan, count, inner));
+    };
+    if (plan.ndim > 1 || count > kChunk)
+        add.template operator()<PlanCall<Inner>>();
+    else if (plan.operands == 2)
+        add.template operator()<FlatCall<2, Inner>>();
+    else if (plan.operands == 3)
+        add.template operator()<FlatCall<3, Inner>>();
+    else if (plan.operands == 4)
+        add.template operator()<FlatCall<4, Inner>>();
+    else
+        add.template operator()<PlanCall<Inner>>();
+    walk(plan, count, inner);
 }
 
 }  // namespace
@@ -122,7 +210,9 @@ std::int64_t make_plan(Plan& plan, const View& out, std::span<const View> inputs
 }
 
 void elementwise(Loop loop, const View& out, std::span<const View> inputs) {
-    CLEW_KERNEL();
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        return skips_kernels() ? void() : capture(out, inputs, loop);
     iterate(out, inputs, loop);
 }
 
@@ -132,7 +222,9 @@ void elementwise(const AnyLoop& loop, const View& out, std::span<const View> inp
 }
 
 void elementwise(ParamLoop loop, const Number* params, const View& out, std::span<const View> inputs) {
-    CLEW_KERNEL();
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        return skips_kernels() ? void() : capture(out, inputs, WithNumbers{loop, {params[0], params[1], params[2]}});
     iterate(out, inputs, [loop, params](char* const* data, const std::int64_t* strides, std::int64_t count) {
         loop(data, strides, count, params);
     });

@@ -13,6 +13,7 @@ inline constexpr int kMaxInputs = 5;
 // Calls `loop` on all elements of `out` and of the inputs, which have the sizes of `out` (stride 0 along broadcast
 // axes). An input may be `out` itself, element for element; other overlaps are for the caller to avoid.
 void elementwise(Loop loop, const View& out, std::span<const View> inputs);
+// `params`: three, however many the loop reads.
 void elementwise(ParamLoop loop, const Number* params, const View& out, std::span<const View> inputs);
 // A loop with a state, which it refers to.
 class AnyLoop {

@@ -2,6 +2,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/memory/parts.h"
@@ -229,7 +230,7 @@ void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_m
 }  // namespace
 
 void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(reduce, kind, out, in, axes_mask);
     const bool by_parts = is_complex(in.dtype) && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
     if (!by_parts) return reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
     for (const int part : {0, 1})

@@ -27,7 +27,7 @@ void draw_for_each(Generator& generator, const Tensor& self, const Tensor& p) {
     if (!can_expand(p.sizes(), self.sizes()))
         fail(ErrorKind::Runtime, "bernoulli: expected probabilities that broadcast to %s, got shape %s",
              shape_text(self.sizes()).c_str(), shape_text(p.sizes()).c_str());
-    if (kernels_skipped) return;
+    if (kernels_skipped()) return;
     // In the memory of `chances` lies, place for place, what belongs to the memory of `drawn`.
     const Tensor chances = empty_like(self, compute_dtype(p.dtype())), drawn = empty_like(self, self.dtype());
     kernels::copy(chances.view(), BroadcastView(p, self.sizes()));
@@ -149,7 +149,7 @@ struct Multinomial {
         Dims sizes(given.sizes());
         sizes[sizes.size() - 1] = attrs.num_samples;
         out = empty(sizes, DType::Int64);
-        if (kernels_skipped) return;
+        if (kernels_skipped()) return;
         const auto draw = [&](const auto* data) {
             for (std::int64_t row = 0; row < rows; ++row) check_weights(data + row * categories, categories);
             fill_multinomial(generator, out.data_as<std::int64_t>(), attrs.num_samples, data, rows, categories,

@@ -70,7 +70,7 @@ struct MaskedFillTensor {
             fail(ErrorKind::Runtime,
                  "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
                  value.ndim());
-        if (!kernels_skipped) check_fits("masked_fill", number_in(value), self.dtype());
+        if (!kernels_skipped()) check_fits("masked_fill", number_in(value), self.dtype());
         fill_where(self, mask, converted(value, self.dtype()), out);
     }
     static constexpr auto rules = std::tuple{
@@ -123,7 +123,7 @@ struct MaskedScatter {
         const Dims sizes = broadcast_sizes(self.sizes(), mask.sizes(), name);
         const Tensor chosen_by = out ? apart_from(out, mask) : mask;
         const BroadcastView chosen(chosen_by, sizes);
-        const std::int64_t count = kernels_skipped ? 0 : kernels::count_nonzero(chosen);
+        const std::int64_t count = kernels_skipped() ? 0 : kernels::count_nonzero(chosen);
         if (count > source.numel())
             fail(ErrorKind::Runtime,
                  "masked_scatter: Number of elements of source < number of ones in mask: %lld < %lld",

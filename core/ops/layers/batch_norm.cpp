@@ -26,14 +26,14 @@ kernels::BatchNorm shape_of(const Tensor& x) {
 
 Numbers numbers_of(const Tensor& x, std::int64_t channels, double missing) {
     Numbers values(static_cast<std::size_t>(channels), missing);
-    if (!x || kernels_skipped) return values;
+    if (!x || kernels_skipped()) return values;
     const Tensor doubles = as_contiguous(converted(x, DType::Float64));
     std::copy_n(doubles.data_as<double>(), channels, values.begin());
     return values;
 }
 Tensor tensor_of(const Numbers& values, DType dtype) {
     Tensor doubles = empty({static_cast<std::int64_t>(values.size())}, DType::Float64);
-    if (!kernels_skipped) std::copy(values.begin(), values.end(), doubles.data_as<double>());
+    if (!kernels_skipped()) std::copy(values.begin(), values.end(), doubles.data_as<double>());
     return converted(doubles, dtype);
 }
 

@@ -40,14 +40,14 @@ struct Groups {
 
 Numbers numbers_of(const Tensor& x, std::int64_t count, double missing) {
     Numbers values(static_cast<std::size_t>(count), missing);
-    if (!x || kernels_skipped) return values;
+    if (!x || kernels_skipped()) return values;
     const Tensor doubles = as_contiguous(converted(x, DType::Float64));
     std::copy_n(doubles.data_as<double>(), count, values.begin());
     return values;
 }
 Tensor tensor_of(const Numbers& values, Sizes sizes, DType dtype) {
     Tensor doubles = empty(sizes, DType::Float64);
-    if (!kernels_skipped) std::copy(values.begin(), values.end(), doubles.data_as<double>());
+    if (!kernels_skipped()) std::copy(values.begin(), values.end(), doubles.data_as<double>());
     return converted(doubles, dtype);
 }
 

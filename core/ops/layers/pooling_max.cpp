@@ -17,7 +17,7 @@ struct Places {
 
 // Negative: the window met no element.
 bool are_in_planes(const Tensor& places, Sizes plane) {
-    if (kernels_skipped) return true;
+    if (kernels_skipped()) return true;
     const std::int64_t elements = count_elements(plane);
     const auto* const begin = places.data_as<const std::int64_t>();
     return std::all_of(begin, begin + places.numel(), [elements](std::int64_t place) { return place < elements; });

@@ -69,7 +69,7 @@ struct FusedLstmCell {
         const WithoutGil released(batch * hidden * (x.size(1) + hidden) / 4);
         multiply(gates, {x}, {w_ih, true});
         multiply(gates, {hx}, {w_hh, true}, 1);
-        if (kernels_skipped) return;
+        if (kernels_skipped()) return;
         kernels::recurrent().lstm_cell[static_cast<int>(x.dtype())](
             {batch, hidden, gates.data(), data_or_null(bias_input), data_or_null(bias_hidden), cell.data(), hy.data(),
              cy.data()});
@@ -147,7 +147,7 @@ private:
                      grad_next = contiguous_or_null(call.incoming[kNextCell]);
         const Tensor grad_gates = empty(gates.layout_ref(), gates.dtype()),
                      grad_cell = empty(cy.layout_ref(), cy.dtype());
-        if (!kernels_skipped)
+        if (!kernels_skipped())
             kernels::recurrent().lstm_cell_backward[static_cast<int>(gates.dtype())](
                 {cy.size(0), cy.size(1), gates.data(), cx.data(), cy.data(), data_or_null(grad_hidden),
                  data_or_null(grad_next), grad_gates.data(), grad_cell.data()});

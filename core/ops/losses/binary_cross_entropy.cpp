@@ -59,7 +59,7 @@ struct BinaryCrossEntropy {
                 fail(ErrorKind::Runtime, "%s: Found dtype %s but expected %s; cast target and weight to the input's",
                      op, dtype_name(other->dtype()), dtype_name(p.dtype()));
         for (const auto& [tensor, what] : {std::pair{&p, "input"}, std::pair{&target, "target"}}) {
-            if (kernels_skipped) break;
+            if (kernels_skipped()) break;
             const Tensor dense = as_contiguous(*tensor);
             if (!(p.dtype() == DType::Float32 ? all_probabilities<float>(dense) : all_probabilities<double>(dense)))
                 fail(ErrorKind::Runtime,

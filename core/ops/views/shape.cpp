@@ -82,7 +82,7 @@ struct ViewDType {
     // Kernels know 0 and 1 only. `out` has the geometry of single bytes.
     static void check_bytes(const Tensor& out) {
         out->dtype = DType::UInt8;
-        if (kernels_skipped || out.numel() == 0) return;
+        if (kernels_skipped() || out.numel() == 0) return;
         const ModeGuard guard(kNoGrad | kInBackward, true);
         const Tensor bytes = contiguous(out);
         const auto* const data = bytes.data_as<std::uint8_t>();

@@ -100,7 +100,7 @@ struct Embed {
             kernels::copy(target.view(), x.view());
             return;
         }
-        if (kernels_skipped) return;
+        if (kernels_skipped()) return;
         Tensor dense = empty(Layout::make(x.sizes()), x.dtype());
         kernels::copy(dense.view(), x.view());
         std::int64_t next = 0;

@@ -1,0 +1,155 @@
+// Kernels that can be called again without the operation that called them.
+//
+// Note [Captured kernels]
+// What an operation's forward does besides its kernels (checks, promotion, geometry, new tensors) comes out the same
+// each time that the geometry is the same. So somebody who runs one step again and again (core/program) lets its
+// kernels be captured once: each leaves a `KernelCall`, which knows its loop, sizes and strides, and whose pointers can
+// be set. Whatever else touches values asks kernels_skipped() or need_values() first, as it has to for operations to be
+// inferred; while kernels are captured that is noted, and the forward can't do without itself. What such a forward does
+// with values is then all in its calls: it reads none to decide anything, so it can't fail because of them.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/base/frame.h"
+#include "core/kernels/memory/iterate.h"
+#include "core/kernels/view.h"
+
+namespace clew::kernels {
+
+// One of the pointers of a call, and which bytes around it the call may touch.
+struct Operand {
+    char** place;
+    std::int64_t before, after;  // bytes below, and above: [*place - before, *place + after)
+    bool written;
+};
+
+class KernelCall {
+public:
+    KernelCall() = default;
+    virtual ~KernelCall() = default;
+    KernelCall(const KernelCall&) = delete;
+    KernelCall& operator=(const KernelCall&) = delete;
+    virtual void run() const = 0;
+    virtual std::vector<Operand> operands() = 0;
+    virtual std::size_t bytes() const = 0;  // that it takes itself
+    virtual std::int64_t work() const = 0;  // elements, for who asks whether other threads may run meanwhile
+};
+
+// What one forward left behind, in order.
+struct Capture {
+    std::vector<std::unique_ptr<KernelCall>> calls;
+    bool complete = true;
+};
+extern thread_local constinit Capture* capture_under_way;
+
+// Captures for a scope.
+class CaptureScope {
+public:
+    explicit CaptureScope(Capture& capture);
+    ~CaptureScope();
+    CaptureScope(const CaptureScope&) = delete;
+    CaptureScope& operator=(const CaptureScope&) = delete;
+};
+
+// A kernel that others call in turn runs as it is: its caller has been captured.
+class RunScope {
+public:
+    RunScope() { set_kernel_mode(KernelMode::Run); }
+    ~RunScope() { set_kernel_mode(KernelMode::Capture); }
+    RunScope(const RunScope&) = delete;
+    RunScope& operator=(const RunScope&) = delete;
+};
+
+Operand operand_of(View& view, bool written);
+
+// A view with the sizes and strides that it points to.
+class OwnedView {
+public:
+    explicit OwnedView(const View& view) : view_(view), geometry_(2 * static_cast<std::size_t>(view.ndim)) {
+        const auto ndim = static_cast<std::size_t>(view.ndim);
+        for (std::size_t axis = 0; axis < ndim; ++axis) {
+            geometry_[axis] = view.sizes[axis];
+            geometry_[ndim + axis] = view.strides[axis];
+        }
+        view_.sizes = geometry_.data();
+        view_.strides = geometry_.data() + ndim;
+    }
+    OwnedView(OwnedView&&) = default;  // a vector keeps its place when it is moved
+    View& view() { return view_; }
+    const View& view() const { return view_; }
+
+private:
+    View view_;
+    std::vector<std::int64_t> geometry_;
+};
+
+template <class T>
+struct Owned {
+    using type = T;
+};
+template <>
+struct Owned<View> {
+    using type = OwnedView;
+};
+
+// A call of `Kernel`, a lambda without a state; the first `kWritten` of its views are written.
+template <int kWritten, class Kernel, class... Arguments>
+class CallOf final : public KernelCall {
+public:
+    explicit CallOf(const Arguments&... arguments) : arguments_(typename Owned<Arguments>::type(arguments)...) {}
+    void run() const override {
+        std::apply([](const auto&... owned) { Kernel{}(plain(owned)...); }, arguments_);
+    }
+    std::vector<Operand> operands() override {
+        std::vector<Operand> list;
+        const auto add = [&](auto& owned) {
+            if constexpr (std::is_same_v<std::remove_reference_t<decltype(owned)>, OwnedView>)
+                list.push_back(operand_of(owned.view(), static_cast<int>(list.size()) < kWritten));
+        };
+        std::apply([&](auto&... owned) { (add(owned), ...); }, arguments_);
+        return list;
+    }
+    std::size_t bytes() const override { return sizeof(*this); }
+    std::int64_t work() const override {
+        std::int64_t most = 0;
+        const auto count = [&](const auto& owned) {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(owned)>, OwnedView>)
+                most = std::max(most, element_count(owned.view()));
+        };
+        std::apply([&](const auto&... owned) { (count(owned), ...); }, arguments_);
+        return most;
+    }
+
+private:
+    static const View& plain(const OwnedView& owned) { return owned.view(); }
+    template <class T>
+    static const T& plain(const T& value) {
+        return value;
+    }
+    std::tuple<typename Owned<Arguments>::type...> arguments_;
+};
+
+// Whether the kernel is done with: skipped, or captured and run.
+template <int kWritten = 1, class Kernel, class... Arguments>
+[[gnu::noinline, gnu::cold]] bool detour(Kernel kernel, const Arguments&... arguments) {
+    if (skips_kernels()) return true;
+    capture_under_way->calls.push_back(std::make_unique<CallOf<kWritten, Kernel, Arguments...>>(arguments...));
+    const RunScope runs;
+    kernel(arguments...);
+    return true;
+}
+
+// The first line of a kernel that can be captured; its arguments are the kernel's.
+#define CLEW_CAPTURED_KERNEL(kernel, ...)                            \
+    CLEW_ASSERT_FRAME();                                             \
+    if (::clew::kernel_mode != ::clew::KernelMode::Run) [[unlikely]] \
+        if (::clew::kernels::detour([](const auto&... given) { kernel(given...); }, __VA_ARGS__)) return
+
+}  // namespace clew::kernels

@@ -1,0 +1,132 @@
+// How a slice is run from its second replay on: kernels on memory that was laid out in advance.
+//
+// Note [Memory plans]
+// While the first replay runs, the kernels of its steps are captured (Note [Captured kernels]). A step all of whose
+// work is in captured kernels needs no forward any more: its calls run with pointers that were set before. Memory that
+// such steps make and that does not leave the call lies in one arena, which each replay takes and gives back, and in
+// which what is not needed at the same time shares its place. Memory that leaves the call (results, gradients, what
+// graphs save) is taken anew by each replay, and inputs may lie elsewhere; so for each of these the plan knows which
+// pointers to move. Views are nothing at all. Steps whose forwards do more (they decide by values, draw, run Python)
+// run as they are, between the others.
+//
+// Calls whose results nobody reads are left out: a captured kernel can't fail, draws nothing, and writes only its
+// operands. Calls that only read constants have run once.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/kernels/capture.h"
+#include "core/program/program.h"
+
+namespace clew {
+
+struct Slice;
+
+struct Planned {
+    const kernels::KernelCall* call;  // or, if it is null,
+    int step;                         // of Slice::runs_of; a register to let go, if it is negative: -1 - register
+    bool takes_long = false;          // other threads may run Python meanwhile
+};
+
+struct Plan {
+    struct Place {
+        char** pointer;
+        std::int64_t offset;
+    };
+    // Memory that may lie elsewhere in each replay, and what points into it.
+    struct Base {
+        char* address = nullptr;
+        std::vector<Place> places{};
+        void move(char* to) {
+            if (address == to) return;
+            address = to;
+            for (const Place& place : places) *place.pointer = to + place.offset;
+        }
+    };
+
+    std::vector<std::unique_ptr<kernels::KernelCall>> calls;
+    std::vector<Planned> order;
+    std::vector<Base> bases;
+    std::vector<int> base_of;       // of each memory of the program: its place in `bases`; -1: none
+    std::vector<int> taken;         // memories that each replay takes
+    std::vector<int> looking;       // registers that somebody wants as tensors, on inputs and on memory that is taken
+    std::vector<int> passing;       // registers that are let go when the replay ends
+    std::vector<Tensor> registers;  // that stay
+    Base arena;
+    std::int64_t arena_bytes = 0;
+    StorageRef constants;      // what calls made that have run once
+    std::vector<char> direct;  // as in Slice
+
+    void move(int memory, char* address) {
+        if (const int index = base_of[static_cast<std::size_t>(memory)]; index >= 0)
+            bases[static_cast<std::size_t>(index)].move(address);
+    }
+    std::int64_t bytes() const;  // that it takes between replays
+};
+
+// Where memory lies during a replay that somebody had before, or that leaves the call.
+struct Ground {
+    StorageRef storage{};
+    std::int64_t shift = 0;  // in bytes, from the recorded place
+    bool copied = false;     // in place of memory from before the block, which the commit writes
+    char* address() const { return storage->data + shift; }
+};
+
+// A tensor for a register, on memory that lies at `storage`; offsets of inputs are `shift` bytes further.
+Tensor look_at(const KeptRegister& reg, StorageRef storage, std::int64_t shift);
+
+// Makes a plan of what a replay shows.
+class Planner {
+public:
+    Planner(const Program& program, const Slice& slice);
+    // Where the memory of an input lies (`shift` included), before the first step.
+    void lies(int memory, char* address);
+    // What the step has left behind; `registers` as they are after it.
+    void note(int index, kernels::Capture&& capture, const std::vector<Tensor>& registers);
+    std::unique_ptr<Plan> make();
+
+private:
+    struct Reference {
+        char** pointer;
+        int memory;  // of the program, or one of `temporaries_` after those
+        std::int64_t offset;
+        bool written;
+    };
+    struct Call {
+        std::unique_ptr<kernels::KernelCall> call;
+        std::vector<Reference> references;
+        bool runs = false, constant = false;
+    };
+    struct Noted {
+        bool captured = false;
+        std::vector<Call> calls;
+    };
+    struct Temporary {
+        char* address;
+        std::int64_t before, after;
+    };
+
+    std::size_t memories() const { return program_.memories.size() + temporaries_.size(); }
+    bool is_planned(int memory) const;
+    bool may_be_captured(int index) const;
+    bool refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call);
+    bool refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call);
+    void find_planned();
+    void leave_out_unread();
+    void find_constants();
+    void lay_out(Plan& plan);
+    void order(Plan& plan);
+    void look(Plan& plan);
+    void find_direct(Plan& plan) const;
+
+    const Program& program_;
+    const Slice& slice_;
+    std::vector<char> varying_;     // of each register: a constant that is set anew for each run
+    std::vector<char*> addresses_;  // of memories in this replay
+    std::vector<Noted> noted_;      // for each of Slice::runs_of
+    std::vector<Temporary> temporaries_;
+    std::vector<char> planned_, wanted_, constant_;  // for each memory
+    std::vector<std::int64_t> places_;               // in the arena
+};
+
+}  // namespace clew

@@ -1,0 +1,215 @@
+// Where the memory of a plan lies, in which order it runs, and which tensors it needs.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/frame.h"
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+namespace {
+
+constexpr std::int64_t kNoPlace = -1;
+
+// Blocks of an arena that are free again, by size.
+class Arena {
+public:
+    std::int64_t take(std::int64_t bytes) {
+        const std::int64_t size = rounded(bytes);
+        const auto found = free_.lower_bound(size);
+        if (found == free_.end() || found->first > 2 * size) return std::exchange(end_, end_ + size);
+        const std::int64_t place = found->second;
+        sizes_[place] = found->first;
+        free_.erase(found);
+        return place;
+    }
+    void give(std::int64_t place, std::int64_t bytes) {
+        const auto known = sizes_.find(place);
+        free_.emplace(known == sizes_.end() ? rounded(bytes) : known->second, place);
+    }
+    std::int64_t bytes() const { return end_; }
+
+private:
+    static std::int64_t rounded(std::int64_t bytes) { return (std::max<std::int64_t>(bytes, 1) + 63) / 64 * 64; }
+    std::multimap<std::int64_t, std::int64_t> free_;  // size, place
+    std::map<std::int64_t, std::int64_t> sizes_;      // of blocks that are larger than what was asked for
+    std::int64_t end_ = 0;
+};
+
+}  // namespace
+
+// Gives each memory its place, and all pointers what they point to.
+void Planner::lay_out(Plan& plan) {
+    struct Life {
+        int first = -1, last = -1;
+    };
+    std::vector<Life> lives(memories());
+    places_.assign(memories(), kNoPlace);
+    plan.base_of.assign(memories(), -1);
+    int position = 0;
+    const auto lives_at = [&](int memory) {
+        Life& life = lives[static_cast<std::size_t>(memory)];
+        if (life.first < 0) life.first = position;
+        life.last = position;
+    };
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        for (const Call& call : noted_[i].calls) {
+            if (!call.runs) continue;
+            for (const Reference& one : call.references) lives_at(one.memory);
+            ++position;
+        }
+        if (noted_[i].captured) continue;
+        const ReplayStep& run = slice_.runs_of[i];
+        for (int k = 0; k < run.inputs; ++k)
+            if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
+                lives_at(program_.of(reg).memory);
+        ++position;
+    }
+
+    Arena arena, constants;
+    const auto bytes_of = [&](std::size_t memory) {
+        if (memory < program_.memories.size()) return program_.memories[memory].bytes;
+        const Temporary& temporary = temporaries_[memory - program_.memories.size()];
+        return temporary.before + temporary.after;
+    };
+    std::vector<std::vector<int>> begins(static_cast<std::size_t>(position)), ends(static_cast<std::size_t>(position));
+    for (std::size_t i = 0; i < memories(); ++i) {
+        if (!is_planned(static_cast<int>(i)) || wanted_[i] || lives[i].first < 0) continue;
+        if (constant_[i]) {
+            places_[i] = constants.take(bytes_of(i));
+            continue;
+        }
+        begins[static_cast<std::size_t>(lives[i].first)].push_back(static_cast<int>(i));
+        ends[static_cast<std::size_t>(lives[i].last)].push_back(static_cast<int>(i));
+    }
+    for (std::size_t at = 0; at < begins.size(); ++at) {
+        for (const int memory : begins[at])
+            places_[static_cast<std::size_t>(memory)] = arena.take(bytes_of(static_cast<std::size_t>(memory)));
+        for (const int memory : ends[at])
+            arena.give(places_[static_cast<std::size_t>(memory)], bytes_of(static_cast<std::size_t>(memory)));
+    }
+    plan.arena_bytes = arena.bytes();
+    if (constants.bytes()) plan.constants = Storage::make(constants.bytes());
+
+    const auto base = [&](std::size_t memory) -> Plan::Base& {
+        int& index = plan.base_of[memory];
+        if (index < 0) {
+            index = static_cast<int>(plan.bases.size());
+            plan.bases.push_back({.address = addresses_[memory]});
+        }
+        return plan.bases[static_cast<std::size_t>(index)];
+    };
+    for (std::size_t i = 0; i < program_.memories.size(); ++i)
+        if (planned_[i] && wanted_[i]) {
+            plan.taken.push_back(static_cast<int>(i));
+            base(i);
+        }
+    [[maybe_unused]] const DispatchFrame frame;
+    for (Noted& noted : noted_)
+        for (Call& call : noted.calls) {
+            if (!call.runs) continue;
+            for (const Reference& one : call.references) {
+                const auto memory = static_cast<std::size_t>(one.memory);
+                const bool temporary = memory >= program_.memories.size();
+                const std::int64_t before = temporary ? temporaries_[memory - program_.memories.size()].before : 0;
+                const std::int64_t offset = places_[memory] + one.offset + before;
+                if (places_[memory] == kNoPlace) {
+                    // Constants of the program stay where they are.
+                    if (!constant_[memory]) base(memory).places.push_back({one.pointer, one.offset});
+                } else if (constant_[memory]) {
+                    *one.pointer = plan.constants->data + offset;
+                } else {
+                    plan.arena.places.push_back({one.pointer, offset});
+                }
+            }
+            if (call.constant) call.call->run();
+        }
+}
+
+void Planner::order(Plan& plan) {
+    std::vector<int> last(program_.memories.size(), -1);  // entry that reads memory which a step makes
+    const auto made_by_step = [&](std::size_t memory) {
+        return program_.memories[memory].input < 0 && program_.memories[memory].made_by >= 0 && !planned_[memory];
+    };
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        const ReplayStep& run = slice_.runs_of[i];
+        for (int k = 0; k < run.inputs + run.outputs; ++k)
+            if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
+                last[static_cast<std::size_t>(program_.of(reg).memory)] = static_cast<int>(i);
+    }
+    std::vector<std::vector<int>> let_go(noted_.size());
+    for (std::size_t i = 0; i < last.size(); ++i)
+        if (last[i] >= 0 && made_by_step(i) && !wanted_[i])
+            let_go[static_cast<std::size_t>(last[i])].push_back(static_cast<int>(i));
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        const StepKind kind = slice_.runs_of[i].kind;
+        for (Call& call : noted_[i].calls) {
+            if (!call.runs || call.constant) continue;
+            plan.order.push_back({call.call.get(), 0, call.call->work() > WithoutGil::kWorthIt});
+            plan.calls.push_back(std::move(call.call));
+        }
+        if (!noted_[i].captured && (kind == StepKind::Run || kind == StepKind::Read))
+            plan.order.push_back({nullptr, static_cast<int>(i)});
+        for (const int memory : let_go[i])
+            for (const int reg : program_.memories[static_cast<std::size_t>(memory)].registers)
+                plan.order.push_back({nullptr, -1 - reg});
+    }
+}
+
+// Which registers have to be there as tensors, and what they look at.
+void Planner::look(Plan& plan) {
+    std::vector<char> needed = slice_.wanted, made(program_.registers.size());
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        if (noted_[i].captured) continue;
+        const ReplayStep& run = slice_.runs_of[i];
+        for (int k = 0; k < run.inputs + run.outputs; ++k)
+            if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
+                (k < run.inputs ? needed : made)[static_cast<std::size_t>(reg)] = 1;
+    }
+    plan.registers.resize(program_.registers.size());
+    std::vector<StorageRef> parts(program_.memories.size());
+    for (const auto& [reg, value] : program_.constants) {
+        plan.registers[static_cast<std::size_t>(reg)] = value;
+        parts[static_cast<std::size_t>(program_.of(reg).memory)] = value->storage;
+    }
+    for (std::size_t i = 0; i < program_.registers.size(); ++i) {
+        const KeptRegister& reg = program_.registers[i];
+        const auto memory = static_cast<std::size_t>(reg.memory);
+        if (plan.registers[i]) continue;
+        if (made[i]) plan.passing.push_back(static_cast<int>(i));
+        if (!needed[i] || made[i]) continue;
+        if (program_.memories[memory].input >= 0 || (planned_[memory] && wanted_[memory])) {
+            plan.looking.push_back(static_cast<int>(i));
+            plan.passing.push_back(static_cast<int>(i));
+            continue;
+        }
+        if (places_[memory] != kNoPlace && !parts[memory]) {
+            char* const begin = constant_[memory] ? plan.constants->data + places_[memory] : nullptr;
+            parts[memory] = Storage::wrap(begin, program_.memories[memory].bytes, nullptr, nullptr);
+            if (begin == nullptr) plan.arena.places.push_back({&parts[memory]->data, places_[memory]});
+        }
+        if (parts[memory]) plan.registers[i] = look_at(reg, parts[memory], 0);
+    }
+}
+
+// Memory from before the block that is written where it lies, since nothing that runs then can fail: steps of
+// optimizers at the end, and whatever has been captured.
+void Planner::find_direct(Plan& plan) const {
+    int last = -1;  // that may fail
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        const ReplayStep& run = slice_.runs_of[i];
+        const bool runs = run.kind == StepKind::Run || run.kind == StepKind::Read;
+        if (runs && !noted_[i].captured && !run.op->is(kOptimizerStep)) last = static_cast<int>(i);
+    }
+    plan.direct.assign(program_.memories.size(), 1);
+    for (std::size_t i = 0; i < noted_.size(); ++i)
+        for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(slice_.runs_of[i].step)].writes) {
+            const KeptRegister& reg = program_.of(written.reg);
+            // A step that runs as it is may need memory for a copy.
+            if (static_cast<int>(i) <= last || (!noted_[i].captured && !reg.layout->contiguous))
+                plan.direct[static_cast<std::size_t>(reg.memory)] = 0;
+        }
+}
+
+}  // namespace clew

@@ -1,0 +1,192 @@
+// Makes plans: which kernels run, on which memory.
+#include <algorithm>
+
+#include "core/base/frame.h"
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+Tensor look_at(const KeptRegister& reg, StorageRef storage, std::int64_t shift) {
+    TensorObject* const object = new_tensor_object();
+    object->storage = std::move(storage);
+    object->layout = reg.layout;
+    object->offset = (reg.offset + shift) / static_cast<std::int64_t>(item_size(reg.dtype));
+    object->dtype = reg.dtype;
+    object->set(TensorObject::kWrappedNumber, reg.number);
+    return Tensor::steal(object);
+}
+
+std::int64_t Plan::bytes() const {
+    const auto table = [](const auto& list) { return static_cast<std::int64_t>(list.capacity() * sizeof(list[0])); };
+    std::int64_t sum = table(calls) + table(order) + table(bases) + table(base_of) + table(looking) + table(passing) +
+                       table(registers) + table(direct) + table(arena.places) + (constants ? constants->bytes : 0);
+    for (const Base& base : bases) sum += table(base.places);
+    for (const auto& call : calls) sum += static_cast<std::int64_t>(call->bytes());
+    return sum;
+}
+
+Planner::Planner(const Program& program, const Slice& slice)
+    : program_(program),
+      slice_(slice),
+      varying_(program.registers.size()),
+      addresses_(program.memories.size()),
+      noted_(slice.runs_of.size()) {
+    const auto varies = [&](std::size_t constant) {
+        varying_[static_cast<std::size_t>(program.constants[constant].first)] = 1;
+    };
+    for (const std::size_t constant : program.varying) varies(constant);
+    for (const NumberUse& use : program.number_uses) varies(use.constant);
+}
+
+void Planner::lies(int memory, char* address) { addresses_[static_cast<std::size_t>(memory)] = address; }
+
+// What a forward does with a number need not be done by kernels.
+bool Planner::may_be_captured(int index) const {
+    const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
+    const std::vector<int>& inputs = program_.steps[static_cast<std::size_t>(run.step)].inputs;
+    return run.kind == StepKind::Run && run.details.generator == nullptr && !run.op->draws &&
+           !program_.steps[static_cast<std::size_t>(run.step)].varies &&
+           std::ranges::none_of(inputs, [&](int reg) { return reg >= 0 && varying_[static_cast<std::size_t>(reg)]; });
+}
+
+void Planner::note(int index, kernels::Capture&& capture, const std::vector<Tensor>& registers) {
+    if (!capture.complete || !may_be_captured(index)) return;
+    const std::size_t first = temporaries_.size();
+    std::vector<Call> calls;
+    for (auto& captured : capture.calls) {
+        Call& call = calls.emplace_back();
+        call.call = std::move(captured);
+        for (const kernels::Operand& operand : call.call->operands())
+            if (!refer(operand, index, registers, call) && !refer_to_temporary(operand, first, call)) return;
+    }
+    noted_[static_cast<std::size_t>(index)] = {true, std::move(calls)};
+}
+
+// Into the memory of an input or an output of the step.
+bool Planner::refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call) {
+    const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
+    char* const address = *operand.place;
+    for (int i = 0; i < run.inputs + run.outputs; ++i) {
+        const int reg = slice_.registers[static_cast<std::size_t>(run.first + i)];
+        if (reg < 0 || !registers[static_cast<std::size_t>(reg)]) continue;
+        const Storage& storage = *registers[static_cast<std::size_t>(reg)]->storage;
+        if (address - operand.before < storage.data || address + operand.after > storage.data + storage.bytes) continue;
+        const int memory = program_.of(reg).memory;
+        char*& begin = addresses_[static_cast<std::size_t>(memory)];
+        if (begin == nullptr) begin = storage.data;
+        call.references.push_back({operand.place, memory, address - begin, operand.written});
+        return true;
+    }
+    return false;
+}
+
+// Into memory that the forward takes and gives back, as for an operand in another dtype.
+bool Planner::refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call) {
+    char* const address = *operand.place;
+    const auto refer = [&](std::size_t i) {
+        call.references.push_back({operand.place, static_cast<int>(program_.memories.size() + i), 0, operand.written});
+        return true;
+    };
+    for (std::size_t i = first; i < temporaries_.size(); ++i) {
+        Temporary& known = temporaries_[i];
+        if (known.address == address) {
+            known.before = std::max(known.before, operand.before);
+            known.after = std::max(known.after, operand.after);
+            return refer(i);
+        }
+        if (address + operand.after > known.address - known.before &&
+            address - operand.before < known.address + known.after)
+            return false;
+    }
+    if (!operand.written) return false;
+    temporaries_.push_back({address, operand.before, operand.after});
+    return refer(temporaries_.size() - 1);
+}
+
+bool Planner::is_planned(int memory) const {
+    const auto index = static_cast<std::size_t>(memory);
+    return index >= program_.memories.size() || planned_[index];
+}
+
+std::unique_ptr<Plan> Planner::make() {
+    find_planned();
+    wanted_.assign(memories(), 0);
+    for (std::size_t reg = 0; reg < program_.registers.size(); ++reg)
+        if (slice_.wanted[reg]) wanted_[static_cast<std::size_t>(program_.registers[reg].memory)] = 1;
+    leave_out_unread();
+    find_constants();
+    auto plan = std::make_unique<Plan>();
+    lay_out(*plan);
+    order(*plan);
+    look(*plan);
+    find_direct(*plan);
+    return plan;
+}
+
+// Memory that captured steps make. A step that gives a view of other memory that is made by a step has to run as it is.
+void Planner::find_planned() {
+    planned_.assign(program_.memories.size(), 0);
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        if (!noted_[i].captured) continue;
+        const int index = slice_.runs_of[i].step;
+        for (const int reg : program_.steps[static_cast<std::size_t>(index)].outputs) {
+            if (reg < 0) continue;
+            const auto memory = static_cast<std::size_t>(program_.of(reg).memory);
+            const Memory& of = program_.memories[memory];
+            if (of.made_by == index)
+                planned_[memory] = 1;
+            else if (of.made_by >= 0 && !planned_[memory])
+                noted_[i] = {};
+        }
+    }
+}
+
+void Planner::leave_out_unread() {
+    std::vector<char> needed = wanted_;
+    for (std::size_t i = 0; i < program_.memories.size(); ++i)
+        if (program_.memories[i].input >= 0) needed[i] = 1;
+    for (std::size_t i = noted_.size(); i-- > 0;) {
+        const ReplayStep& run = slice_.runs_of[i];
+        if (!noted_[i].captured) {
+            for (int k = 0; k < run.inputs && !run.op->is(kGeometryOnly); ++k)
+                if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
+                    needed[static_cast<std::size_t>(program_.of(reg).memory)] = 1;
+            continue;
+        }
+        std::vector<Call>& calls = noted_[i].calls;
+        for (std::size_t k = calls.size(); k-- > 0;) {
+            for (const Reference& one : calls[k].references)
+                calls[k].runs |= one.written && needed[static_cast<std::size_t>(one.memory)];
+            if (!calls[k].runs) continue;
+            for (const Reference& one : calls[k].references)
+                if (!one.written) needed[static_cast<std::size_t>(one.memory)] = 1;
+        }
+    }
+}
+
+// Calls that read constants only, and write what no other call writes.
+void Planner::find_constants() {
+    constant_.assign(memories(), 0);
+    for (std::size_t i = 0; i < memories(); ++i) constant_[i] = is_planned(static_cast<int>(i)) && !wanted_[i];
+    for (const auto& [reg, value] : program_.constants)
+        constant_[static_cast<std::size_t>(program_.of(reg).memory)] = 1;
+    bool found = true;
+    const auto varies = [&](int memory) { found |= std::exchange(constant_[static_cast<std::size_t>(memory)], 0); };
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        if (noted_[i].captured) continue;
+        const Step& step = program_.steps[static_cast<std::size_t>(slice_.runs_of[i].step)];
+        for (const KeptWrite& written : step.writes) varies(program_.of(written.reg).memory);
+    }
+    while (std::exchange(found, false))
+        for (Noted& noted : noted_)
+            for (Call& call : noted.calls) {
+                call.constant = call.runs && std::ranges::all_of(call.references, [&](const Reference& one) {
+                                    return constant_[static_cast<std::size_t>(one.memory)];
+                                });
+                if (!call.runs || call.constant) continue;
+                for (const Reference& one : call.references)
+                    if (one.written) varies(one.memory);
+            }
+}
+
+}  // namespace clew
