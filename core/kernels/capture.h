@@ -58,13 +58,20 @@ public:
     CaptureScope& operator=(const CaptureScope&) = delete;
 };
 
-// A kernel that others call in turn runs as it is: its caller has been captured.
+// A kernel that others call in turn runs as it is: its caller has been captured. It may run without Python's lock, so
+// what all threads share (storage_detour) stays as it is.
 class RunScope {
 public:
-    RunScope() { set_kernel_mode(KernelMode::Run); }
-    ~RunScope() { set_kernel_mode(KernelMode::Capture); }
+    RunScope() { set(KernelMode::Run, kFlatElements); }
+    ~RunScope() { set(KernelMode::Capture, -1); }
     RunScope(const RunScope&) = delete;
     RunScope& operator=(const RunScope&) = delete;
+
+private:
+    static void set(KernelMode mode, std::int64_t flat) {
+        kernel_mode = mode;
+        flat_elements = flat;
+    }
 };
 
 Operand operand_of(View& view, bool written);

@@ -5,7 +5,6 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
-#include "core/kernels/memory/copy.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/functions.h"
 #include "core/program/kept.h"
@@ -28,12 +27,6 @@ bool is_constant(const OpDef& op) { return std::strcmp(op.name, "constant") == 0
 // Reads that hand out the memory itself, or all that is in it.
 bool leaves_for_numpy(const char* how) { return shares_memory(how) || std::strcmp(how, "tolist") == 0; }
 
-OpDef program_op(const char* name, void (*forward)(OpCall&)) {
-    OpDef op = unregistered(name, forward);
-    op.text.flags = kAnyDType;
-    return op;
-}
-
 }  // namespace
 
 bool shares_memory(const char* read) {
@@ -41,24 +34,6 @@ bool shares_memory(const char* read) {
         if (std::strcmp(read, name) == 0) return true;
     return false;
 }
-
-const OpDef load_op = program_op("constant", [](OpCall& call) {
-    const Tensor& from = call.inputs[0];
-    call.outputs[0] = empty(from.layout_ref(), from.dtype());
-    kernels::copy(call.outputs[0].view(), from.view());
-});
-const OpDef alias_op = program_op("alias", [](OpCall& call) {
-    const Tensor& from = call.inputs[0];
-    AliasAttrs attributes;
-    std::memcpy(&attributes, call.attributes, sizeof attributes);
-    const auto of = [](DType dtype) { return static_cast<std::int64_t>(item_size(dtype)); };
-    const std::int64_t at = from->offset * of(from.dtype()) + attributes.shift;
-    check_inside_storage("alias", *attributes.layout, at / of(attributes.dtype), attributes.dtype, *from->storage);
-    call.outputs[0] = alias(from, LayoutRef(attributes.layout), at / of(attributes.dtype));
-    call.outputs[0]->dtype = attributes.dtype;
-});
-
-const OpDef mark_dirty_op = unregistered("mark_dirty", nullptr);
 
 Recorder* Recorder::at_work() { return under_way; }
 
@@ -274,18 +249,6 @@ void Recorder::load_constant(OpCall& call) {
     step.inputs = {from};
     const int index = static_cast<int>(program_.steps.size());
     step.outputs = {define(made, index)};
-    program_.steps.push_back(std::move(step));
-}
-
-// mark_dirty: the version moves once more.
-void Recorder::count(const Tensor& tensor) {
-    const Tensor inputs[] = {tensor};
-    const OpCall call{mark_dirty_op, inputs, nullptr, {}, Form::InPlace};
-    Step step = new_step(call);
-    step.kind = StepKind::Nothing;
-    const int memory = program_.of(step.inputs[0]).memory;
-    step.writes.push_back({step.inputs[0], 1, input_with_counter(memory, counter_of(*tensor.get()))});
-    program_.memories[static_cast<std::size_t>(memory)].writers.push_back(static_cast<int>(program_.steps.size()));
     program_.steps.push_back(std::move(step));
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/ops/interpreter.h"
 #include "core/program/outcome.h"
+#include "core/program/own_operations.h"
 #include "core/program/program.h"
 
 namespace clew {
@@ -42,7 +43,6 @@ private:
     void read(OpCall& call);
     void rebind(OpCall& call);
     void load_constant(OpCall& call);
-    void count(const Tensor& tensor);
     void refuse(std::string text);
     void refuse_meta(const OpCall& call);
     void once(std::string text);
@@ -56,6 +56,7 @@ private:
     int add_register(int memory, const Tensor& tensor, int made_by);
     int add_input(const Tensor& tensor, const Tensor& shown, bool grad_of, int memory);
     int alias_of(int memory, const Tensor& tensor);
+    void count(const Tensor& tensor);
     int input_with_counter(int memory, const void* counter) const;
     Tensor older_on(const Tensor& tensor) const;
     void note_node(Node* node, int step);
@@ -98,15 +99,5 @@ private:
 extern Handle (*generator_owner)(Generator*);
 
 bool shares_memory(const char* read);  // with Python: numpy, buffer, data_ptr
-
-// Operations that only programs have.
-extern const OpDef load_op;   // a constant, as a new tensor
-extern const OpDef alias_op;  // another geometry on the same memory
-extern const OpDef mark_dirty_op;
-struct AliasAttrs {
-    Layout* layout;      // held by the register
-    std::int64_t shift;  // in bytes, from where the input lies
-    DType dtype;
-};
 
 }  // namespace clew

@@ -89,6 +89,18 @@ int Recorder::alias_of(int memory, const Tensor& tensor) {
     return reg;
 }
 
+// mark_dirty: the version moves once more.
+void Recorder::count(const Tensor& tensor) {
+    const Tensor inputs[] = {tensor};
+    const OpCall call{mark_dirty_op, inputs, nullptr, {}, Form::InPlace};
+    Step step = new_step(call);
+    step.kind = StepKind::Nothing;
+    const int memory = program_.of(step.inputs[0]).memory;
+    step.writes.push_back({step.inputs[0], 1, input_with_counter(memory, counter_of(*tensor.get()))});
+    program_.memories[static_cast<std::size_t>(memory)].writers.push_back(static_cast<int>(program_.steps.size()));
+    program_.steps.push_back(std::move(step));
+}
+
 int Recorder::resolve(const Tensor& tensor) {
     if (!tensor) return -1;
     if (tensor->has(TensorObject::kWrappedNumber)) {

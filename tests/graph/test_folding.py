@@ -8,7 +8,8 @@ import pytest
 import clew
 from clew.graph import draw
 from clew.graph.pictures.columns import Table
-from clew.graph.pictures.folding import KINDS, MOST_CHILDREN, first_unfolded, fold
+from clew.graph.pictures.folding import MOST_CHILDREN, fold
+from clew.graph.pictures.groups import KINDS, first_unfolded
 from clew.graph.pictures.repeats import find_repeats
 
 pytestmark = pytest.mark.beyond

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ..model.wording import counted
-from ..pictures.folding import first_unfolded
+from ..pictures.groups import first_unfolded
 from .charts import as_script, table
 from .columns import packed
 

@@ -16,7 +16,8 @@ from ..model.protocol import Node, is_tensor
 from ..program.modules import module_label
 from .columns import INPUT, LEAF, OPERATION, Columns, Entry, name_of
 from .data_inputs import DataInput, data_inputs
-from .folding import Component, Groups, fold
+from .folding import Component, fold
+from .groups import Groups
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ..program import modules
 from .arrange import Naming, arrange
 from .columns import LEAF, RESULT, Columns, Entry, ordered, shape_text
 from .data_inputs import names_by_storage
-from .folding import Groups
+from .groups import Groups
 from .picture import Picture
 from .summary import summarise
 

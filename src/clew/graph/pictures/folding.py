@@ -10,18 +10,15 @@ import itertools
 import math
 import re
 from array import array
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .columns import Table
+from .groups import KINDS, Groups
 from .repeats import find_repeats
 
-KINDS = ("module", "function", "loop", "step", "part", "inputs")
 MOST_CHILDREN = 40  # a group with more is cut into parts, so that unfolding it never floods the page
 MOST_INPUTS = 3  # of one node or group that are drawn as a box each
-MOST_SHOWN = 60  # what is unfolded at first
-FEW = 30  # boxes of a graph in which not even loops are folded at first
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -36,28 +33,6 @@ class Group:
     label: str
     items: list[int | Group]
     signature: int = -1
-
-
-@dataclass(slots=True)
-class Groups:
-    """All groups, outer before inner. Group 0 is the whole graph; ``node_group`` gives the innermost of each node."""
-
-    parent: array[int] = field(default_factory=lambda: array("i"))
-    kind: array[int] = field(default_factory=lambda: array("B"))
-    label: array[int] = field(default_factory=lambda: array("I"))
-    first: array[int] = field(default_factory=lambda: array("I"))
-    end: array[int] = field(default_factory=lambda: array("I"))
-    node_group: array[int] = field(default_factory=lambda: array("I"))
-    order: list[int] = field(default_factory=list)  # the nodes, as the groups have them
-
-    def __len__(self) -> int:
-        return len(self.parent)
-
-    def append(self, row: int) -> None:
-        """Add a row that is in no group but that of everything."""
-        self.order.append(row)
-        self.node_group.append(0)
-        self.end[0] = len(self.order)
 
 
 def fold(
@@ -295,22 +270,3 @@ def _flatten(root: Group, total: int, text: Table) -> Groups:
         stack.append((-1, number))
         stack.extend((one, number) for one in reversed(item.items))
     return groups
-
-
-def first_unfolded(groups: Groups, most: int = MOST_SHOWN) -> list[int]:
-    """Which groups are unfolded at first: outer before inner, no loop of many steps, as long as ``most`` are shown."""
-    children: list[list[int]] = [[] for _ in range(len(groups))]
-    nodes = Counter(groups.node_group)
-    for number in range(1, len(groups)):
-        children[groups.parent[number]].append(number)
-    size = [nodes[number] + len(children[number]) for number in range(len(groups))]
-    unfolded = [0]
-    shown = size[0]
-    small = len(groups.order) <= FEW
-    for group in unfolded:
-        for child in children[group]:
-            is_loop = KINDS[groups.kind[child]] in ("loop", "part", "inputs") and not small
-            if not is_loop and shown + size[child] - 1 <= most:
-                unfolded.append(child)
-                shown += size[child] - 1
-    return unfolded

@@ -12,7 +12,7 @@ from ..model.notebook import page_html
 from ..model.places import Place, ReleaseRecord
 from ..model.wording import counted
 from .columns import FOREIGN, OPERATION, SHARED, STATES, Columns, Snapshot, Table, take_snapshot
-from .folding import Groups
+from .groups import Groups
 from .summary import Summary
 
 KINDS = ("operation", "leaf", "result", "input")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..model.wording import bytes_text, counted
-from .folding import KINDS, first_unfolded
+from .groups import KINDS, first_unfolded
 
 if TYPE_CHECKING:
     from .picture import Picture, Row, SlotRow

@@ -1,0 +1,16 @@
+// Operations that only programs have.
+#pragma once
+#include "core/ops/opdef.h"
+
+namespace clew {
+
+extern const OpDef load_op;   // a constant, as a new tensor
+extern const OpDef alias_op;  // another geometry on the same memory
+extern const OpDef mark_dirty_op;
+struct AliasAttrs {
+    Layout* layout;      // held by the register
+    std::int64_t shift;  // in bytes, from where the input lies
+    DType dtype;
+};
+
+}  // namespace clew
