@@ -230,7 +230,9 @@ class Child:
                     report(number, "MemoryError for a call that asks for nothing large")
             except BaseException as error:
                 trail = traceback.extract_tb(error.__traceback__)[-3:]
-                is_told = isinstance(error, AssertionError) and saying(error)  # PyTorch's own checks have a message
+                # PyTorch's own checks have a message; what needs another package says which.
+                is_told = isinstance(error, AssertionError) and saying(error)
+                is_told = is_told or (isinstance(error, ImportError) and "needs the package" in saying(error))
                 is_dead = isinstance(error, ReferenceError) and "weakref.proxy" in text  # what it was given went
                 if not is_told and not is_dead:
                     places = "; ".join(f"{frame.filename}:{frame.lineno}" for frame in trail)
