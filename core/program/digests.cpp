@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/frame.h"
 #include "core/kernels/memory/copy.h"
 
 namespace clew {
@@ -22,6 +23,7 @@ std::uint64_t mix(std::uint64_t state, const char* bytes, std::size_t count) {
 std::uint64_t mix(std::uint64_t state, const Tensor& value) {
     Tensor packed = value;
     if (!value.contiguous()) {
+        [[maybe_unused]] const DispatchFrame frame;
         packed = empty(value.sizes(), value.dtype());
         kernels::copy(packed.view(), value.view());
     }
