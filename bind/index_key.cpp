@@ -82,7 +82,7 @@ struct Part {
 Part part_of_tensor(PyObject* object, Tensor tensor) {
     if (tensor.ndim() != 0 || is_inexact(tensor.dtype()))
         return {.kind = Part::Indices, .object = object, .tensor = std::move(tensor)};
-    escape(tensor, "index");
+    escape(tensor, Read::Index);
     const std::int64_t number = read_integer(tensor);
     if (is_mask(tensor)) return {.kind = Part::Truth, .object = object, .truth = number != 0};
     return {.kind = Part::Integer, .object = object, .integer = Handle::steal(checked(PyLong_FromLongLong(number)))};

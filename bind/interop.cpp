@@ -223,7 +223,7 @@ PyObject* item(const Tensor& tensor) {
     if (tensor.numel() != 1)
         fail(ErrorKind::Runtime, "item: a Tensor with %lld elements cannot be converted to Scalar",
              static_cast<long long>(tensor.numel()));
-    escape(tensor, "item");
+    escape(tensor, Read::Item);
     PyObject* number = checked(number_at(tensor.data(), tensor.dtype()));
     note_number(tensor, "item", number);
     return number;
@@ -249,7 +249,7 @@ PyObject* list_of(const Tensor& tensor) { return nested_list(tensor, 0, tensor.d
 PyObject* tensor_tolist(PyObject* self, PyObject*) {
     return guarded([&] {
         const Tensor tensor(reinterpret_cast<TensorObject*>(self));
-        escape(tensor, "tolist");
+        escape(tensor, Read::ToList);
         PyObject* list = list_of(tensor);
         PyObject* first = list;  // one is enough to recognise the list by
         while (PyList_Check(first) && PyList_GET_SIZE(first)) first = PyList_GET_ITEM(first, 0);
@@ -267,7 +267,7 @@ PyObject* tensor_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
         if (tensor.requires_grad() && !force)
             fail(ErrorKind::Runtime,
                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
-        escape(tensor, "numpy");
+        escape(tensor, Read::Numpy);
         const Handle shown = tensor.requires_grad() ? Handle::steal(wrap(detach(tensor))) : Handle::borrow(self);
         const Handle view = Handle::steal(checked(PyMemoryView_FromObject(static_cast<PyObject*>(shown.get()))));
         const Handle numpy = Handle::steal(checked(PyImport_ImportModule("numpy")));

@@ -116,7 +116,6 @@ private:
         return result;
     }
     void add_step(nb::handle data) {
-        static const OpDef read_op = unregistered("read", nullptr), grad_op = unregistered("grad", nullptr);
         const auto kind = nb::cast<std::string>(data["kind"]), name = nb::cast<std::string>(data["op"]);
         Step step{.op = nullptr, .form = Form::Functional};
         if (kind == "read" || kind == "set_grad") {
@@ -135,6 +134,7 @@ private:
         }
         if (!data["name"].is_none()) step.name = static_text(nb::cast<std::string>(data["name"]));
         if (step.kind == StepKind::Read && step.name == nullptr) fail(ErrorKind::Value, "expected how it reads");
+        if (step.kind == StepKind::Read) step.read = read_of_name(step.name);
         step.inputs = registers(data["inputs"]);
         step.outputs = registers(data["outputs"]);
         for (const nb::handle one : nb::cast<nb::list>(data["writes"]))

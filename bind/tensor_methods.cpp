@@ -111,7 +111,7 @@ PyObject* offset_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(
 PyObject* data_ptr_method(PyObject* self, PyObject*) {
     return guarded([&] {
         if (is_meta(tensor_of(self))) return PyLong_FromLong(0);
-        escape(tensor_of(self), "data_ptr");
+        escape(tensor_of(self), Read::DataPtr);
         return PyLong_FromVoidPtr(tensor_of(self).data());
     });
 }

@@ -125,7 +125,7 @@ int bool_slot(PyObject* object) {
             if (self.numel() != 1)
                 fail(ErrorKind::Runtime, "bool: Boolean value of Tensor with %s is ambiguous; use .any() or .all()",
                      self.numel() == 0 ? "no values" : "more than one value");
-            escape(self, "bool");
+            escape(self, Read::Bool);
             return read_complex(self) != Complex<double>(0) ? 1 : 0;
         },
         -1);
@@ -145,7 +145,7 @@ PyObject* float_slot(PyObject* object) {
         if (self.numel() != 1)
             fail(ErrorKind::Runtime, "float: a Tensor with %lld elements cannot be converted to Scalar",
                  static_cast<long long>(self.numel()));
-        escape(self, "float");
+        escape(self, Read::Float);
         check_is_real(self, "float");
         PyObject* number = PyFloat_FromDouble(read_number(self));
         note_number(self, "float", number);
@@ -158,7 +158,7 @@ PyObject* int_slot(PyObject* object) {
         if (self.numel() != 1)
             fail(ErrorKind::Runtime, "int: a Tensor with %lld elements cannot be converted to Scalar",
                  static_cast<long long>(self.numel()));
-        escape(self, "int");
+        escape(self, Read::Int);
         check_is_real(self, "int");
         if (is_floating(self.dtype())) return PyLong_FromDouble(read_number(self));
         return PyLong_FromLongLong(read_integer(self));
@@ -169,7 +169,7 @@ PyObject* index_slot(PyObject* object) {
         const Tensor self(self_of(object));
         if (self.numel() != 1 || is_inexact(self.dtype()))
             fail(ErrorKind::Type, "index: only integer tensors of a single element can be converted to an index");
-        escape(self, "index");
+        escape(self, Read::Index);
         return PyLong_FromLongLong(read_integer(self));
     });
 }

@@ -24,14 +24,13 @@ CaptureScope::~CaptureScope() {
 
 Operand operand_of(View& view, bool written) {
     const auto size = static_cast<std::int64_t>(item_size(view.dtype));
-    std::int64_t before = 0, after = size;
+    char** const place = reinterpret_cast<char**>(&view.data);
+    Operand operand{place, 0, size, written};
     for (int axis = 0; axis < view.ndim; ++axis) {
-        if (view.sizes[axis] == 0) before = after = 0;
-        if (view.sizes[axis] == 0) break;
-        const std::int64_t reach = (view.sizes[axis] - 1) * view.strides[axis] * size;
-        (reach < 0 ? before : after) += reach < 0 ? -reach : reach;
+        if (view.sizes[axis] == 0) return {place, 0, 0, written};
+        operand.reach(view.sizes[axis] - 1, view.strides[axis] * size);
     }
-    return {reinterpret_cast<char**>(&view.data), before, after, written};
+    return operand;
 }
 
 }  // namespace clew::kernels

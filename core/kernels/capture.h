@@ -28,6 +28,12 @@ struct Operand {
     char** place;
     std::int64_t before, after;  // bytes below, and above: [*place - before, *place + after)
     bool written;
+
+    // One more axis, along which the call takes `steps` steps of `stride` bytes.
+    void reach(std::int64_t steps, std::int64_t stride) {
+        const std::int64_t bytes = steps * stride;
+        (bytes < 0 ? before : after) += bytes < 0 ? -bytes : bytes;
+    }
 };
 
 class KernelCall {

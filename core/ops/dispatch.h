@@ -41,15 +41,15 @@ void rebind(const Tensor& tensor, const Tensor& source);
 void rebind_resized(const Tensor& destination, const Tensor& result, const char* name);
 // x.grad = gradient; the gradient may be null.
 void rebind_grad(const Tensor& tensor, const Tensor& gradient);
-// A read of values into Python, of `how` (static text): item, bool, tolist, numpy.
-void escape_to_interpreters(const Tensor& tensor, const char* how);
-inline void escape(const Tensor& tensor, const char* how) {
+// A read of values into Python, or by `name` (static text) to decide something.
+void escape_to_interpreters(const Tensor& tensor, Read how, const char* name);
+inline void escape(const Tensor& tensor, Read how, const char* name = nullptr) {
     if (mode(kInterpreted) || is_meta(tensor)) [[unlikely]]
-        escape_to_interpreters(tensor, how);
+        escape_to_interpreters(tensor, how, name);
 }
 
-// Of Form::Accumulate, the only one.
-extern const OpDef accumulate_op;
+// In no registry: of Form::Accumulate, of Form::Read, x.data = and x.grad =, a tensor made of what is no tensor.
+extern const OpDef accumulate_op, read_op, data_op, grad_op, constant_op;
 
 template <class Op, class... T>
 Tensor run(const Attributes<Op>& attributes, const T&... inputs) {
@@ -94,7 +94,7 @@ void run_fused(BackwardCall& call) {
 template <class Look>
 auto peek(const Tensor& x, const char* why, const Look& look) {
     need_values(why);
-    escape(x, why);
+    escape(x, Read::Other, why);
     [[maybe_unused]] const DispatchFrame frame;
     return look();
 }

@@ -9,6 +9,8 @@
 
 namespace clew {
 
+struct NodeKind;
+
 using Tensors = std::span<const Tensor>;
 
 // promote.cpp
@@ -128,6 +130,7 @@ Tensor select(const Tensor& x, int axis, std::int64_t index);
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t end,
              std::int64_t step);                                                      // bounds as in Python
 Tensor as_strided(const Tensor& x, Sizes sizes, Sizes strides, std::int64_t offset);  // offset relative to x
+bool is_as_strided(const NodeKind& kind);
 Tensor as_strided_scatter(const Tensor& base, const Tensor& value, Sizes sizes, Sizes strides, std::int64_t offset);
 
 // pad.cpp

@@ -59,15 +59,22 @@ DeviceScope::DeviceScope(const OpCall& call) : mode_before_(mode_word & kMakeMet
 
 DeviceScope::~DeviceScope() { mode_word |= mode_before_; }
 
-void fail_without_values(const char* how) {
-    const std::string_view read = how;
-    if (read == "numpy" || read == "buffer")
-        fail(ErrorKind::Type,
-             "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
-             "first.");
-    if (read == "item" || read == "bool" || read == "float" || read == "int" || read == "index")
-        fail(ErrorKind::Runtime, "Tensor.item() cannot be called on meta tensors: they have no values");
-    fail(ErrorKind::NotImplemented, "%s: Cannot copy out of meta tensor; no data!", how);
+void fail_without_values(Read how, const char* name) {
+    switch (how) {
+        case Read::Numpy:
+        case Read::Buffer:
+            fail(ErrorKind::Type,
+                 "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                 "first.");
+        case Read::Item:
+        case Read::Bool:
+        case Read::Float:
+        case Read::Int:
+        case Read::Index:
+            fail(ErrorKind::Runtime, "Tensor.item() cannot be called on meta tensors: they have no values");
+        default:
+            fail(ErrorKind::NotImplemented, "%s: Cannot copy out of meta tensor; no data!", name);
+    }
 }
 
 }  // namespace clew

@@ -33,7 +33,7 @@ private:
 };
 
 // Error(NotImplemented or another kind, as PyTorch's) of a read of values, `how` being the name of the read.
-[[noreturn]] void fail_without_values(const char* how);
+[[noreturn]] void fail_without_values(Read how, const char* name);
 // Both have memory, or neither has.
 inline bool same_device(const Tensor& a, const Tensor& b) { return is_meta(a) == is_meta(b); }
 

@@ -1,4 +1,6 @@
 // Tensors that get other memory, and values that leave for Python: calls whose operations are in no registry.
+#include <cstring>
+
 #include "core/autograd/leaf.h"
 #include "core/autograd/view.h"
 #include "core/ops/dispatch.h"
@@ -43,8 +45,11 @@ void rebind_by(const OpDef& op, const Tensor& tensor, const Tensor& source, cons
 
 }  // namespace
 
+const OpDef data_op = unregistered("data", set_data);
+const OpDef grad_op = unregistered("grad", assign_gradient);
+const OpDef read_op = unregistered("read", nullptr);
+
 void rebind(const Tensor& tensor, const Tensor& source) {
-    static const OpDef op = unregistered("data", set_data);
     if (!same_device(tensor, source))
         fail(
             ErrorKind::Runtime,
@@ -55,7 +60,7 @@ void rebind(const Tensor& tensor, const Tensor& source) {
         fail(ErrorKind::Runtime,
              "data: incompatible tensor type: expected %s, got %s; a tensor in a graph keeps its dtype",
              dtype_name(tensor.dtype()), dtype_name(source.dtype()));
-    rebind_by(op, tensor, source, "data");
+    rebind_by(data_op, tensor, source, "data");
 }
 
 void rebind_resized(const Tensor& destination, const Tensor& result, const char* name) {
@@ -63,17 +68,25 @@ void rebind_resized(const Tensor& destination, const Tensor& result, const char*
     rebind_by(op, destination, result, name);
 }
 
-void rebind_grad(const Tensor& tensor, const Tensor& gradient) {
-    static const OpDef op = unregistered("grad", assign_gradient);
-    rebind_by(op, tensor, gradient, "grad");
+void rebind_grad(const Tensor& tensor, const Tensor& gradient) { rebind_by(grad_op, tensor, gradient, "grad"); }
+
+const char* name_of(Read how) {
+    constexpr const char* kNames[] = {"item", "bool", "float", "int", "index", "tolist", "numpy", "buffer", "data_ptr"};
+    return how == Read::Other ? "read" : kNames[static_cast<int>(how)];
 }
 
-void escape_to_interpreters(const Tensor& tensor, const char* how) {
-    if (is_meta(tensor)) fail_without_values(how);
+Read read_of_name(const char* name) {
+    for (int how = 0; how < static_cast<int>(Read::Other); ++how)
+        if (std::strcmp(name, name_of(static_cast<Read>(how))) == 0) return static_cast<Read>(how);
+    return Read::Other;
+}
+
+void escape_to_interpreters(const Tensor& tensor, Read how, const char* name) {
+    if (name == nullptr) name = name_of(how);
+    if (is_meta(tensor)) fail_without_values(how, name);
     if (!mode(kInterpreted)) return;
-    static const OpDef op = unregistered("read", nullptr);
-    const CallDetails details{.name = how};
-    OpCall call{op, Tensors(&tensor, 1), nullptr, {}, Form::Read, &details};
+    const CallDetails details{.name = name, .read = how};
+    OpCall call{read_op, Tensors(&tensor, 1), nullptr, {}, Form::Read, &details};
     dispatch(call);
 }
 

@@ -26,11 +26,17 @@ enum class Form : std::uint8_t {
     Read,        // values of input 0 go to Python, or their memory does
 };
 
+// How Python, or an operation that decides by values, gets to see a tensor's values.
+enum class Read : std::uint8_t { Item, Bool, Float, Int, Index, ToList, Numpy, Buffer, DataPtr, Other };
+const char* name_of(Read how);  // "item", "tolist"
+Read read_of_name(const char* name);
+
 // What few calls have.
 struct CallDetails {
     const char* name = nullptr;      // where it isn't the operation's: in the write log, in errors, of a read
     Generator* generator = nullptr;  // of an operation that draws; null: the one that the thread has chosen
     const Tensor* before = nullptr;  // InPlace: what input 0 was, where the rule reads it; null: not copied yet
+    Read read = Read::Other;         // of Form::Read
 };
 
 // One call on its way through dispatch(). forward() gets it, too.

@@ -125,7 +125,7 @@ private:
                 const Tensor& then = program_.reads[static_cast<std::size_t>(one.index)];
                 need(same_geometry(then, reg(one.inputs[0])) || same_sizes_and_dtype(then, reg(one.inputs[0])),
                      "has read something else");
-                need(std::strcmp(one.name, "bool") != 0 || then.numel() == 1, "reads one truth of several values");
+                need(one.read != Read::Bool || then.numel() == 1, "reads one truth of several values");
                 break;
             }
             case StepKind::Rebind:

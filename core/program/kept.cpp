@@ -1,7 +1,8 @@
 #include "core/program/kept.h"
 
-#include <cstring>
 #include <unordered_map>
+
+#include "core/ops/functions.h"
 
 namespace clew {
 namespace {
@@ -87,8 +88,7 @@ bool is_refreshed_view(const Program& program, const Living& living) {
     const TensorObject& tensor = *living.tensor;
     if (living.node < 0 || !tensor.base || !tensor.grad_fn) return false;
     const KeptNode& kept = program.nodes[static_cast<std::size_t>(living.node)];
-    return tensor.grad_fn.get() != kept.node && !kept.hooked &&
-           std::strcmp(tensor.grad_fn->kind->node_name, "AsStridedBackward0") == 0;
+    return tensor.grad_fn.get() != kept.node && !kept.hooked && is_as_strided(*tensor.grad_fn->kind);
 }
 
 KeptBy kept_by(const TensorObject& tensor) {

@@ -81,7 +81,7 @@ void Recorder::look_back() {
     }
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
         const Step& step = program_.steps[i];
-        if (step.kind != StepKind::Read || !shares_memory(step.name)) continue;
+        if (step.kind != StepKind::Read || !shares_memory(step.read)) continue;
         const auto& writers = program_.memory_of(step.inputs[0]).writers;
         if (!writers.empty() && writers.back() > static_cast<int>(i))
             program_.refusals.push_back(

@@ -73,7 +73,8 @@ struct Step {
     std::int32_t instruction = -1;
     int index = -1;            // Read: of what was read; Rebind: of the leaf
     bool in_backward = false;  // the engine ran it
-    bool varies = false;       // its attributes may be others in each run
+    Read read = Read::Other;
+    bool varies = false;  // its attributes may be others in each run
 };
 
 std::string name_of(const Step& step);  // "mul", "add_", "read.item", "set_grad"

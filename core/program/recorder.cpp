@@ -1,7 +1,5 @@
 #include "core/program/recorder.h"
 
-#include <cstring>
-
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
@@ -22,18 +20,12 @@ Tensor copied_value(const Tensor& value) {
     return clone(value);
 }
 
-bool is_constant(const OpDef& op) { return std::strcmp(op.name, "constant") == 0 && op.text.schema == nullptr; }
-
 // Reads that hand out the memory itself, or all that is in it.
-bool leaves_for_numpy(const char* how) { return shares_memory(how) || std::strcmp(how, "tolist") == 0; }
+bool leaves_for_numpy(Read how) { return shares_memory(how) || how == Read::ToList; }
 
 }  // namespace
 
-bool shares_memory(const char* read) {
-    for (const char* name : {"numpy", "buffer", "data_ptr"})
-        if (std::strcmp(read, name) == 0) return true;
-    return false;
-}
+bool shares_memory(Read how) { return how == Read::Numpy || how == Read::Buffer || how == Read::DataPtr; }
 
 Recorder* Recorder::at_work() { return under_way; }
 
@@ -132,7 +124,7 @@ void Recorder::handle(OpCall& call) {
             return;
         default:
             try {
-                return is_constant(call.op) ? load_constant(call) : run(call);
+                return &call.op == &constant_op ? load_constant(call) : run(call);
             } catch (...) {
                 failed_ = true;
                 throw;
@@ -190,16 +182,16 @@ void Recorder::run(OpCall& call) {
 // A value that Python gets: a second run of the block goes the same way if it is the same again.
 void Recorder::read(OpCall& call) {
     dispatch(call);
-    const char* const how = call.name();
-    if (leaves_for_numpy(how) && (functions_ || mode(kInBackward))) {
+    if (leaves_for_numpy(call.details->read) && (functions_ || mode(kInBackward))) {
         refuse(
             format("%s() hands values to NumPy or Python inside a Function, a hook or a rule; mark the part that "
                    "computes there with @clew.pure, if it depends on its arguments only",
-                   how));
+                   call.name()));
         return;
     }
     Step step = new_step(call);
     step.kind = StepKind::Read;
+    step.read = call.details->read;
     step.index = static_cast<int>(program_.reads.size());
     program_.reads.push_back(copied_value(call.inputs[0]));
     program_.followed.push_back(0);
@@ -207,9 +199,9 @@ void Recorder::read(OpCall& call) {
 }
 
 void Recorder::rebind(OpCall& call) {
-    if (std::strcmp(call.op.name, "grad") != 0) {
+    if (&call.op != &grad_op) {
         dispatch(call);
-        refuse(std::strcmp(call.op.name, "data") == 0
+        refuse(&call.op == &data_op
                    ? "x.data = ... gives a tensor other memory inside the block; write into it (x.copy_) or do it "
                      "between runs"
                    : "out= of another shape gives a tensor other memory inside the block");

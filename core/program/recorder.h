@@ -98,6 +98,6 @@ private:
 // Set by bind/: who keeps a generator that Python made alive.
 extern Handle (*generator_owner)(Generator*);
 
-bool shares_memory(const char* read);  // with Python: numpy, buffer, data_ptr
+bool shares_memory(Read how);  // with Python: numpy, buffer, data_ptr
 
 }  // namespace clew

@@ -73,7 +73,7 @@ void StepRunner::check_read(const Step& step) {
     const Tensor& now = state_.regs[static_cast<std::size_t>(step.inputs[0])];
     if (!program_.followed.empty() && program_.followed[static_cast<std::size_t>(step.index)]) {
         ReadNumber& number = numbers.emplace_back(ReadNumber{now.dtype(), {}});
-        if (std::strcmp(step.name, "tolist") == 0) {
+        if (step.read == Read::ToList) {
             number.list = empty(now.sizes(), now.dtype());
             kernels::copy(number.list.view(), now.view());
             return;
@@ -89,7 +89,7 @@ void StepRunner::check_read(const Step& step) {
         return;
     }
     const Tensor& then = program_.reads[static_cast<std::size_t>(step.index)];
-    const bool truth = std::strcmp(step.name, "bool") == 0;
+    const bool truth = step.read == Read::Bool;
     if (truth ? (read_number(now) != 0) == (read_number(then) != 0) : same_bits(now, then)) return;
     const std::string text = then.numel() == 1 ? format("%.9g then, %.9g now", read_number(then), read_number(now))
                                                : format("%lld values", static_cast<long long>(then.numel()));

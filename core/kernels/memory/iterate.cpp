@@ -108,9 +108,8 @@ public:
     std::vector<Operand> operands() override {
         std::vector<Operand> list;
         for (int k = 0; k < kOperands; ++k) {
-            const std::int64_t reach = (count_ - 1) * strides_[k];
-            list.push_back(
-                {&data_[k], std::max<std::int64_t>(0, -reach), std::max<std::int64_t>(0, reach) + items_[k], k == 0});
+            Operand& operand = list.emplace_back(&data_[k], 0, items_[k], k == 0);
+            operand.reach(count_ - 1, strides_[k]);
         }
         return list;
     }
@@ -132,12 +131,8 @@ public:
     std::vector<Operand> operands() override {
         std::vector<Operand> list;
         for (int k = 0; k < plan_.operands; ++k) {
-            Operand one{&plan_.data[k], 0, plan_.items[k], k == 0};
-            for (int axis = 0; axis < plan_.ndim; ++axis) {
-                const std::int64_t reach = (plan_.sizes[axis] - 1) * plan_.strides[axis][k];
-                (reach < 0 ? one.before : one.after) += magnitude(reach);
-            }
-            list.push_back(one);
+            Operand& operand = list.emplace_back(&plan_.data[k], 0, plan_.items[k], k == 0);
+            for (int axis = 0; axis < plan_.ndim; ++axis) operand.reach(plan_.sizes[axis] - 1, plan_.strides[axis][k]);
         }
         return list;
     }

@@ -23,11 +23,12 @@ void fill_constant(OpCall& call) {
 void pass(const Filling* filling, Tensor& result) {
     const SkipKernels backed(false);
     const ModeGuard on_cpu(kMakeMeta, false);
-    static const OpDef op = unregistered("constant", fill_constant);
-    apply(op, {}, filling, std::span<Tensor>(&result, 1));
+    apply(constant_op, {}, filling, std::span<Tensor>(&result, 1));
 }
 
 }  // namespace
+
+const OpDef constant_op = unregistered("constant", fill_constant);
 
 Tensor constant_detail::make(const LayoutRef& layout, DType dtype, void (*fill)(const void* body, const Tensor& out),
                              const void* body) {

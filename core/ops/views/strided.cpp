@@ -148,6 +148,7 @@ Tensor embed(const Tensor& x, Sizes sizes, const Part& part) {
 Tensor as_strided(const Tensor& x, Sizes sizes, Sizes strides, std::int64_t offset) {
     return run<AsStrided>({Dims(sizes), Dims(strides), offset}, x);
 }
+bool is_as_strided(const NodeKind& kind) { return &kind == &definition<AsStrided>(); }
 Tensor as_strided_scatter(const Tensor& base, const Tensor& value, Sizes sizes, Sizes strides, std::int64_t offset) {
     return run<AsStridedScatter>({Dims(sizes), Dims(strides), offset}, base, value);
 }
