@@ -81,18 +81,6 @@ bool Watch::go_by_version() {
         case POP_JUMP_IF_TRUE:
             tracer_.truth(top());
             return true;
-        case FORMAT_VALUE:
-            tracer_.contents(top((argument_ & 4) ? 2 : 1));
-            return true;
-        case CALL: {
-            const bool method = top(argument_ + 2) != nullptr;
-            const int count = argument_ + method;
-            tracer_.call(top(count + 1), top_ - count, static_cast<std::size_t>(count));
-            return true;
-        }
-        case CALL_FUNCTION_EX:
-            call_with_tuple(top((argument_ & 1) ? 3 : 2));
-            return true;
 #endif
         default:
             return false;
