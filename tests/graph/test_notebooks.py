@@ -23,7 +23,7 @@ QUESTIONS = {
     "clew.explain(loss).totals": "releases",
     "clew.graph.ledger(loss)": "held only by the graph",
     "clew.graph.diff(before, loss.exp())": "ExpBackward0",
-    "before": "kinds",
+    "before": "11 nodes",
     "clew.why_alive(loss)": "loss",
     "clew.graph.gradient_flow(model)": "0",
     "clew.graph.draw(loss)": "srcdoc",

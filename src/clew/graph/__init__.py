@@ -12,8 +12,9 @@ from .gradients.gradient_flow import GradientFlow, LayerFlow, gradient_flow
 from .gradients.histograms import Histogram
 from .gradients.stats import ModuleStats, Stats, stats
 from .gradients.step import Step, step
-from .iterations.diff import Change, Diff, Snapshot, diff, snapshot
+from .iterations.diff import Change, Diff, Kind, KindCount, diff
 from .iterations.growth import GrowthWarning
+from .iterations.snapshot import Snapshot, snapshot
 from .iterations.watch import Watch, watch
 from .memory.ledger import ledger
 from .memory.ledger_records import Ledger, LedgerRecord, LedgerTotals
@@ -40,6 +41,8 @@ __all__ = [
     "Histogram",
     "Holder",
     "Holders",
+    "Kind",
+    "KindCount",
     "LayerFlow",
     "LeafRecord",
     "Ledger",
