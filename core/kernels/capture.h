@@ -112,7 +112,8 @@ struct Owned<View> {
     using type = OwnedView;
 };
 
-// A call of `Kernel`, a lambda without a state; the first `kWritten` of its views are written.
+// A call of `Kernel`, a lambda without a state; the first `kWritten` of its views are written. Views without data are
+// of operands that are absent. What a kernel takes by pointer it reads anew in each run; the caller keeps it alive.
 template <int kWritten, class Kernel, class... Arguments>
 class CallOf final : public KernelCall {
 public:
@@ -122,9 +123,12 @@ public:
     }
     std::vector<Operand> operands() override {
         std::vector<Operand> list;
+        int count = 0;
         const auto add = [&](auto& owned) {
-            if constexpr (std::is_same_v<std::remove_reference_t<decltype(owned)>, OwnedView>)
-                list.push_back(operand_of(owned.view(), static_cast<int>(list.size()) < kWritten));
+            if constexpr (std::is_same_v<std::remove_reference_t<decltype(owned)>, OwnedView>) {
+                const bool written = count++ < kWritten;
+                if (owned.view().data != nullptr) list.push_back(operand_of(owned.view(), written));
+            }
         };
         std::apply([&](auto&... owned) { (add(owned), ...); }, arguments_);
         return list;
@@ -150,7 +154,7 @@ private:
 };
 
 // Whether the kernel is done with: skipped, or captured and run.
-template <int kWritten = 1, class Kernel, class... Arguments>
+template <int kWritten, class Kernel, class... Arguments>
 [[gnu::noinline, gnu::cold]] bool detour(Kernel kernel, const Arguments&... arguments) {
     if (skips_kernels()) return true;
     capture_under_way->calls.push_back(std::make_unique<CallOf<kWritten, Kernel, Arguments...>>(arguments...));
@@ -159,10 +163,12 @@ template <int kWritten = 1, class Kernel, class... Arguments>
     return true;
 }
 
-// The first line of a kernel that can be captured; its arguments are the kernel's.
-#define CLEW_CAPTURED_KERNEL(kernel, ...)                            \
+// The first line of a kernel that can be captured; its arguments are the kernel's, of which the first `written` views
+// are written.
+#define CLEW_CAPTURED_WRITING(written, kernel, ...)                  \
     CLEW_ASSERT_FRAME();                                             \
     if (::clew::kernel_mode != ::clew::KernelMode::Run) [[unlikely]] \
-        if (::clew::kernels::detour([](const auto&... given) { kernel(given...); }, __VA_ARGS__)) return
+        if (::clew::kernels::detour<written>([](const auto&... given) { kernel(given...); }, __VA_ARGS__)) return
+#define CLEW_CAPTURED_KERNEL(kernel, ...) CLEW_CAPTURED_WRITING(1, kernel, __VA_ARGS__)
 
 }  // namespace clew::kernels

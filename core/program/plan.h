@@ -6,7 +6,8 @@
 // such steps make and that does not leave the call lies in one arena, which each replay takes and gives back, and in
 // which what is not needed at the same time shares its place. Memory that leaves the call (results, gradients, what
 // graphs save) is taken anew by each replay, and inputs may lie elsewhere; so for each of these the plan knows which
-// pointers to move. Views are nothing at all. Steps whose forwards do more (they decide by values, draw, run Python)
+// pointers to move. Kernels of optimizers read their options where the step has them, so these may change. Views are
+// nothing at all. Steps whose forwards do more (they decide by values, draw, run Python)
 // run as they are, between the others.
 //
 // Calls whose results nobody reads are left out: a captured kernel can't fail, draws nothing, and writes only its
@@ -21,6 +22,7 @@
 namespace clew {
 
 struct Slice;
+struct ReplayStep;
 
 struct Planned {
     const kernels::KernelCall* call;  // or, if it is null,
@@ -117,6 +119,7 @@ private:
     void lay_out(Plan& plan);
     void order(Plan& plan);
     void look(Plan& plan);
+    bool may_fail(const ReplayStep& run) const;
     void find_direct(Plan& plan) const;
 
     const Program& program_;

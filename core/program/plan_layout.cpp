@@ -193,14 +193,18 @@ void Planner::look(Plan& plan) {
     }
 }
 
+bool Planner::may_fail(const ReplayStep& run) const {
+    if (run.kind == StepKind::Run) return !run.op->is(kOptimizerStep);
+    return run.kind == StepKind::Read && program_.decides(program_.steps[static_cast<std::size_t>(run.step)]);
+}
+
 // Memory from before the block that is written where it lies, since nothing that runs then can fail: steps of
 // optimizers at the end, and whatever has been captured.
 void Planner::find_direct(Plan& plan) const {
     int last = -1;  // that may fail
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         const ReplayStep& run = slice_.runs_of[i];
-        const bool runs = run.kind == StepKind::Run || run.kind == StepKind::Read;
-        if (runs && !noted_[i].captured && !run.op->is(kOptimizerStep)) last = static_cast<int>(i);
+        if (!noted_[i].captured && may_fail(run)) last = static_cast<int>(i);
     }
     plan.direct.assign(program_.memories.size(), 1);
     for (std::size_t i = 0; i < noted_.size(); ++i)

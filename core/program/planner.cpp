@@ -40,12 +40,13 @@ Planner::Planner(const Program& program, const Slice& slice)
 
 void Planner::lies(int memory, char* address) { addresses_[static_cast<std::size_t>(memory)] = address; }
 
-// What a forward does with a number need not be done by kernels.
+// What a forward does with a number need not be done by kernels. Those of optimizers read their options where the step
+// has them.
 bool Planner::may_be_captured(int index) const {
     const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
     const std::vector<int>& inputs = program_.steps[static_cast<std::size_t>(run.step)].inputs;
     return run.kind == StepKind::Run && run.details.generator == nullptr && !run.op->draws &&
-           !program_.steps[static_cast<std::size_t>(run.step)].varies &&
+           (run.op->is(kOptimizerStep) || !program_.steps[static_cast<std::size_t>(run.step)].varies) &&
            std::ranges::none_of(inputs, [&](int reg) { return reg >= 0 && varying_[static_cast<std::size_t>(reg)]; });
 }
 

@@ -96,6 +96,12 @@ std::int64_t byte_offset(const Tensor& tensor) {
 
 std::uint64_t history_of(const Tensor& tensor) { return tensor->grad_fn ? tensor->grad_fn->sequence : 0; }
 
+bool Program::decides(const Step& read) const {
+    const auto index = static_cast<std::size_t>(read.index);
+    return followed.empty() || !followed[index] || reads[index].numel() != 1 ||
+           std::ranges::any_of(comparisons, [&](const NumberWitness& one) { return one.read == read.index; });
+}
+
 bool Program::writes(int step, int reg) const {
     return std::ranges::any_of(steps[static_cast<std::size_t>(step)].writes, [&](const KeptWrite& written) {
         return of(written.reg).memory == of(reg).memory && of(written.reg).bytes.meets(of(reg).bytes);

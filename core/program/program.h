@@ -185,6 +185,7 @@ struct Program {
     const KeptRegister& of(int reg) const { return registers[static_cast<std::size_t>(reg)]; }
     const Memory& memory_of(int reg) const { return memories[static_cast<std::size_t>(of(reg).memory)]; }
     bool writes(int step, int reg) const;  // whether the step may reach bytes of the register
+    bool decides(const Step& read) const;  // whether the run stops there if the value is another one
 
     std::vector<std::unique_ptr<Slice>> slices;  // made when asked for
     std::unique_ptr<Outcome> outcome;            // of a compiled call: Note [Outcome]

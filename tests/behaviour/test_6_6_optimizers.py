@@ -90,3 +90,57 @@ def test_a_differentiable_step_reads_no_number(name):
         optimizer.step()
         moved.sum().backward()
     assert not [one.op for one in program.steps if one.op.startswith("read.")]
+
+
+VARIANTS = {
+    "SGD": [{}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "maximize": True}],
+    "Adam": [{}, {"amsgrad": True, "weight_decay": 0.1}, {"maximize": True, "betas": (0.5, 0.6), "eps": 1e-3}],
+    "AdamW": [{}, {"amsgrad": True}, {"capturable": True}, {"foreach": True}, {"fused": True}],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [(name, options) for name, several in VARIANTS.items() for options in several], ids=str
+)
+def test_a_compiled_step_follows_its_schedule(name, options):
+    """Memory that is dense, transposed, in steps, float64 and complex; the learning rate is another one each time."""
+
+    def trainer(compile):
+        clew.manual_seed(5)
+        parameters = [
+            clew.randn(3, 2),
+            clew.randn(4, 3).T,
+            clew.randn(3, 8)[:, ::2],
+            clew.randn(50000),
+            clew.randn(3, dtype=clew.float64),
+            clew.randn(2, dtype=clew.complex64),
+        ]
+        for one in parameters:
+            one.requires_grad_()
+        optimizer = getattr(clew.optim, name)(parameters, lr=0.1, **options)
+        scheduler = clew.optim.lr_scheduler.ExponentialLR(optimizer, 0.7)
+
+        def step(scale):
+            optimizer.zero_grad()
+            loss = sum((one * one.conj()).real.mul(scale).tanh().sum() for one in parameters)
+            loss.backward()
+            optimizer.step()
+            return loss.item()
+
+        run = clew.compile(step) if compile else step
+
+        def state():
+            tensors = [value for one in parameters for value in optimizer.state[one].values() if value is not None]
+            return [one.detach().resolve_conj().numpy().tobytes() for one in (*parameters, *tensors)]
+
+        def call(i):
+            result = run(clew.full((), 1.0 + i))
+            scheduler.step()
+            return result, state()
+
+        return call, run
+
+    (kept, run), (eager, _) = trainer(True), trainer(False)
+    for i in range(8):
+        assert kept(i) == eager(i)
+    assert run.hits >= 5

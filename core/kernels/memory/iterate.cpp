@@ -163,6 +163,7 @@ template <class Inner>
         add.template operator()<FlatCall<4, Inner>>();
     else
         add.template operator()<PlanCall<Inner>>();
+    const RunScope runs;  // pieces for several threads, too
     walk(plan, count, inner);
 }
 

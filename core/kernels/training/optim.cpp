@@ -2,8 +2,9 @@
 
 #include <cmath>
 
-#include "core/base/frame.h"
+#include "core/base/element.h"
 #include "core/base/threads.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/training/optim_loops.h"
 
@@ -17,20 +18,20 @@ SgdMomentum momentum_kind(const void* buffer, bool nesterov, bool first) {
 }
 
 template <class T>
-void sgd(void (*run)(const SgdLoop<T>&), void* param, const void* grad, void* momentum_buffer, std::int64_t count,
+void sgd(void (*run)(const SgdLoop<T>&), const View& param, const View& momentum_buffer, const View& grad,
          const SgdOptions& options, bool first) {
     SgdLoop<T> whole{};
-    whole.param = static_cast<T*>(param);
-    whole.grad = static_cast<const T*>(grad);
-    whole.momentum_buffer = static_cast<T*>(momentum_buffer);
-    whole.kind = momentum_kind(momentum_buffer, options.nesterov, first);
+    whole.param = static_cast<T*>(param.data);
+    whole.grad = static_cast<const T*>(grad.data);
+    whole.momentum_buffer = static_cast<T*>(momentum_buffer.data);
+    whole.kind = momentum_kind(momentum_buffer.data, options.nesterov, first);
     whole.has_decay = options.weight_decay != 0;
     whole.sign = options.maximize ? T{-1} : T{1};
     whole.decay = static_cast<T>(options.weight_decay);
     whole.momentum = static_cast<T>(options.momentum);
     whole.gain = static_cast<T>(1 - options.dampening);
     whole.step = static_cast<T>(-options.lr);
-    parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(param.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {
         SgdLoop<T> part = whole;
         part.param += begin;
         part.grad += begin;
@@ -40,16 +41,32 @@ void sgd(void (*run)(const SgdLoop<T>&), void* param, const void* grad, void* mo
     });
 }
 
+// What makes up for averages that began at zero.
+struct Correction {
+    double beta1, beta2, t, weight, root;  // 1 - beta1**t, sqrt(1 - beta2**t)
+};
+// Parameters of one optimizer mostly share it.
+const Correction& correction(double beta1, double beta2, double t) {
+    thread_local constinit Correction last{};
+    if (last.t != t || last.beta1 != beta1 || last.beta2 != beta2)
+        last = {beta1, beta2, t, 1 - std::pow(beta1, t), std::sqrt(1 - std::pow(beta2, t))};
+    return last;
+}
+
+double number_at(const View& view) {
+    return with_any_type(view.dtype, [&]<class T>() { return to_real<double>(*static_cast<const T*>(view.data)); });
+}
+
 template <class T>
-void adam(void (*run)(const AdamLoop<T>&), void* param, const void* grad, void* exp_avg, void* exp_avg_sq,
-          void* max_exp_avg_sq, std::int64_t count, const AdamOptions& options, std::int64_t step) {
-    const auto t = static_cast<double>(step);
+void adam(void (*run)(const AdamLoop<T>&), const View& param, const View& exp_avg, const View& exp_avg_sq,
+          const View& max_exp_avg_sq, const View& grad, const View& step, const AdamOptions& options) {
+    const Correction& corrected = correction(options.beta1, options.beta2, std::trunc(number_at(step) + 0.5));
     AdamLoop<T> whole{};
-    whole.param = static_cast<T*>(param);
-    whole.grad = static_cast<const T*>(grad);
-    whole.exp_avg = static_cast<T*>(exp_avg);
-    whole.exp_avg_sq = static_cast<T*>(exp_avg_sq);
-    whole.max_exp_avg_sq = static_cast<T*>(max_exp_avg_sq);
+    whole.param = static_cast<T*>(param.data);
+    whole.grad = static_cast<const T*>(grad.data);
+    whole.exp_avg = static_cast<T*>(exp_avg.data);
+    whole.exp_avg_sq = static_cast<T*>(exp_avg_sq.data);
+    whole.max_exp_avg_sq = static_cast<T*>(max_exp_avg_sq.data);
     whole.has_decay = options.weight_decay != 0 && !options.decoupled;
     whole.sign = options.maximize ? T{-1} : T{1};
     whole.decay = static_cast<T>(options.weight_decay);
@@ -58,10 +75,10 @@ void adam(void (*run)(const AdamLoop<T>&), void* param, const void* grad, void* 
     whole.other_weight = 1 - whole.weight;
     whole.beta2 = static_cast<T>(options.beta2);
     whole.square_weight = static_cast<T>(1 - options.beta2);
-    whole.correction = static_cast<T>(std::sqrt(1 - std::pow(options.beta2, t)));
+    whole.correction = static_cast<T>(corrected.root);
     whole.eps = static_cast<T>(options.eps);
-    whole.step = static_cast<T>(-options.lr / (1 - std::pow(options.beta1, t)));
-    parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
+    whole.step = static_cast<T>(-options.lr / corrected.weight);
+    parallel_for(param.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {
         AdamLoop<T> part = whole;
         part.param += begin;
         part.grad += begin;
@@ -75,22 +92,21 @@ void adam(void (*run)(const AdamLoop<T>&), void* param, const void* grad, void* 
 
 }  // namespace
 
-void sgd_step(DType dtype, void* param, const void* grad, void* momentum_buffer, std::int64_t count,
-              const SgdOptions& options, bool first) {
-    CLEW_KERNEL();
-    if (dtype == DType::Float32)
-        sgd(optim_loops().sgd_float32, param, grad, momentum_buffer, count, options, first);
+void sgd_step(const View& param, const View& momentum_buffer, const View& grad, const SgdOptions* options, bool first) {
+    CLEW_CAPTURED_WRITING(2, sgd_step, param, momentum_buffer, grad, options, first);
+    if (param.dtype == DType::Float32)
+        sgd(optim_loops().sgd_float32, param, momentum_buffer, grad, *options, first);
     else
-        sgd(optim_loops().sgd_float64, param, grad, momentum_buffer, count, options, first);
+        sgd(optim_loops().sgd_float64, param, momentum_buffer, grad, *options, first);
 }
 
-void adam_step(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq,
-               std::int64_t count, const AdamOptions& options, std::int64_t step) {
-    CLEW_KERNEL();
-    if (dtype == DType::Float32)
-        adam(optim_loops().adam_float32, param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, count, options, step);
+void adam_step(const View& param, const View& exp_avg, const View& exp_avg_sq, const View& max_exp_avg_sq,
+               const View& grad, const View& step, const AdamOptions* options) {
+    CLEW_CAPTURED_WRITING(4, adam_step, param, exp_avg, exp_avg_sq, max_exp_avg_sq, grad, step, options);
+    if (param.dtype == DType::Float32)
+        adam(optim_loops().adam_float32, param, exp_avg, exp_avg_sq, max_exp_avg_sq, grad, step, *options);
     else
-        adam(optim_loops().adam_float64, param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, count, options, step);
+        adam(optim_loops().adam_float64, param, exp_avg, exp_avg_sq, max_exp_avg_sq, grad, step, *options);
 }
 
 }  // namespace clew::kernels

@@ -1,5 +1,7 @@
-// A whole optimiser step over one parameter in one pass. Buffers are contiguous, of `dtype` (Float32 or Float64),
-// `count` long; the order of operations is that of torch.optim with foreach=False.
+// A whole optimiser step over one parameter in one pass. Views are contiguous, of one axis and one dtype (Float32 or
+// Float64); those without data are absent. The order of operations is that of torch.optim with foreach=False.
+//
+// Options are read anew each time that a captured call runs: a schedule may have changed them.
 #pragma once
 #include "core/kernels/view.h"
 
@@ -13,9 +15,8 @@ struct SgdOptions {
     bool nesterov = false;
     bool maximize = false;
 };
-// momentum_buffer is null without momentum. On the first step it is only written: it becomes the gradient.
-void sgd_step(DType dtype, void* param, const void* grad, void* momentum_buffer, std::int64_t count,
-              const SgdOptions& options, bool first);
+// There is no momentum_buffer without momentum. On the first step it is only written: it becomes the gradient.
+void sgd_step(const View& param, const View& momentum_buffer, const View& grad, const SgdOptions* options, bool first);
 
 struct AdamOptions {
     double lr = 1e-3;
@@ -26,8 +27,8 @@ struct AdamOptions {
     bool decoupled = false;  // AdamW
     bool maximize = false;
 };
-// max_exp_avg_sq is null without amsgrad. `step` counts from 1.
-void adam_step(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq,
-               std::int64_t count, const AdamOptions& options, std::int64_t step);
+// There is no max_exp_avg_sq without amsgrad. `step` is one number of any real dtype, and counts from 1.
+void adam_step(const View& param, const View& exp_avg, const View& exp_avg_sq, const View& max_exp_avg_sq,
+               const View& grad, const View& step, const AdamOptions* options);
 
 }  // namespace clew::kernels

@@ -1,7 +1,10 @@
 #include "core/ops/reduction/reduction.h"
 
+#include <cstring>
+
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/elementwise/arithmetic.h"
 #include "core/kernels/elementwise/elementwise.h"
 #include "core/ops/dispatch.h"
@@ -117,15 +120,25 @@ bool has_zero(const Tensor& x) {
     });
 }
 
+// A kernel of its own, so that it can be captured with its number.
+static void divide(const kernels::View& x, double divisor) {
+    CLEW_CAPTURED_KERNEL(divide, x, divisor);
+    alignas(16) char number[16];
+    with_any_type(x.dtype, [&]<class T>() {
+        const T value = static_cast<T>(divisor);
+        std::memcpy(number, &value, sizeof value);
+    });
+    const std::int64_t zeros[kMaxDims] = {};
+    const kernels::View same{number, x.dtype, x.ndim, x.sizes, zeros};
+    kernels::elementwise(kernels::arithmetic().div[static_cast<int>(x.dtype)], x, {x, same});
+}
+
 void scale_in_place(const Tensor& x, double divisor) {
     if (is_storage_type(x.dtype())) {
         Tensor scaled = x;
         return binary("div", kernels::arithmetic().div, x, number(divisor, compute_dtype(x.dtype())), scaled);
     }
-    const Tensor number = scalar(divisor, x.dtype());
-    const std::int64_t zeros[kMaxDims] = {};
-    const kernels::View same{number.data(), x.dtype(), x.ndim(), x.sizes().data(), zeros};
-    kernels::elementwise(kernels::arithmetic().div[static_cast<int>(x.dtype())], x.view(), {x.view(), same});
+    divide(x.view(), divisor);
 }
 
 }  // namespace clew

@@ -23,17 +23,21 @@ public:
         dense_ = empty(order, tensor_.dtype());
         kernels::copy(dense_.view(), tensor_.view());
     }
-    void* data() const { return dense_ ? dense_.data() : nullptr; }
+    // As one axis. Complex numbers are stepped as pairs of real ones, as in PyTorch.
+    kernels::View view() {
+        if (!dense_) return {};
+        count_ = dense_.numel() * (is_complex(dense_.dtype()) ? 2 : 1);
+        return {dense_.data(), real_dtype(dense_.dtype()), 1, &count_, &kOne};
+    }
     void write_back() const {
         if (dense_ && !dense_.same(tensor_)) kernels::copy(tensor_.view(), dense_.view());
     }
 
 private:
+    static constexpr std::int64_t kOne = 1;
     Tensor tensor_, dense_;
+    std::int64_t count_ = 0;
 };
-
-// Complex numbers are stepped as pairs of real ones, as in PyTorch.
-std::int64_t real_numbers(const Tensor& x) { return x.numel() * (is_complex(x.dtype()) ? 2 : 1); }
 
 void need_step(const char* op, const Tensor& self, std::initializer_list<const Tensor*> others) {
     need_fit(op, is_inexact(self.dtype()));
@@ -58,9 +62,8 @@ struct SgdStep {
         need_step("sgd_step", self, {&grad, &momentum_buffer});
         out = self;
         const LayoutRef order = like_layout(self);
-        const Dense data(self, order), slope(grad, order), buffer(momentum_buffer, order);
-        kernels::sgd_step(real_dtype(self.dtype()), data.data(), slope.data(), buffer.data(), real_numbers(self), attrs,
-                          attrs.first);
+        Dense data(self, order), slope(grad, order), buffer(momentum_buffer, order);
+        kernels::sgd_step(data.view(), buffer.view(), slope.view(), &attrs, attrs.first);
         buffer.write_back();
         data.write_back();
     }
@@ -81,12 +84,11 @@ struct AdamStep {
         need_step("adam_step", self, {&grad, &exp_avg, &exp_avg_sq, &max_exp_avg_sq});
         need_fit("adam_step", step.numel() == 1);
         out = self;
-        CLEW_KERNEL();
         const LayoutRef order = like_layout(self);
-        const Dense data(self, order), slope(grad, order), average(exp_avg, order), square(exp_avg_sq, order),
+        Dense data(self, order), slope(grad, order), average(exp_avg, order), square(exp_avg_sq, order),
             largest(max_exp_avg_sq, order);
-        kernels::adam_step(real_dtype(self.dtype()), data.data(), slope.data(), average.data(), square.data(),
-                           largest.data(), real_numbers(self), attrs, whole(read_number(step) + 0.5));
+        kernels::adam_step(data.view(), average.view(), square.view(), largest.view(), slope.view(), step.view(),
+                           &attrs);
         for (const Dense* dense : {&average, &square, &largest, &data}) dense->write_back();
     }
 };
