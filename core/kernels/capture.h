@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -19,6 +20,7 @@
 
 #include "core/base/frame.h"
 #include "core/kernels/memory/iterate.h"
+#include "core/kernels/memory/plan.h"
 #include "core/kernels/view.h"
 
 namespace clew::kernels {
@@ -36,6 +38,25 @@ struct Operand {
     }
 };
 
+// One loop over operands that lie flat: from each element of an operand it is as far to the next.
+struct FlatLoop {
+    Loop plain;          // or, if it is null,
+    ParamLoop numbered;  // with `numbers`
+    Number numbers[3];
+    int operands;
+    std::int64_t count;
+    std::int64_t strides[kMaxOperands], items[kMaxOperands];  // in bytes
+
+    void run(char* const* data, std::int64_t part) const {
+        plain ? plain(data, strides, part) : numbered(data, strides, part, numbers);
+    }
+    Operand operand(int k, char** place) const {
+        Operand operand{place, 0, items[k], k == 0};
+        operand.reach(count - 1, strides[k]);
+        return operand;
+    }
+};
+
 class KernelCall {
 public:
     KernelCall() = default;
@@ -46,6 +67,8 @@ public:
     virtual std::vector<Operand> operands() = 0;
     virtual std::size_t bytes() const = 0;  // that it takes itself
     virtual std::int64_t work() const = 0;  // elements, for who asks whether other threads may run meanwhile
+    // What it does, if it is one loop over flat operands, in the order of operands().
+    virtual std::optional<FlatLoop> flat() const { return std::nullopt; }
 };
 
 // What one forward left behind, in order.

@@ -10,6 +10,8 @@
 // nothing at all. Steps whose forwards do more (they decide by values, draw, run Python)
 // run as they are, between the others.
 //
+// Elementwise calls over the same many elements run together, strip by strip: Note [Strips], core/program/grouping.cpp.
+//
 // Calls whose results nobody reads are left out: a captured kernel can't fail, draws nothing, and writes only its
 // operands. Calls that only read constants have run once.
 #pragma once
@@ -116,6 +118,7 @@ private:
     void find_planned();
     void leave_out_unread();
     void find_constants();
+    void group();
     void lay_out(Plan& plan);
     void order(Plan& plan);
     void look(Plan& plan);
@@ -130,6 +133,7 @@ private:
     std::vector<Temporary> temporaries_;
     std::vector<char> planned_, wanted_, constant_;  // for each memory
     std::vector<std::int64_t> places_;               // in the arena
+    friend class Grouping;
 };
 
 }  // namespace clew

@@ -1,9 +1,9 @@
 // Where the memory of a plan lies, in which order it runs, and which tensors it needs.
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "core/base/frame.h"
+#include "core/program/arena.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -11,31 +11,6 @@ namespace clew {
 namespace {
 
 constexpr std::int64_t kNoPlace = -1;
-
-// Blocks of an arena that are free again, by size.
-class Arena {
-public:
-    std::int64_t take(std::int64_t bytes) {
-        const std::int64_t size = rounded(bytes);
-        const auto found = free_.lower_bound(size);
-        if (found == free_.end() || found->first > 2 * size) return std::exchange(end_, end_ + size);
-        const std::int64_t place = found->second;
-        sizes_[place] = found->first;
-        free_.erase(found);
-        return place;
-    }
-    void give(std::int64_t place, std::int64_t bytes) {
-        const auto known = sizes_.find(place);
-        free_.emplace(known == sizes_.end() ? rounded(bytes) : known->second, place);
-    }
-    std::int64_t bytes() const { return end_; }
-
-private:
-    static std::int64_t rounded(std::int64_t bytes) { return (std::max<std::int64_t>(bytes, 1) + 63) / 64 * 64; }
-    std::multimap<std::int64_t, std::int64_t> free_;  // size, place
-    std::map<std::int64_t, std::int64_t> sizes_;      // of blocks that are larger than what was asked for
-    std::int64_t end_ = 0;
-};
 
 }  // namespace
 

@@ -116,6 +116,7 @@ std::unique_ptr<Plan> Planner::make() {
         if (slice_.wanted[reg]) wanted_[static_cast<std::size_t>(program_.registers[reg].memory)] = 1;
     leave_out_unread();
     find_constants();
+    group();
     auto plan = std::make_unique<Plan>();
     lay_out(*plan);
     order(*plan);

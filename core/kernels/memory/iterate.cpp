@@ -95,6 +95,21 @@ struct WithNumbers {
     }
 };
 
+FlatLoop flat_loop(const Loop& loop) { return {loop, nullptr, {}, 0, 0, {}, {}}; }
+FlatLoop flat_loop(const WithNumbers& with) {
+    return {nullptr, with.loop, {with.numbers[0], with.numbers[1], with.numbers[2]}, 0, 0, {}, {}};
+}
+template <class Inner>
+FlatLoop flat_loop(const Inner& inner, int operands, std::int64_t count, const std::int64_t* strides,
+                   const std::int64_t* items) {
+    FlatLoop flat = flat_loop(inner);
+    flat.operands = operands;
+    flat.count = count;
+    std::copy_n(strides, operands, flat.strides);
+    std::copy_n(items, operands, flat.items);
+    return flat;
+}
+
 // What is left of a plan where one call of the loop does all.
 template <int kOperands, class Inner>
 class FlatCall final : public KernelCall {
@@ -104,13 +119,11 @@ public:
         std::copy_n(plan.strides[0], kOperands, strides_);
         std::copy_n(plan.items, kOperands, items_);
     }
+    std::optional<FlatLoop> flat() const override { return flat_loop(inner_, kOperands, count_, strides_, items_); }
     void run() const override { inner_(data_, strides_, count_); }
     std::vector<Operand> operands() override {
         std::vector<Operand> list;
-        for (int k = 0; k < kOperands; ++k) {
-            Operand& operand = list.emplace_back(&data_[k], 0, items_[k], k == 0);
-            operand.reach(count_ - 1, strides_[k]);
-        }
+        for (int k = 0; k < kOperands; ++k) list.push_back(flat()->operand(k, &data_[k]));
         return list;
     }
     std::size_t bytes() const override { return sizeof(*this); }
@@ -128,6 +141,10 @@ class PlanCall final : public KernelCall {
 public:
     PlanCall(const Plan& plan, std::int64_t count, const Inner& inner) : inner_(inner), count_(count), plan_(plan) {}
     void run() const override { walk(plan_, count_, inner_); }
+    std::optional<FlatLoop> flat() const override {
+        if (plan_.ndim > 1) return std::nullopt;
+        return flat_loop(inner_, plan_.operands, count_, plan_.strides[0], plan_.items);
+    }
     std::vector<Operand> operands() override {
         std::vector<Operand> list;
         for (int k = 0; k < plan_.operands; ++k) {

@@ -1,0 +1,224 @@
+// Puts elementwise calls over the same elements into one.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/kernels/memory/strips.h"
+#include "core/program/arena.h"
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+
+// Note [Grouping]
+// A group runs where the first of its calls was. A later call joins it if it needs nothing of the calls between, and
+// these nothing of it, and if it touches memory of the group at the same place, element for element, or beside it. What
+// is between are captured calls alone. Two inputs may overlap somehow in a later replay, so that an input that is
+// written counts as any input.
+class Grouping {
+public:
+    explicit Grouping(Planner& planner) : planner_(planner), uses_(planner.memories()), between_(planner.memories()) {}
+
+    void go() {
+        count_uses();
+        for (std::size_t step = 0; step < planner_.noted_.size(); ++step)
+            for (std::size_t k = 0; k < planner_.noted_[step].calls.size(); ++k) {
+                if (!opens(planner_.noted_[step].calls[k])) continue;
+                collect(step, k);
+                if (members_.size() > 1) put_together();
+            }
+    }
+
+private:
+    using Call = Planner::Call;
+    using Reference = Planner::Reference;
+    static constexpr std::int64_t kWorthIt = 32 << 10;  // bytes of an operand: less stays in a cache from call to call
+    static constexpr std::size_t kMost = 64, kMostBetween = 64;
+
+    struct Member {
+        Call* call;
+        kernels::FlatLoop loop;
+    };
+    struct Seen {
+        bool read = false, written = false;
+    };
+
+    // Each reference of a call that runs, and the steps that run as they are: these need memory whole.
+    void count_uses() {
+        for (std::size_t i = 0; i < planner_.noted_.size(); ++i) {
+            for (const Call& call : planner_.noted_[i].calls)
+                if (call.runs)
+                    for (const Reference& one : call.references) ++uses_[static_cast<std::size_t>(one.memory)];
+            if (planner_.noted_[i].captured) continue;
+            const ReplayStep& run = planner_.slice_.runs_of[i];
+            for (int k = 0; k < run.inputs + run.outputs; ++k)
+                if (const int reg = planner_.slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
+                    ++uses_[static_cast<std::size_t>(planner_.program_.of(reg).memory)];
+        }
+    }
+
+    bool opens(const Call& call) {
+        if (!call.runs || call.constant) return false;
+        const auto loop = call.call->flat();
+        return loop && loop->count * loop->items[0] >= kWorthIt && loop->count > 2 * kernels::kStrip &&
+               loop->strides[0] != 0;
+    }
+
+    void collect(std::size_t step, std::size_t k) {
+        members_.clear();
+        std::ranges::fill(between_, Seen{});
+        written_between_ = any_between_ = false;
+        std::size_t passed = 0;
+        for (; step < planner_.noted_.size(); ++step, k = 0) {
+            const StepKind kind = planner_.slice_.runs_of[step].kind;
+            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) return;
+            for (; k < planner_.noted_[step].calls.size(); ++k) {
+                Call& call = planner_.noted_[step].calls[k];
+                if (!call.runs || call.constant) continue;
+                if (const auto loop = call.call->flat(); loop && joins(call, *loop)) {
+                    members_.push_back({&call, *loop});
+                    if (members_.size() == kMost) return;
+                } else {
+                    for (const Reference& one : call.references) pass(one);
+                    if (++passed == kMostBetween) return;
+                }
+            }
+        }
+    }
+
+    bool is_input(int memory) const {
+        const auto index = static_cast<std::size_t>(memory);
+        return index < planner_.program_.memories.size() && planner_.program_.memories[index].input >= 0;
+    }
+    void pass(const Reference& one) {
+        Seen& seen = between_[static_cast<std::size_t>(one.memory)];
+        (one.written ? seen.written : seen.read) = true;
+        if (is_input(one.memory)) (one.written ? written_between_ : any_between_) = true;
+    }
+
+    bool joins(const Call& call, const kernels::FlatLoop& loop) const {
+        if (!members_.empty() && loop.count != members_[0].loop.count) return false;
+        for (std::size_t k = 0; k < call.references.size(); ++k) {
+            const Reference& one = call.references[k];
+            const Seen& seen = between_[static_cast<std::size_t>(one.memory)];
+            if (seen.written || (seen.read && one.written)) return false;
+            if (is_input(one.memory) && (written_between_ || (one.written && any_between_))) return false;
+            if (std::ranges::any_of(members_, [&](const Member& member) { return disturbs(one, loop, k, member); }))
+                return false;
+        }
+        return true;
+    }
+    bool disturbs(const Reference& one, const kernels::FlatLoop& loop, std::size_t k, const Member& member) const {
+        for (std::size_t j = 0; j < member.call->references.size(); ++j) {
+            const Reference& other = member.call->references[j];
+            if (!one.written && !other.written) continue;
+            if (one.memory != other.memory) {
+                if (is_input(one.memory) && is_input(other.memory)) return true;
+            } else if (!element_for_element(one, loop, k, other, member.loop, j) &&
+                       !apart(one, loop, k, other, member.loop, j)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    static bool element_for_element(const Reference& a, const kernels::FlatLoop& in, std::size_t i, const Reference& b,
+                                    const kernels::FlatLoop& other, std::size_t j) {
+        return a.offset == b.offset && in.strides[i] == other.strides[j] && in.items[i] == other.items[j] &&
+               in.strides[i] != 0;
+    }
+    static bool apart(const Reference& a, const kernels::FlatLoop& in, std::size_t i, const Reference& b,
+                      const kernels::FlatLoop& other, std::size_t j) {
+        const kernels::Operand one = in.operand(static_cast<int>(i), nullptr);
+        const kernels::Operand two = other.operand(static_cast<int>(j), nullptr);
+        return a.offset + one.after <= b.offset - two.before || b.offset + two.after <= a.offset - one.before;
+    }
+
+    // Of which no other call needs anything, and which all of the group see alike: a strip of it is enough.
+    bool is_local(int memory) const {
+        if (!planner_.is_planned(memory) || planner_.wanted_[static_cast<std::size_t>(memory)]) return false;
+        int found = 0;
+        std::size_t first_reference = 0;
+        const Member* first = nullptr;
+        for (const Member& member : members_)
+            for (std::size_t k = 0; k < member.call->references.size(); ++k) {
+                const Reference& one = member.call->references[k];
+                if (one.memory != memory) continue;
+                if (member.loop.strides[k] != member.loop.items[k]) return false;
+                if (!found++) {
+                    if (!one.written) return false;
+                    first = &member;
+                    first_reference = k;
+                } else if (!element_for_element(one, member.loop, k, first->call->references[first_reference],
+                                                first->loop, first_reference)) {
+                    return false;
+                }
+            }
+        return found == uses_[static_cast<std::size_t>(memory)];
+    }
+
+    void put_together() {
+        auto strips = std::make_unique<kernels::Strips>(members_[0].loop.count);
+        const std::vector<std::int64_t> places = place_locals(*strips);
+        std::vector<Reference> references;
+        std::size_t next = 0;
+        for (const Member& member : members_) {
+            const char* data[kernels::kMaxOperands];
+            std::int64_t local[kernels::kMaxOperands];
+            for (std::size_t k = 0; k < member.call->references.size(); ++k) {
+                const Reference& one = member.call->references[k];
+                data[k] = *one.pointer;
+                local[k] = places[next++];
+                if (local[k] < 0) references.push_back(one);
+            }
+            strips->add(member.loop, data, local);
+            member.call->runs = false;
+        }
+        const std::vector<kernels::Operand> operands = strips->operands();
+        for (std::size_t i = 0; i < references.size(); ++i) references[i].pointer = operands[i].place;
+        *members_[0].call = {std::move(strips), std::move(references), true, false};
+    }
+
+    // Of each reference, member by member: its place in a thread's memory, or -1.
+    std::vector<std::int64_t> place_locals(kernels::Strips& strips) const {
+        struct Local {
+            int memory;
+            std::int64_t bytes, place;
+            std::size_t first, last;
+        };
+        std::vector<Local> locals;
+        const auto find = [&](int memory) { return std::ranges::find(locals, memory, &Local::memory); };
+        for (std::size_t i = 0; i < members_.size(); ++i)
+            for (std::size_t k = 0; k < members_[i].call->references.size(); ++k) {
+                const int memory = members_[i].call->references[k].memory;
+                if (const auto known = find(memory); known != locals.end())
+                    known->last = i;
+                else if (is_local(memory))
+                    locals.push_back({memory, members_[i].loop.items[k] * kernels::kStrip, 0, i, i});
+            }
+        Arena arena;
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            for (Local& local : locals)
+                if (local.first == i) local.place = arena.take(local.bytes);
+            for (const Local& local : locals)
+                if (local.last == i) arena.give(local.place, local.bytes);
+        }
+        strips.set_local_bytes(arena.bytes());
+        std::vector<std::int64_t> places;
+        for (const Member& member : members_)
+            for (const Reference& one : member.call->references) {
+                const auto found = find(one.memory);
+                places.push_back(found == locals.end() ? -1 : found->place);
+            }
+        return places;
+    }
+
+    Planner& planner_;
+    std::vector<int> uses_;
+    std::vector<Seen> between_;                           // what the calls between do with each memory
+    bool written_between_ = false, any_between_ = false;  // inputs
+    std::vector<Member> members_;
+};
+
+void Planner::group() { Grouping(*this).go(); }
+
+}  // namespace clew
