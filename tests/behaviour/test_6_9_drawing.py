@@ -117,7 +117,6 @@ def test_the_renderers_of_graphs_take_it(kind, tmp_path):
 
 
 def test_svg():
-    pytest.importorskip("igraph", reason="needs the extra [viz]")
     svg = training_step().draw().svg
     assert svg.startswith("<svg")
     assert "backward" in svg

@@ -3,7 +3,6 @@
 import builtins
 import json
 import re
-import xml.etree.ElementTree
 import zlib
 
 import pytest
@@ -71,45 +70,19 @@ def test_dot_has_nodes_edges_and_torchviz_colours(mlp, loss):
     assert "orange" not in draw(loss).dot
 
 
-def test_svg_has_a_box_for_each_row_and_a_line_for_each_edge(mlp, loss):
-    pytest.importorskip("igraph", reason="needs the extra [viz]")
-    picture = draw({"<loss>": loss}, dict(mlp.named_parameters()))
-    root = xml.etree.ElementTree.fromstring(picture.svg)
-    groups = root.findall(f"{SPACE}g")
-    rows = list(picture.rows())
-    assert [group.get("class") for group in groups] == [row.state for row in rows]
-    assert [group.find(f"{SPACE}text").text for group in groups] == [row.title for row in rows]
-    assert len(root.findall(f"{SPACE}path")) == sum(len(set(row.inputs)) for row in rows)
-    corners = [(float(box.get("x")), float(box.get("y"))) for box in (group.find(f"{SPACE}rect") for group in groups)]
-    assert len(set(corners)) == len(rows)
-
-
-def test_graphs_that_are_not_connected_stand_side_by_side():
-    pytest.importorskip("igraph", reason="needs the extra [viz]")
-    leaves = [clew.ones(2, requires_grad=True) for _ in range(4)]
-    results = {f"r{at}": (x.exp() * x.sin() + x).sum() for at, x in enumerate(leaves)}
-    picture = draw(results)
-    svg = xml.etree.ElementTree.fromstring(picture.svg)
-    cards = [group.find(f"{SPACE}rect") for group in svg.findall(f"{SPACE}g")]
-    assert len(cards) == len(picture)
-    corners = [[float(card.get(name)) for name in ("x", "y", "width", "height")] for card in cards]
-    for number, (x, y, width, height) in enumerate(corners):
-        for other_x, other_y, _, other_height in corners[:number]:
-            assert abs(x - other_x) >= width or y >= other_y + other_height or other_y >= y + height
-
-
-def test_svg_folds_what_is_large():
-    pytest.importorskip("igraph", reason="needs the extra [viz]")
-    y = clew.ones(1, requires_grad=True)
-    for _ in range(5000):
-        y = y.exp()
-    svg = draw(y).svg
-    assert svg.count("<g ") < 10
-    assert "5,000 operations" in svg
+def test_dot_has_a_cluster_for_each_module():
+    model = clew.nn.Sequential(clew.nn.Sequential(clew.nn.Linear(2, 3), clew.nn.Tanh()), clew.nn.Linear(3, 1))
+    with clew.graph.record_modules():
+        picture = draw(model(clew.ones(1, 2)), dict(model.named_parameters()))
+    text = picture.dot
+    assert text.count("{") == text.count("}")
+    (inner,) = re.findall(r'label="0 · Sequential".*?^  }', text, re.DOTALL | re.MULTILINE)
+    assert 'label="0.0.weight' in inner or 'label="0.0 · Linear"' in inner
+    assert 'label="1.weight' not in inner
+    assert len(re.findall(r"subgraph cluster_\d+", text)) == len(set(re.findall(r"subgraph cluster_\d+", text))) >= 3
 
 
 def test_png_is_a_picture(loss):
-    pytest.importorskip("igraph", reason="needs the extra [viz]")
     pytest.importorskip("resvg_py", reason="needs the extra [viz]")
     png = draw(loss).png
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
@@ -128,28 +101,25 @@ def chunks(png, wanted):
         at += 12 + length
 
 
-@pytest.mark.parametrize(("kind", "module"), [("svg", "igraph"), ("png", "resvg_py")])
-def test_a_missing_library_is_named(monkeypatch, loss, kind, module):
+def test_a_missing_library_is_named(monkeypatch, loss):
     real = builtins.__import__
 
     def refuse(name, *arguments, **options):
-        if name == module:
+        if name == "resvg_py":
             raise ImportError(name)
-        if name == "igraph" and kind == "png":
-            pytest.importorskip("igraph", reason="needs the extra [viz]")
         return real(name, *arguments, **options)
 
     picture = draw(loss)
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ImportError, match=rf"{module}.*pip install 'clew\[viz\]'"):
-        getattr(picture, kind)
-    assert "srcdoc" in picture._repr_html_()  # needs neither
+    with pytest.raises(ImportError, match=r"resvg_py.*pip install 'clew\[viz\]'"):
+        _ = picture.png
+    assert picture.svg.startswith("<svg")  # needs nothing
+    assert "srcdoc" in picture._repr_html_()
 
 
 @pytest.mark.parametrize("suffix", [".html", ".dot", ".gv", ".svg", ".png"])
 def test_save_writes_the_format_of_the_suffix(tmp_path, loss, suffix):
     if suffix in (".svg", ".png"):
-        pytest.importorskip("igraph", reason="needs the extra [viz]")
         pytest.importorskip("resvg_py", reason="needs the extra [viz]")
     picture = draw(loss)
     path = picture.save(tmp_path / f"graph{suffix}")

@@ -19,7 +19,7 @@ DESCRIPTION = "Say what clew runs on here, and what makes it slower than it coul
 _SETS = {"v2": "x86-64-v2 (SSE4.2)", "v3": "x86-64-v3 (AVX2, FMA)", "v4": "x86-64-v4 (AVX-512)"}
 _OPTIONAL = {
     "rich": "colour in reports",
-    "igraph": "pictures of large graphs",
+    "resvg_py": "pictures of graphs as PNG",
     "matplotlib": "charts",
     "pandas": "records as data frames",
     "tensorboard": "SummaryWriter",

@@ -61,8 +61,8 @@ class Row:
 class Picture:
     """A graph at one or several moments of its life, made by :func:`clew.graph.draw`, or a program's steps.
 
-    It holds no part of the graph. ``html``, ``svg`` and ``dot`` are strings, ``png`` is bytes; ``svg`` and ``png`` need
-    the extra ``viz`` (``pip install 'clew[viz]'``). ``summary`` is None unless the graph was too large to be drawn.
+    It holds no part of the graph. ``html``, ``svg`` and ``dot`` are strings, ``png`` is bytes and needs the extra ``viz``
+    (``pip install 'clew[viz]'``). ``summary`` is None unless the graph was too large to be drawn.
 
     Example:
         >>> x = clew.ones(1000, requires_grad=True)
@@ -189,14 +189,14 @@ class Picture:
 
     @property
     def dot(self) -> str:
-        """The graph in Graphviz's language, all of it."""
+        """The graph in Graphviz's language, all of it, with a cluster for each module."""
         from .dot import as_dot
 
         return as_dot(self)
 
     @property
     def svg(self) -> str:
-        """The graph, folded as the page shows it at first."""
+        """The graph, all of it up to 2,000 boxes, with a frame around each module."""
         from .svg import as_svg
 
         return as_svg(self)

@@ -1,22 +1,23 @@
-"""A picture as SVG and PNG without a browser. The layout is igraph's, the PNG is resvg's; both come with ``[viz]``."""
+"""A picture as SVG and PNG without a browser: boxes, framed by module. PNG needs resvg, which comes with ``[viz]``."""
 
 from __future__ import annotations
 
 import html
-import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..model.wording import bytes_text, counted
-from .groups import KINDS, first_unfolded
+from .frames import Frame, Item, Line, frames_of, lay_out
+from .groups import KINDS, Groups, first_unfolded
 
 if TYPE_CHECKING:
     from .picture import Picture, Row, SlotRow
 
-MOST_BOXES = 120
+MOST_BOXES = 2000  # of which nothing is folded
 MOST_LINES = 40  # of a summary
-PAD, LINE, GAP, RANK_GAP, LETTER = 12, 17, 28, 46, 7.0
+PAD, LINE, GAP, LETTER, BOLD_LETTER = 12, 17, 28, 7.0, 8.4
+EDGE, FRAME = "#8c959f", "#d1d9e0"
 COLOURS = {  # fill, line
     "held": ("#fff1cf", "#bf8700"),
     "packed": ("#f1e6ff", "#8250df"),
@@ -29,44 +30,40 @@ COLOURS = {  # fill, line
 }
 
 
-@dataclass(slots=True)
-class Box:
+@dataclass(slots=True, eq=False)
+class Box(Item):
     """What is drawn as one rectangle."""
 
-    lines: list[str]
-    state: str
-    is_group: bool
-    x: float = 0.0
-    y: float = 0.0
+    lines: list[str] = field(default_factory=list)
+    state: str = "plain"
+    is_group: bool = False
+    rows: list[Row] = field(default_factory=list)  # of a group
+
+    def measure(self) -> None:
+        """Set its size from its lines."""
+        title, *others = map(len, self.lines)
+        self.width = max([title * BOLD_LETTER, *(one * LETTER for one in others)]) + 2 * PAD
+        self.height = len(self.lines) * LINE + 14.0
 
 
 def as_svg(picture: Picture) -> str:
-    """The graph, folded until at most :data:`MOST_BOXES` boxes remain.
-
-    Raises:
-        ImportError: igraph is not installed.
-    """
+    """The graph, all of it unless it has more than :data:`MOST_BOXES` boxes; then it is folded as the page is."""
     if picture.summary is not None:
         return _summary(picture)
-    boxes, edges = visible(picture)
-    routes = _place(boxes, edges)
-    width = _width(boxes)
-    height = max(len(box.lines) for box in boxes) * LINE + 14
-    right = max([box.x for box in boxes] + [x for route in routes for x, _ in route]) + width / 2 + GAP
-    left = min([box.x for box in boxes] + [x for route in routes for x, _ in route]) - width / 2 - GAP
-    bottom = max(box.y for box in boxes) + height / 2 + GAP
-    top = -height / 2 - GAP
+    root, boxes, edges = framed(picture)
+    lay_out(root, edges)
+    width, height = root.width + 2 * GAP, root.height + 2 * GAP
     marks = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right - left:.0f}" height="{bottom - top:.0f}" '
-        f'viewBox="{left:.0f} {top:.0f} {right - left:.0f} {bottom - top:.0f}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="{-GAP} {-GAP} {width:.0f} {height:.0f}" role="img" '
         f'aria-label="{html.escape(picture.title)}" font-family="DejaVu Sans, Liberation Sans, Arial, sans-serif">',
-        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="9" '
-        'markerHeight="9" orient="auto"><path d="M0,0.5L8,4L0,7.5Z" fill="#8c959f"/></marker></defs>',
-        f'<rect x="{left:.0f}" y="{top:.0f}" width="100%" height="100%" fill="#ffffff"/>',
+        f'<rect x="{-GAP}" y="{-GAP}" width="100%" height="100%" fill="#ffffff"/>',
     ]
-    for (below, above), route in zip(edges, routes, strict=True):
-        marks.append(_edge(boxes[below], boxes[above], route))
-    marks += [_rectangle(box, width) for box in boxes]
+    frames = [frame for frame in frames_of(root) if frame.caption]
+    marks += [_outline(frame) for frame in frames]
+    marks += _edges(root)
+    marks += [_caption(frame) for frame in frames]
+    marks += [_rectangle(box) for box in boxes]
     return "".join([*marks, "</svg>"])
 
 
@@ -85,45 +82,67 @@ def as_png(svg: str) -> bytes:
     return bytes(resvg_py.svg_to_bytes(svg_string=svg))
 
 
-def visible(picture: Picture) -> tuple[list[Box], list[tuple[int, int]]]:
-    """The boxes that folding leaves, and the edges between them, each once."""
-    groups = picture.groups
-    unfolded = set(first_unfolded(groups, MOST_BOXES))
-    folded_into: list[int] = []  # for each group: itself or the outermost folded group around it, -1 if none
-    for group, parent in enumerate(groups.parent):
-        outer = folded_into[parent] if group else -1
-        folded_into.append(outer if outer >= 0 else -1 if group in unfolded else group)
-    boxes: list[Box] = []
-    box_of_group: dict[int, int] = {}
-    members: list[list[Row]] = []
-    box_of: list[int] = []
+def framed(picture: Picture) -> tuple[Frame, list[Box], list[tuple[Item, Item]]]:
+    """The frames and boxes that folding leaves, and the edges between the boxes, each once."""
+    groups, columns = picture.groups, picture.columns
+    unfolded = set(range(len(groups)) if len(picture) <= MOST_BOXES else first_unfolded(groups, MOST_BOXES))
+    items: dict[int, Item] = {0: Frame()}
+    module = _modules(groups, [columns.text.values[label] for label in groups.label])
+
+    def item_of(group: int) -> Item:
+        if group not in items:
+            outer = item_of(groups.parent[group])
+            kind, label = KINDS[groups.kind[group]], columns.text.values[groups.label[group]]
+            items[group] = outer if isinstance(outer, Box) else _group_item(kind, label, group in unfolded)
+            if isinstance(outer, Frame):
+                outer.items.append(items[group])
+        return items[group]
+
+    box_of: list[Box] = []
     for number, row in enumerate(picture.rows()):
-        group = folded_into[groups.node_group[number]] if groups.node_group else -1
-        if group < 0:
-            box_of.append(len(boxes))
-            boxes.append(Box(_lines(row, picture.show_saved), row.state, False))
-            members.append([])
-            continue
-        if group not in box_of_group:
-            box_of_group[group] = len(boxes)
-            kind, label = KINDS[groups.kind[group]], picture.columns.text.values[groups.label[group]]
-            boxes.append(Box([label if kind == "function" else f"{kind} {label}"], "plain", True))
-            members.append([])
-        box_of.append(box_of_group[group])
-        members[box_of_group[group]].append(row)
-    for box, rows in zip(boxes, members, strict=True):
-        if rows:
-            _sum_up(box, rows)
-    edges = {
-        (box_of[below], box_of[above]): None
-        for below, above in zip(picture.columns.edge_from, picture.columns.edge_to, strict=True)
-        if box_of[below] != box_of[above]
-    }
-    return boxes, list(edges)
+        group = groups.node_group[number] if groups.node_group else 0
+        home = item_of(group)
+        if isinstance(home, Frame):
+            is_told = row.module in module[group : group + 1]
+            box = Box(lines=_lines(row, picture.show_saved, "" if is_told else row.module), state=row.state)
+            home.items.append(box)
+            home = box
+        assert isinstance(home, Box)
+        home.rows.append(row)
+        box_of.append(home)
+    boxes = list(dict.fromkeys(box_of))
+    for box in boxes:
+        if box.is_group:
+            _sum_up(box)
+        box.measure()
+    edges = dict.fromkeys(
+        (box_of[below], box_of[above])
+        for below, above in zip(columns.edge_from, columns.edge_to, strict=True)
+        if box_of[below] is not box_of[above]
+    )
+    root = items[0]
+    assert isinstance(root, Frame)
+    return root, boxes, list(edges)
 
 
-def _sum_up(box: Box, rows: Sequence[Row]) -> None:
-    operations = [row for row in rows if row.kind == "operation"]
+def _modules(groups: Groups, labels: Sequence[str]) -> list[str]:
+    """For each group the innermost module that it is in, or is."""
+    found: list[str] = []
+    for kind, label, parent in zip(groups.kind, labels, groups.parent, strict=True):
+        found.append(label if KINDS[kind] == "module" else found[parent] if found else "")
+    return found
+
+
+def _group_item(kind: str, label: str, is_unfolded: bool) -> Item:
+    named = kind in ("module", "function")
+    if not is_unfolded:
+        return Box(lines=[label if named else f"{kind} {label}"], is_group=True)
+    caption = label if named else f"loop {label}" if kind == "loop" else ""
+    return Frame(caption=caption, width=len(caption) * LETTER + 2 * PAD if caption else 0)
+
+
+def _sum_up(box: Box) -> None:
+    operations = [row for row in box.rows if row.kind == "operation"]
     states = {row.state for row in operations}
     box.state = next((state for state in ("held", "packed", "freed", "gone") if state in states), "plain")
     box.lines.append(counted(len(operations), "operation"))
@@ -141,8 +160,9 @@ def _bytes_line(slots: Sequence[SlotRow]) -> str:
     return ", ".join(f"{bytes_text(nbytes)} {word}" for word, nbytes in sums.items())
 
 
-def _lines(row: Row, show_saved: bool) -> list[str]:
-    lines = [row.title, " · ".join(text for text in (row.place.short if row.place else "", row.shape) if text)]
+def _lines(row: Row, show_saved: bool, module: str) -> list[str]:
+    lines = [row.title, module]
+    lines.append(" · ".join(text for text in (row.place.short if row.place else "", row.shape) if text))
     lines.append(row.attributes)
     if show_saved:
         lines += [f"{slot.name}: {slot.shape}, {bytes_text(slot.nbytes)} {slot.word}" for slot in row.saved]
@@ -153,71 +173,49 @@ def _lines(row: Row, show_saved: bool) -> list[str]:
     return [line if len(line) <= 48 else line[:47] + "…" for line in lines if line]
 
 
-def _place(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> list[list[tuple[float, float]]]:
-    """Give each box its place; the answer is, for each edge, the points that it passes."""
-    try:
-        import igraph  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        raise ImportError(
-            "Picture.svg: expected igraph, which lays graphs out, but it is not installed; pip install 'clew[viz]', "
-            "or use Picture.html, which needs nothing"
-        ) from error
-    row_height = max(len(box.lines) for box in boxes) * LINE + 14 + RANK_GAP
-    width = _width(boxes) + GAP
-    layers = _layers(len(boxes), edges)
-    routes: list[list[tuple[float, float]]] = [[] for _ in edges]
-    graph: Any = igraph.Graph(n=len(boxes), edges=list(edges), directed=True)
-    graph.vs["box"], graph.es["edge"] = range(len(boxes)), range(len(edges))
-    right = 0.0
-    # One connected piece at a time, side by side: igraph 1.0.0 crashes when it gets several.
-    for piece in graph.connected_components(mode="weak"):
-        part = graph.induced_subgraph(piece)
-        rows = [layers[box] for box in part.vs["box"]]
-        lowest = min(rows)
-        layout = part.layout_sugiyama(layers=[row - lowest for row in rows], hgap=width, vgap=row_height)
-        routing = getattr(layout, "edge_routing", None) or [[] for _ in part.es]
-        shift = right - min([x for x, _ in layout] + [point[0] for route in routing for point in route])
-        for number, (x, y) in zip(part.vs["box"], layout, strict=False):
-            boxes[number].x, boxes[number].y = x + shift, y
-            right = max(right, x + shift + width)
-        for number, route in zip(part.es["edge"], routing, strict=False):
-            routes[number] = [(point[0] + shift, point[1]) for point in route]
-    return routes
+def _outline(frame: Frame) -> str:
+    return (
+        f'<rect class="frame" x="{frame.x:.1f}" y="{frame.y:.1f}" width="{frame.width:.1f}" '
+        f'height="{frame.height:.1f}" rx="9" fill="#0969da" fill-opacity="0.03" stroke="{FRAME}"/>'
+    )
 
 
-def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The row of each box: below all its inputs. What has no inputs stands right above its first user."""
-    layers = [0] * count
-    for below, above in sorted(edges, key=lambda edge: edge[1]):  # boxes come after their inputs
-        layers[above] = max(layers[above], layers[below] + 1)
-    first_user = [count] * count
-    for below, above in edges:
-        first_user[below] = min(first_user[below], layers[above])
-    fed = {above for _, above in edges}
-    return [
-        layer if box in fed or first_user[box] == count else first_user[box] - 1 for box, layer in enumerate(layers)
-    ]
+def _caption(frame: Frame) -> str:
+    return (
+        f'<text class="caption" x="{frame.x + PAD:.1f}" y="{frame.y + 16:.1f}" font-size="12" fill="#59636e" '
+        f'stroke="#ffffff" stroke-width="4" paint-order="stroke">{html.escape(frame.caption)}</text>'
+    )
 
 
-def _width(boxes: Sequence[Box]) -> float:
-    return max(max(len(line) for line in box.lines) for box in boxes) * LETTER + 2 * PAD + 8
+def _edges(root: Frame) -> Iterator[str]:
+    """For each box that others use one path with all its branches, and their arrows."""
+    lines: dict[Item, list[tuple[Frame, Line]]] = {}
+    for frame in frames_of(root):
+        for line in frame.lines:
+            lines.setdefault(line.source, []).append((frame, line))
+    for pieces in lines.values():
+        path = "".join(_curve(frame, line) for frame, line in pieces)
+        heads = "".join(_arrow(frame, line) for frame, line in pieces if line.is_last)
+        yield f'<path class="edge" d="{path}" fill="none" stroke="{EDGE}" stroke-width="1.2"/>'
+        yield f'<path class="arrows" d="{heads}" fill="{EDGE}"/>'
 
 
-def _edge(below: Box, above: Box, route: Sequence[tuple[float, float]]) -> str:
-    start = (below.x, below.y + (len(below.lines) * LINE + 14) / 2)
-    end = (above.x, above.y - (len(above.lines) * LINE + 14) / 2)
-    points = [start, *route, end]
-    text = f"M{start[0]:.1f},{start[1]:.1f}"
-    for (x0, y0), (x1, y1) in itertools.pairwise(points):
-        middle = (y0 + y1) / 2
-        text += f"C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
-    return f'<path d="{text}" fill="none" stroke="#8c959f" stroke-width="1.2" marker-end="url(#arrow)"/>'
+def _curve(frame: Frame, line: Line) -> str:
+    (x0, y0), (x1, y1) = ((x + frame.x, y + frame.y) for x, y in (line.start, line.end))
+    top, bottom = (y + frame.y for y in line.turn)
+    start, end = f"M{x0:.1f},{y0:.1f}V{top:.1f}", f"V{y1:.1f}"
+    middle = (top + bottom) / 2
+    return f"{start}C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{bottom:.1f}{end}"
 
 
-def _rectangle(box: Box, width: float) -> str:
+def _arrow(frame: Frame, line: Line) -> str:
+    x, y = line.end[0] + frame.x, line.end[1] + frame.y
+    return f"M{x:.1f},{y:.1f}l-4,-8h8z"
+
+
+def _rectangle(box: Box) -> str:
     fill, line = COLOURS[box.state]
-    height = len(box.lines) * LINE + 14
-    x, y = box.x - width / 2, box.y - height / 2
+    x, y, width, height = box.x, box.y, box.width, box.height
     dashes = ' stroke-dasharray="5 4"' if box.state in ("freed", "gone") else ""
     shape = f'width="{width:.1f}" height="{height}" rx="7" fill="{fill}" stroke="{line}" stroke-width="1.2"{dashes}'
     behind = f'<rect x="{x + 5:.1f}" y="{y + 5:.1f}" {shape}/>' if box.is_group else ""
