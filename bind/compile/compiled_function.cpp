@@ -165,8 +165,8 @@ bool CompiledFunction::check(const CallArguments& arguments, PyObject* positiona
     const auto found = std::ranges::find_if(*variants_, fits);
     if (found == variants_->end()) return false;
     const std::shared_ptr<Variant> variant = *found;  // the replay may run Python, which may clear all
-    Digests replayed;
-    if (!failure_of([&] { replayed = variant->digests(arguments); }).empty()) return false;
+    Rehearsal replayed;
+    if (!failure_of([&] { replayed = variant->rehearse(arguments); }).empty()) return false;
     --to_check;
     const Checked both = check_call(*variant, replayed, function.ptr(), arguments, positional, named);
     if (!both.recording.result.is_valid()) throw PythonError();

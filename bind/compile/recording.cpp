@@ -74,15 +74,19 @@ Recording record_call(PyObject* function, const CallArguments& arguments, PyObje
     return record_with(recorder, variant, function, arguments, positional, named);
 }
 
-Checked check_call(const Variant& variant, const Digests& replayed, PyObject* function, const CallArguments& arguments,
-                   PyObject* positional, PyObject* named) {
+Checked check_call(const Variant& variant, const Rehearsal& replayed, PyObject* function,
+                   const CallArguments& arguments, PyObject* positional, PyObject* named) {
     auto other = std::make_shared<Variant>();
     Digests eager;
     DigestingRecorder recorder(other->program, eager);
     Recording recording = record_with(recorder, other, function, arguments, positional, named);
     if (!recording.result.is_valid()) return {};
     eager.resize(other->program.steps.size());
-    return {std::move(recording), first_difference(variant.program, replayed, other->program, eager)};
+    StepDifference difference = first_difference(variant.program, replayed.steps, other->program, eager);
+    if (const Step* const step = replayed.other_by_plan; step && !difference.step)
+        difference = {step, format("step %td, %s, gives other bits where the memory plan runs it than by itself",
+                                   step - variant.program.steps.data(), name_of(*step).c_str())};
+    return {std::move(recording), std::move(difference)};
 }
 
 }  // namespace clew::bind

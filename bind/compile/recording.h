@@ -15,12 +15,12 @@ struct Recording {
 
 Recording record_call(PyObject* function, const CallArguments& arguments, PyObject* positional, PyObject* named);
 
-// Runs the call as Python, beside a replay from the same state that found these digests: the first step that differs.
+// Runs the call as Python, beside replays from the same state: the first step that differs.
 struct Checked {
     Recording recording;
     StepDifference difference;
 };
-Checked check_call(const Variant& variant, const Digests& replayed, PyObject* function, const CallArguments& arguments,
-                   PyObject* positional, PyObject* named);
+Checked check_call(const Variant& variant, const Rehearsal& replayed, PyObject* function,
+                   const CallArguments& arguments, PyObject* positional, PyObject* named);
 
 }  // namespace clew::bind

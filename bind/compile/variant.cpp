@@ -112,9 +112,9 @@ private:
     Variant& variant_;
 };
 
-Digests Variant::digests(const CallArguments& arguments) {
+Rehearsal Variant::rehearse(const CallArguments& arguments) {
     const Running running_now(*this, arguments);
-    return replay_digests(program);
+    return clew::rehearse(program);
 }
 
 nb::object Variant::replay(const CallArguments& arguments) {

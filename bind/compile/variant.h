@@ -53,8 +53,8 @@ struct Variant {
     bool fits(const CallArguments& arguments) const;
     // Throws ReplayFailed, with nothing changed, if this is not the variant after all.
     nanobind::object replay(const CallArguments& arguments);
-    // What each step would make now; nothing is changed.
-    Digests digests(const CallArguments& arguments);
+    // What a replay would make now; nothing is changed.
+    Rehearsal rehearse(const CallArguments& arguments);
     int traverse(visitproc visit, void* arg) const;
 
 private:

@@ -1,6 +1,7 @@
 // What a replay changes, all at once.
 #pragma once
 #include <string>
+#include <utility>
 
 #include "core/program/program.h"
 #include "core/program/slice.h"
@@ -22,6 +23,20 @@ struct ReplayState {
     const std::vector<char>& direct() const { return plan ? plan->direct : slice.direct; }
     // A whole run leaves nodes as the block left them.
     bool fills(const KeptNode& kept) const { return kept.alive() && (slice.target >= 0 || !kept.freed_at_end); }
+};
+
+// For a scope in which a replay writes nothing where it lies, whatever is `direct`.
+class CopyAllWritten {
+public:
+    explicit CopyAllWritten(std::vector<char>& direct)
+        : direct_(direct), before_(std::exchange(direct, std::vector<char>(direct.size()))) {}
+    ~CopyAllWritten() { direct_ = std::move(before_); }
+    CopyAllWritten(const CopyAllWritten&) = delete;
+    CopyAllWritten& operator=(const CopyAllWritten&) = delete;
+
+private:
+    std::vector<char>& direct_;
+    std::vector<char> before_;
 };
 
 // Puts generators back unless keep() is called.

@@ -11,6 +11,12 @@ namespace clew {
 // Of each step of a program; 0 where a step makes no values: views, reads, memory that is not written yet.
 using Digests = std::vector<std::uint64_t>;
 
+// What each step of a replay makes, and the first that makes other values where a memory plan runs it.
+struct Rehearsal {
+    Digests steps;
+    const Step* other_by_plan = nullptr;
+};
+
 bool makes_values(const Step& step);
 std::uint64_t digest_of(Tensors values);
 

@@ -34,19 +34,10 @@ public:
         generators.keep();
         return commit(state_);
     }
-    // Runs all steps and drops what they made.
+    // What each step makes, where all that is written are copies.
     Digests digests() {
         const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
-        struct Apart {  // from what there is: copies of all that is written, and nothing is dropped before the end
-            Slice& slice;
-            std::vector<char> direct;
-            explicit Apart(Slice& slice)
-                : slice(slice), direct(std::exchange(slice.direct, std::vector<char>(slice.direct.size()))) {
-                slice.wanted.assign(slice.last_use.size(), 1);
-                slice.deaths = ~std::uint64_t{0};
-            }
-            ~Apart() { slice.direct = std::move(direct); }
-        } const apart(slice_);
+        const CopyAllWritten apart(slice_.direct);
         begin();
         const GeneratorGuard generators(slice_);
         Digests found(program_.steps.size());
@@ -61,6 +52,25 @@ public:
         }
         return found;
     }
+    // Follows the plan, where all that is written are copies. Gives the first step whose memory holds other values in
+    // the end than after `one_by_one`.
+    const Step* first_other(const Replay& one_by_one) {
+        const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
+        const CopyAllWritten apart(state_.plan->direct);
+        begin();
+        const GeneratorGuard generators(slice_);
+        follow(*state_.plan);
+        const Step* first = nullptr;
+        for (const int reg : state_.plan->passing) {
+            const int made_by = program_.memory_of(reg).made_by;
+            const Step* const step = made_by < 0 ? nullptr : &program_.steps[static_cast<std::size_t>(made_by)];
+            const Tensor mine = value_of(reg), other = one_by_one.value_of(reg);
+            if (!mine || !other || (step && step->op->is(kUninitialized))) continue;
+            if (digest_of({&mine, 1}) == digest_of({&other, 1})) continue;
+            if (const Step* const last = last_write(reg, step); first == nullptr || last < first) first = last;
+        }
+        return first;
+    }
     std::vector<ReadNumber> take_numbers() { return std::move(steps_.numbers); }
 
 private:
@@ -70,6 +80,11 @@ private:
         load_inputs();
     }
     Tensor value_of(int reg) const { return reg < 0 ? Tensor() : state_.regs[static_cast<std::size_t>(reg)]; }
+    // That reaches the memory of a register, which `maker` made, or which was there before (null).
+    const Step* last_write(int reg, const Step* maker) const {
+        const std::vector<int>& writers = program_.memory_of(reg).writers;
+        return writers.empty() ? maker : &program_.steps[static_cast<std::size_t>(writers.back())];
+    }
 
     // The first replay of a slice makes its plan. While a plan is in use, another replay goes without.
     void run_all() {
@@ -266,9 +281,13 @@ std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbe
     return results;
 }
 
-Digests replay_digests(Program& program) {
+Rehearsal rehearse(Program& program) {
     check_can_replay(program);
-    return Replay(program, slice_of(program, -1), false).digests();
+    Slice& slice = slice_of(program, -1);
+    Replay one_by_one(program, slice, false);
+    Rehearsal result{one_by_one.digests()};
+    if (slice.plan) result.other_by_plan = Replay(program, slice, true).first_other(one_by_one);
+    return result;
 }
 
 }  // namespace clew

@@ -18,7 +18,7 @@ void replay(Program& program, int target);
 // the arguments.
 std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers);
 
-// What each step of a compiled call would make now; nothing is changed.
-Digests replay_digests(Program& program);
+// A compiled call, of which nothing is changed.
+Rehearsal rehearse(Program& program);
 
 }  // namespace clew

@@ -68,6 +68,28 @@ def test_a_step_that_is_not_pure_is_named_with_its_line() -> None:
     assert "checked" not in compiled.why()
 
 
+def test_what_the_memory_plan_makes_is_compared() -> None:
+    """The replay step by step and the function agree; only what runs by the plan, in between, gives something else."""
+    runs: list[int] = []
+
+    @clew.pure
+    def counted(x: Any) -> Any:
+        runs.append(len(runs))
+        return clew.from_numpy(x.numpy() + (len(runs) == 4))
+
+    def function(x: Any) -> Any:
+        return counted(x) * 2 + x
+
+    compiled = clew.compile(function)
+    compiled(clew.ones(2))
+    compiled(clew.ones(2))
+    compiled.check(1)
+    line = function.__code__.co_firstlineno + 1
+    with pytest.raises(clew.ReplayError, match=rf"(?s)gives other bits where the memory plan runs it[^$]*:{line}"):
+        compiled(clew.ones(2))
+    assert runs == [0, 1, 2, 3, 4]
+
+
 def test_a_replay_of_another_program_is_found() -> None:
     """An array outside is no part of what is promised to be seen; a check tells that the function uses it."""
     factor = numpy.ones(2)

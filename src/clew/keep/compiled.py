@@ -127,8 +127,8 @@ class Compiled(_core.CompiledFunction):
     def check(self, calls: int = 1) -> None:
         """Compare the next calls that would be replayed with the function itself, step by step and bit by bit.
 
-        Each of them is replayed without changing anything, then the function runs from the same state, and what the
-        call gives and leaves is the function's.
+        Each of them is replayed without changing anything: step by step, and once by the memory plan that replays
+        follow. Then the function runs from the same state, and what the call gives and leaves is the function's.
 
         Args:
             calls: how many calls are checked; 0 stops it.
