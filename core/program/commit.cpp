@@ -213,7 +213,8 @@ ReplayState::~ReplayState() {
         places[memory] = StorageRef();
     };
     for (const int input : slice.inputs) clear(program.inputs[static_cast<std::size_t>(input)].reg);
-    for (const int memory : plan->taken) grounds[static_cast<std::size_t>(memory)] = Ground();
+    for (const auto* list : {&plan->taken, &plan->renewed})
+        for (const Plan::Taken& one : *list) grounds[static_cast<std::size_t>(one.memory)] = Ground();
     for (const int living : slice.living) clear(program.living[static_cast<std::size_t>(living)].reg);
     plan->registers = std::move(regs);
     slice.grounds = std::move(grounds);

@@ -14,6 +14,11 @@
 //
 // Calls whose results nobody reads are left out: a captured kernel can't fail, draws nothing, and writes only its
 // operands. Calls that only read constants have run once.
+//
+// Note [Memory of gradients]
+// Eager execution drops gradients before it makes new ones (zero_grad), so these get the same memory, which is still in
+// the cache. A replay drops them in its commit. So where a step sets a .grad that it does not read, the replay writes
+// the new gradient into the old one if nobody else has that, once nothing can fail any more.
 #pragma once
 #include <memory>
 #include <vector>
@@ -52,8 +57,16 @@ struct Plan {
     std::vector<Planned> order;
     std::vector<Base> bases;
     std::vector<int> base_of;       // of each memory of the program: its place in `bases`; -1: none
-    std::vector<int> taken;         // memories that each replay takes
-    std::vector<int> looking;       // registers that somebody wants as tensors, on inputs and on memory that is taken
+    // Memory that each replay takes.
+    struct Taken {
+        int memory;
+        std::vector<int> looking{};  // registers on it that somebody wants as tensors
+        int leaf = -1, gradient = -1;  // it becomes the .grad of this leaf, as this register
+    };
+    std::vector<Taken> taken;
+    std::vector<Taken> renewed;  // Note [Memory of gradients]
+    std::size_t safe = 0;        // from this place of `order` on nothing can fail
+    std::vector<int> looking;    // registers that somebody wants as tensors, on inputs
     std::vector<int> passing;       // registers that are let go when the replay ends
     std::vector<Tensor> registers;  // that stay
     Base arena;
@@ -123,6 +136,8 @@ private:
     void order(Plan& plan);
     void look(Plan& plan);
     bool may_fail(const ReplayStep& run) const;
+    int last_that_may_fail() const;
+    void find_taken(Plan& plan) const;
     void find_direct(Plan& plan) const;
 
     const Program& program_;

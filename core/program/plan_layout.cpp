@@ -75,11 +75,8 @@ void Planner::lay_out(Plan& plan) {
         }
         return plan.bases[static_cast<std::size_t>(index)];
     };
-    for (std::size_t i = 0; i < program_.memories.size(); ++i)
-        if (planned_[i] && wanted_[i]) {
-            plan.taken.push_back(static_cast<int>(i));
-            base(i);
-        }
+    for (const auto* list : {&plan.taken, &plan.renewed})
+        for (const Plan::Taken& one : *list) base(static_cast<std::size_t>(one.memory));
     [[maybe_unused]] const DispatchFrame frame;
     for (Noted& noted : noted_)
         for (Call& call : noted.calls) {
@@ -117,7 +114,9 @@ void Planner::order(Plan& plan) {
     for (std::size_t i = 0; i < last.size(); ++i)
         if (last[i] >= 0 && made_by_step(i) && !wanted_[i])
             let_go[static_cast<std::size_t>(last[i])].push_back(static_cast<int>(i));
+    const int last_failing = last_that_may_fail();
     for (std::size_t i = 0; i < noted_.size(); ++i) {
+        if (static_cast<int>(i) == last_failing + 1) plan.safe = plan.order.size();
         const StepKind kind = slice_.runs_of[i].kind;
         for (Call& call : noted_[i].calls) {
             if (!call.runs || call.constant) continue;
@@ -143,6 +142,9 @@ void Planner::look(Plan& plan) {
                 (k < run.inputs ? needed : made)[static_cast<std::size_t>(reg)] = 1;
     }
     plan.registers.resize(program_.registers.size());
+    std::vector<std::vector<int>*> looking(program_.memories.size());
+    for (auto* list : {&plan.taken, &plan.renewed})
+        for (Plan::Taken& one : *list) looking[static_cast<std::size_t>(one.memory)] = &one.looking;
     std::vector<StorageRef> parts(program_.memories.size());
     for (const auto& [reg, value] : program_.constants) {
         plan.registers[static_cast<std::size_t>(reg)] = value;
@@ -154,8 +156,8 @@ void Planner::look(Plan& plan) {
         if (plan.registers[i]) continue;
         if (made[i]) plan.passing.push_back(static_cast<int>(i));
         if (!needed[i] || made[i]) continue;
-        if (program_.memories[memory].input >= 0 || (planned_[memory] && wanted_[memory])) {
-            plan.looking.push_back(static_cast<int>(i));
+        if (program_.memories[memory].input >= 0 || looking[memory]) {
+            (looking[memory] ? *looking[memory] : plan.looking).push_back(static_cast<int>(i));
             plan.passing.push_back(static_cast<int>(i));
             continue;
         }
@@ -173,14 +175,37 @@ bool Planner::may_fail(const ReplayStep& run) const {
     return run.kind == StepKind::Read && program_.decides(program_.steps[static_cast<std::size_t>(run.step)]);
 }
 
+int Planner::last_that_may_fail() const {
+    int last = -1;
+    for (std::size_t i = 0; i < noted_.size(); ++i)
+        if (!noted_[i].captured && may_fail(slice_.runs_of[i])) last = static_cast<int>(i);
+    return last;
+}
+
+// Memory of what leaves the call; of gradients, if they can be written where those before lie.
+void Planner::find_taken(Plan& plan) const {
+    const int last = last_that_may_fail();
+    const int last_step = last < 0 ? -1 : slice_.runs_of[static_cast<std::size_t>(last)].step;
+    std::vector<Plan::Taken> of_memory(program_.memories.size());
+    for (const int index : slice_.gradients) {
+        const Step& step = program_.steps[static_cast<std::size_t>(index)];
+        if (step.inputs[0] < 0) continue;
+        Plan::Taken& taken = of_memory[static_cast<std::size_t>(program_.of(step.inputs[0]).memory)];
+        taken.leaf = step.index;
+        taken.gradient = step.inputs[0];
+    }
+    for (std::size_t i = 0; i < of_memory.size(); ++i) {
+        if (!planned_[i] || !wanted_[i]) continue;
+        of_memory[i].memory = static_cast<int>(i);
+        const bool renews = of_memory[i].leaf >= 0 && program_.memories[i].made_by > last_step;
+        (renews ? plan.renewed : plan.taken).push_back(std::move(of_memory[i]));
+    }
+}
+
 // Memory from before the block that is written where it lies, since nothing that runs then can fail: steps of
 // optimizers at the end, and whatever has been captured.
 void Planner::find_direct(Plan& plan) const {
-    int last = -1;  // that may fail
-    for (std::size_t i = 0; i < noted_.size(); ++i) {
-        const ReplayStep& run = slice_.runs_of[i];
-        if (!noted_[i].captured && may_fail(run)) last = static_cast<int>(i);
-    }
+    const int last = last_that_may_fail();
     plan.direct.assign(program_.memories.size(), 1);
     for (std::size_t i = 0; i < noted_.size(); ++i)
         for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(slice_.runs_of[i].step)].writes) {

@@ -20,6 +20,14 @@ namespace {
 
 constexpr std::int64_t kLine = 64;  // bytes of a cache's line
 
+// Whether a gradient can be written anew: nobody but its leaf has it, and it is nothing but its values.
+bool is_free(const Tensor& gradient, const KeptRegister& reg, std::int64_t bytes) {
+    const Storage& storage = *gradient->storage;
+    return is_unshared(gradient) && gradient->flags == 0 && !gradient->extras && !gradient->dict &&
+           !gradient->weak_references && !storage.unbacked && !storage.watched && !storage.log &&
+           storage.bytes == bytes && same_geometry(gradient, reg) && byte_offset(gradient) == reg.offset;
+}
+
 class Replay {
 public:
     Replay(Program& program, Slice& slice, bool by_plan)
@@ -109,7 +117,12 @@ private:
 
     void follow(Plan& plan) {
         [[maybe_unused]] const DispatchFrame frame;
-        for (const Planned& one : plan.order) {
+        follow(plan, 0, plan.safe);
+        for (const Plan::Taken& one : plan.renewed) renew(plan, one);
+        follow(plan, plan.safe, plan.order.size());
+    }
+    void follow(Plan& plan, std::size_t begin, std::size_t end) {
+        for (const Planned& one : std::span(plan.order).subspan(begin, end - begin)) {
             if (one.takes_long)
                 run_long(*one.call);
             else if (one.call)
@@ -162,18 +175,32 @@ private:
             arena_ = Storage::make(plan.arena_bytes + kLine);
             plan.arena.move(arena_->data + -reinterpret_cast<std::uintptr_t>(arena_->data) % kLine);
         }
-        for (const int memory : plan.taken) {
-            Ground& ground = state_.grounds[static_cast<std::size_t>(memory)];
-            ground.storage = Storage::make(program_.memories[static_cast<std::size_t>(memory)].bytes);
-            plan.move(memory, ground.address());
-        }
-        for (const int reg : plan.looking) {
+        for (const Plan::Taken& one : plan.taken)
+            take(plan, one, Storage::make(program_.memories[static_cast<std::size_t>(one.memory)].bytes));
+        look(plan.looking);
+    }
+    void take(Plan& plan, const Plan::Taken& taken, StorageRef storage) {
+        Ground& ground = state_.grounds[static_cast<std::size_t>(taken.memory)];
+        ground.storage = std::move(storage);
+        plan.move(taken.memory, ground.address());
+        look(taken.looking);
+    }
+    void look(const std::vector<int>& registers) {
+        for (const int reg : registers) {
             const KeptRegister& of = program_.of(reg);
             const Ground& ground = state_.grounds[static_cast<std::size_t>(of.memory)];
             state_.regs[static_cast<std::size_t>(reg)] = look_at(of, ground.storage, ground.shift);
         }
     }
-
+    void renew(Plan& plan, const Plan::Taken& taken) {
+        const std::int64_t bytes = program_.memories[static_cast<std::size_t>(taken.memory)].bytes;
+        const Tensor leaf = leaf_of(program_, program_.leaves[static_cast<std::size_t>(taken.leaf)]);
+        const Tensor* const before = leaf && leaf->extras ? &leaf->extras->grad : nullptr;
+        if (before == nullptr || !*before || !is_free(*before, program_.of(taken.gradient), bytes))
+            return take(plan, taken, Storage::make(bytes));
+        take(plan, taken, (*before)->storage);
+        state_.regs[static_cast<std::size_t>(taken.gradient)] = *before;
+    }
     // What the commit reads is not dropped after its last use.
     void want() {
         for (const int i : slice_.edged) check_edges(program_.nodes[static_cast<std::size_t>(i)]);
