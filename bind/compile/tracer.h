@@ -61,6 +61,7 @@ struct Option {
     int argument;  // if there is no dict
     int step;
     std::size_t field;
+    std::optional<double> set{};  // in the program, by a replay
 };
 
 // `self.count += 1`, where nothing else reads the count.

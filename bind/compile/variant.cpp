@@ -93,7 +93,7 @@ public:
         try {
             variant.bind(arguments);
             variant.set_floats(arguments);
-            for (const Option& one : variant.options) variant.set_option(one, arguments);
+            variant.set_options(arguments);
         } catch (...) {
             stop();
             throw;
@@ -200,19 +200,27 @@ void Variant::set_floats(const CallArguments& arguments) {
     }
 }
 
-void Variant::set_option(const Option& option, const CallArguments& arguments) {
+// Mostly one option of one group, for each of its parameters.
+void Variant::set_options(const CallArguments& arguments) {
+    const PyObject *dict = nullptr, *key = nullptr;
     Value number;
     number.tag = Value::Float;
-    if (option.dict.is_valid()) {
-        PyObject* const now = look_up(option.dict.ptr(), option.key.ptr());
-        if (now == nullptr || !PyFloat_CheckExact(now))
-            throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
-        number.real = PyFloat_AS_DOUBLE(now);
-    } else {
-        number.real = arguments.floats[static_cast<std::size_t>(option.argument)];
+    for (Option& one : options) {
+        if (!one.dict.is_valid()) {
+            number.real = arguments.floats[static_cast<std::size_t>(one.argument)];
+        } else if (dict != one.dict.ptr() || key != one.key.ptr()) {
+            PyObject* const now = look_up(one.dict.ptr(), one.key.ptr());
+            if (now == nullptr || !PyFloat_CheckExact(now))
+                throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
+            number.real = PyFloat_AS_DOUBLE(now);
+        }
+        dict = one.dict.ptr();
+        key = one.key.ptr();
+        if (one.set && same_bits(*one.set, number.real)) continue;
+        Step& step = program.steps[static_cast<std::size_t>(one.step)];
+        step.op->fields[one.field].set(step.attributes.data(), number);
+        one.set = number.real;
     }
-    Step& step = program.steps[static_cast<std::size_t>(option.step)];
-    step.op->fields[option.field].set(step.attributes.data(), number);
 }
 
 void Variant::check_counters() const {

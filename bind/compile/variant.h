@@ -66,7 +66,7 @@ private:
     void check_counters() const;
     void count() const;
     void set_floats(const CallArguments& arguments);
-    void set_option(const Option& option, const CallArguments& arguments);
+    void set_options(const CallArguments& arguments);
     void carry(Tracer& tracer);
     Input* carried_input(PyObject* object);
 };

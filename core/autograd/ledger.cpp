@@ -16,9 +16,8 @@ void note_operation_time(const OperationTime& time) {
     if (operation_times->size() < kMost) operation_times->push_back(time);
 }
 
-Ref<Release> Release::make(const char* kind) {
-    auto* record =
-        new (pool_take(sizeof(Release))) Release{.kind = kind, .site = runtime.current_site(), .serial = tick()};
+Ref<Release> Release::make(const char* kind, Site owned) {
+    auto* record = new (pool_take(sizeof(Release))) Release{.kind = kind, .site = owned, .serial = tick()};
     return Ref<Release>::steal(record);
 }
 

@@ -16,7 +16,7 @@ struct Release {
     std::uint64_t serial;
     std::uint64_t youngest = 0;  // the sequence of its youngest root: no node that it ran is younger
 
-    static Ref<Release> make(const char* kind);
+    static Ref<Release> make(const char* kind, Site owned = runtime.current_site());
 };
 void destroy(Release* record);
 inline void retain(Release* record) { ++record->references; }

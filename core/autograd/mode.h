@@ -13,7 +13,7 @@ enum Mode : std::uint32_t {
     kAnomaly = 8,            // detect_anomaly(): look at every gradient
     kTiming = 16,            // clew xray: where does the time go
     kAllowDataWrites = 32,   // allow_data_writes(): the user vouches for writes through aliases
-    kNoProvenance = 64,      // benchmarks only: what do sites cost
+    kNoProvenance = 64,      // nobody asks where anything was made: benchmarks, and nodes that get their sites later
     kNoTorchFunction = 128,  // DisableTorchFunctionSubclass
     kWatchWrites = 512,      // allow_mutation_on_saved_tensors(): what was saved is copied before it is written
     kInBackward = 256,       // inside the engine: results that lose their history here are nobody's mystery

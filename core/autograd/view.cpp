@@ -102,21 +102,27 @@ void check_in_place(const Tensor& self, const char* op, bool records, bool write
 }
 
 void bump_version(const Tensor& self, const char* op, bool by_optimizer) {
+    bump_version(self, {.layout = self->layout, .offset = self->offset, .dtype = self.dtype()}, op, by_optimizer);
+}
+
+void bump_version(const Tensor& self, const WrittenPart& part, const char* op, bool by_optimizer) {
     if (self->has(TensorObject::kInference)) return;
     if (self->has(TensorObject::kAliasCounter))
         ++self->extras->counter->value;
     else
         ++self->storage->version;
-    if (self.numel() == 0 || mode(kNoProvenance)) return;
-    const Extent reach = extent(self.layout());
-    const auto size = static_cast<std::int64_t>(item_size(self.dtype()));
+    if (part.layout->numel == 0 || mode(kNoProvenance)) return;
+    const Extent reach = extent(*part.layout);
+    const auto size = static_cast<std::int64_t>(item_size(part.dtype));
+    if (part.site.code) runtime.retain(part.site.code);
     note_write(*self->storage, {.op = op,
                                 .by_optimizer = by_optimizer,
+                                .site = part.site,
                                 .counter = counter_of(*self.get()),
-                                .begin = (self->offset + reach.low) * size,
-                                .end = (self->offset + reach.high + 1) * size,
-                                .layout = self->layout,
-                                .offset = self->offset,
+                                .begin = (part.offset + reach.low) * size,
+                                .end = (part.offset + reach.high + 1) * size,
+                                .layout = part.layout,
+                                .offset = part.offset,
                                 .item_size = size});
 }
 

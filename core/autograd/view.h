@@ -42,6 +42,14 @@ void check_view_kind(const TensorObject& view, const char* op);
 void check_in_place(const Tensor& self, const char* op, bool records, bool writes_memory = true);
 // Counts a write and notes it on the storage. Call it for every in-place write, after the data have changed.
 void bump_version(const Tensor& self, const char* op, bool by_optimizer = false);
+// The same for a part of the memory that `self` looks at, at a known place of the program.
+struct WrittenPart {
+    const LayoutRef& layout;
+    std::int64_t offset;  // in elements
+    DType dtype;
+    Site site{};
+};
+void bump_version(const Tensor& self, const WrittenPart& part, const char* op, bool by_optimizer);
 // Where a view lies in its base, and the view of a tensor laid out as the base that lies there: Note [Views of another
 // dtype].
 struct ViewGeometry {

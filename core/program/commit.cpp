@@ -40,37 +40,37 @@ private:
         for (const int i : slice_.inputs) {
             const Input& input = program_.inputs[static_cast<std::size_t>(i)];
             const auto memory = static_cast<std::size_t>(program_.of(input.reg).memory);
-            if (places_[memory]) continue;
-            const Tensor now = input.present();
-            places_[memory] = now->storage;
-            if (const Ground& ground = state_.grounds[memory]; ground.copied)
-                std::memcpy(now->storage->data, ground.storage->data, static_cast<std::size_t>(ground.storage->bytes));
+            const Ground& ground = state_.grounds[memory];
+            if (!ground.copied || places_[memory]) continue;
+            places_[memory] = input.present()->storage;
+            std::memcpy(places_[memory]->data, ground.storage->data, static_cast<std::size_t>(ground.storage->bytes));
         }
+        if (slice_.counted.empty()) return;
+        const Site site = mode(kNoProvenance) ? Site() : runtime.current_site();
+        const Handle code = Handle::steal(site.code);
         for (const auto& [step, write] : slice_.counted) {
             const Step& of = program_.steps[static_cast<std::size_t>(step)];
-            count_write(of, of.writes[static_cast<std::size_t>(write)]);
+            count_write(of, of.writes[static_cast<std::size_t>(write)], site);
         }
     }
-    void count_write(const Step& step, const KeptWrite& written) {
+    void count_write(const Step& step, const KeptWrite& written, Site site) {
         const Memory& memory = program_.memory_of(written.reg);
         const Input& through =
             program_.inputs[static_cast<std::size_t>(written.through >= 0 ? written.through : memory.input)];
-        const KeptRegister& first = program_.of(through.reg);
         const KeptRegister& wrote = program_.of(written.reg);
-        const Tensor input = through.present();
-        const auto size = static_cast<std::int64_t>(item_size(wrote.dtype));
-        const std::int64_t shift = byte_offset(input) - first.offset;
-        const Tensor at = alias(input, wrote.layout, (wrote.offset + shift) / size);
-        at->dtype = wrote.dtype;
-        if (written.through >= 0)
-            share_version(at, input);
-        else
-            own_version(at, 0);
+        Tensor input = through.present();
+        const std::int64_t shift = byte_offset(input) - program_.of(through.reg).offset;
+        const std::int64_t offset = (wrote.offset + shift) / static_cast<std::int64_t>(item_size(wrote.dtype));
+        if (written.through < 0) {  // the counter was a third one
+            input = alias(input, input->layout, input->offset);
+            own_version(input, 0);
+        }
         const char* const name = step.name                       ? step.name
                                  : step.form == Form::InPlace    ? step.op->in_place_name.c_str()
                                  : step.form == Form::Accumulate ? "accumulate_grad"
                                                                  : step.op->name;
-        bump_version(at, name, step.op->is(kOptimizerStep));
+        bump_version(input, {.layout = wrote.layout, .offset = offset, .dtype = wrote.dtype, .site = site}, name,
+                     step.op->is(kOptimizerStep));
     }
 
     // The new value in place, once for each memory that was made again as a whole.
@@ -81,7 +81,7 @@ private:
         const Tensor& made = reg(living.reg);
         if (program_.memories[memory].input >= 0) {
             // The input may look at other memory now, and so does its view.
-            tensor->storage = places_[memory];
+            tensor->storage = places_[memory] ? places_[memory] : state_.grounds[memory].storage;
             tensor->offset = made->offset;
             share_version(tensor, program_.inputs[static_cast<std::size_t>(program_.memories[memory].input)].present());
             return;

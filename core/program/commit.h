@@ -15,6 +15,7 @@ struct ReplayState {
     std::vector<Tensor> regs;        // what the steps made
     std::vector<Ground> grounds;     // of each memory
     std::vector<StorageRef> places;  // of each memory, in the commit: where it lies from now on, if not in the new one
+    StorageRef arena{};              // of the plan
 
     ReplayState(Program& program, Slice& slice, bool by_plan);
     ~ReplayState();

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/program/commit.h"
@@ -19,6 +19,8 @@ public:
     Maker(ReplayState& state, const Outcome& outcome) : state_(state), outcome_(outcome) {}
 
     std::vector<Tensor> go() {
+        results_.reserve(outcome_.results.size());
+        nodes_.reserve(outcome_.nodes.size());
         for (const ResultOutline& outline : outcome_.results) results_.push_back(result(outline));
         for (const NodeOutline& outline : outcome_.nodes) nodes_.push_back(node(outline));
         for (std::size_t i = 0; i < nodes_.size() && !releases_.empty(); ++i)
@@ -35,6 +37,10 @@ public:
     }
 
 private:
+    static NodeRef fresh(const NodeOutline& outline) {
+        const ModeGuard without_site(kNoProvenance, true);  // it gets that of the recorded node
+        return new_node(*outline.kind, outline.shape);
+    }
     const Input& input(int i) const { return state_.program.inputs[static_cast<std::size_t>(i)]; }
 
     Tensor result(const ResultOutline& outline) const {
@@ -64,8 +70,8 @@ private:
     }
 
     NodeRef node(const NodeOutline& outline) {
-        NodeRef made = outline.context < 0 ? new_node(*outline.kind, outline.shape) : context(outline);
-        const Handle here = Handle::steal(std::exchange(made->code, Handle(outline.code).detach()));
+        NodeRef made = outline.context < 0 ? fresh(outline) : context(outline);
+        const Handle before = Handle::steal(std::exchange(made->code, Handle(outline.code).detach()));
         made->instruction = outline.instruction;
         const EdgeWriter edges{*made};
         for (std::size_t i = 0; i < outline.edges.size(); ++i) edges.set(i, edge(outline.edges[i]));
@@ -104,13 +110,10 @@ private:
 
     // One for each backward of the call, at the line where it was recorded.
     Ref<Release> release_like(const Ref<Release>& then) {
-        Ref<Release>& now = releases_[then.get()];
-        if (!now) {
-            now = Release::make(then->kind);
-            const Handle here = Handle::steal(std::exchange(now->site.code, Handle::borrow(then->site.code).detach()));
-            now->site.instruction = then->site.instruction;
-        }
-        return now;
+        for (const auto& [before, now] : releases_)
+            if (before == then.get()) return now;
+        const Site site{Handle::borrow(then->site.code).detach(), then->site.instruction};
+        return releases_.emplace_back(then.get(), Release::make(then->kind, site)).second;
     }
 
     // What a slot held that is freed.
@@ -131,7 +134,7 @@ private:
     const Outcome& outcome_;
     std::vector<Tensor> results_;
     std::vector<NodeRef> nodes_;
-    std::unordered_map<const Release*, Ref<Release>> releases_;
+    std::vector<std::pair<const Release*, Ref<Release>>> releases_;  // few
 };
 
 }  // namespace

@@ -56,17 +56,17 @@ struct Plan {
     std::vector<std::unique_ptr<kernels::KernelCall>> calls;
     std::vector<Planned> order;
     std::vector<Base> bases;
-    std::vector<int> base_of;       // of each memory of the program: its place in `bases`; -1: none
+    std::vector<int> base_of;  // of each memory of the program: its place in `bases`; -1: none
     // Memory that each replay takes.
     struct Taken {
         int memory;
-        std::vector<int> looking{};  // registers on it that somebody wants as tensors
+        std::vector<int> looking{};    // registers on it that somebody wants as tensors
         int leaf = -1, gradient = -1;  // it becomes the .grad of this leaf, as this register
     };
     std::vector<Taken> taken;
-    std::vector<Taken> renewed;  // Note [Memory of gradients]
-    std::size_t safe = 0;        // from this place of `order` on nothing can fail
-    std::vector<int> looking;    // registers that somebody wants as tensors, on inputs
+    std::vector<Taken> renewed;     // Note [Memory of gradients]
+    std::size_t safe = 0;           // from this place of `order` on nothing can fail
+    std::vector<int> looking;       // registers that somebody wants as tensors, on inputs
     std::vector<int> passing;       // registers that are let go when the replay ends
     std::vector<Tensor> registers;  // that stay
     Base arena;

@@ -41,9 +41,9 @@ bool NumberWitness::holds(double number) const {
     return found[operation] == outcome;
 }
 
-Tensor Input::present() const {
-    if (!grad_of) return tensor;
-    return tensor->extras ? tensor->extras->grad : Tensor();
+const Tensor& Input::present_grad() const {
+    static const Tensor none;
+    return tensor->extras ? tensor->extras->grad : none;
 }
 
 std::uint64_t place_of(const TensorObject& tensor) {

@@ -49,7 +49,10 @@ struct Input {
     std::uint64_t history;  // number of its node, 0: none
     std::uint64_t hooks;    // told by hooks_of()
     bool bound = false;     // an argument: another tensor in each call
-    Tensor present() const;
+    const Tensor& present() const { return grad_of ? present_grad() : tensor; }
+
+private:
+    const Tensor& present_grad() const;
 };
 
 struct KeptWrite {

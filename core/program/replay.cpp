@@ -12,21 +12,12 @@
 #include "core/program/commit.h"
 #include "core/program/kept.h"
 #include "core/program/outcome.h"
+#include "core/program/replay_memory.h"
 #include "core/program/run_step.h"
 #include "core/program/witness.h"
 
 namespace clew {
 namespace {
-
-constexpr std::int64_t kLine = 64;  // bytes of a cache's line
-
-// Whether a gradient can be written anew: nobody but its leaf has it, and it is nothing but its values.
-bool is_free(const Tensor& gradient, const KeptRegister& reg, std::int64_t bytes) {
-    const Storage& storage = *gradient->storage;
-    return is_unshared(gradient) && gradient->flags == 0 && !gradient->extras && !gradient->dict &&
-           !gradient->weak_references && !storage.unbacked && !storage.watched && !storage.log &&
-           storage.bytes == bytes && same_geometry(gradient, reg) && byte_offset(gradient) == reg.offset;
-}
 
 class Replay {
 public:
@@ -38,7 +29,7 @@ public:
         begin();
         want();
         GeneratorGuard generators(slice_);
-        state_.plan ? follow(*state_.plan) : run_all();
+        state_.plan ? follow(*state_.plan, true) : run_all();
         generators.keep();
         return commit(state_);
     }
@@ -67,7 +58,7 @@ public:
         const CopyAllWritten apart(state_.plan->direct);
         begin();
         const GeneratorGuard generators(slice_);
-        follow(*state_.plan);
+        follow(*state_.plan, false);
         const Step* first = nullptr;
         for (const int reg : state_.plan->passing) {
             const int made_by = program_.memory_of(reg).made_by;
@@ -85,7 +76,7 @@ private:
     void begin() {
         check_inputs(program_, slice_);
         [[maybe_unused]] const DispatchFrame frame;
-        load_inputs();
+        load_inputs(state_);
     }
     Tensor value_of(int reg) const { return reg < 0 ? Tensor() : state_.regs[static_cast<std::size_t>(reg)]; }
     // That reaches the memory of a register, which `maker` made, or which was there before (null).
@@ -115,10 +106,10 @@ private:
         slice_.planned = true;
     }
 
-    void follow(Plan& plan) {
+    void follow(Plan& plan, bool over_gradients) {
         [[maybe_unused]] const DispatchFrame frame;
         follow(plan, 0, plan.safe);
-        for (const Plan::Taken& one : plan.renewed) renew(plan, one);
+        take_gradients(state_, over_gradients);
         follow(plan, plan.safe, plan.order.size());
     }
     void follow(Plan& plan, std::size_t begin, std::size_t end) {
@@ -148,59 +139,6 @@ private:
         }
     }
 
-    void load_inputs() {
-        for (const int i : slice_.inputs) {
-            const Input& input = program_.inputs[static_cast<std::size_t>(i)];
-            const Tensor now = input.present();
-            const KeptRegister& reg = program_.of(input.reg);
-            const auto memory = static_cast<std::size_t>(reg.memory);
-            Ground& ground = state_.grounds[memory];
-            if (!ground.storage) {
-                ground = {now->storage, byte_offset(now) - reg.offset, false};
-                if (slice_.written[memory] && !state_.direct()[memory]) {
-                    ground = {Storage::make(now->storage->bytes), ground.shift, true};
-                    std::memcpy(ground.storage->data, now->storage->data,
-                                static_cast<std::size_t>(now->storage->bytes));
-                }
-                if (state_.plan) state_.plan->move(reg.memory, ground.address());
-            }
-            if (!state_.plan)
-                state_.regs[static_cast<std::size_t>(input.reg)] = look_at(reg, ground.storage, ground.shift);
-        }
-        if (state_.plan) take_memory(*state_.plan);
-    }
-    // For what leaves the call; and tensors that look at it and at inputs, for who wants tensors.
-    void take_memory(Plan& plan) {
-        if (plan.arena_bytes) {
-            arena_ = Storage::make(plan.arena_bytes + kLine);
-            plan.arena.move(arena_->data + -reinterpret_cast<std::uintptr_t>(arena_->data) % kLine);
-        }
-        for (const Plan::Taken& one : plan.taken)
-            take(plan, one, Storage::make(program_.memories[static_cast<std::size_t>(one.memory)].bytes));
-        look(plan.looking);
-    }
-    void take(Plan& plan, const Plan::Taken& taken, StorageRef storage) {
-        Ground& ground = state_.grounds[static_cast<std::size_t>(taken.memory)];
-        ground.storage = std::move(storage);
-        plan.move(taken.memory, ground.address());
-        look(taken.looking);
-    }
-    void look(const std::vector<int>& registers) {
-        for (const int reg : registers) {
-            const KeptRegister& of = program_.of(reg);
-            const Ground& ground = state_.grounds[static_cast<std::size_t>(of.memory)];
-            state_.regs[static_cast<std::size_t>(reg)] = look_at(of, ground.storage, ground.shift);
-        }
-    }
-    void renew(Plan& plan, const Plan::Taken& taken) {
-        const std::int64_t bytes = program_.memories[static_cast<std::size_t>(taken.memory)].bytes;
-        const Tensor leaf = leaf_of(program_, program_.leaves[static_cast<std::size_t>(taken.leaf)]);
-        const Tensor* const before = leaf && leaf->extras ? &leaf->extras->grad : nullptr;
-        if (before == nullptr || !*before || !is_free(*before, program_.of(taken.gradient), bytes))
-            return take(plan, taken, Storage::make(bytes));
-        take(plan, taken, (*before)->storage);
-        state_.regs[static_cast<std::size_t>(taken.gradient)] = *before;
-    }
     // What the commit reads is not dropped after its last use.
     void want() {
         for (const int i : slice_.edged) check_edges(program_.nodes[static_cast<std::size_t>(i)]);
@@ -253,7 +191,6 @@ private:
     Slice& slice_;
     ReplayState state_;
     StepRunner steps_;
-    StorageRef arena_;
 };
 
 void check_can_replay(const Program& program) {

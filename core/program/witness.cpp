@@ -48,7 +48,7 @@ public:
     void go() {
         for (const int i : slice_.inputs) {
             const Input& input = program_.inputs[static_cast<std::size_t>(i)];
-            const Tensor now = input.present();
+            const Tensor& now = input.present();
             if (!now) differs(input, "there is no .grad");
             if (!same_geometry(now, program_.of(input.reg))) differs(input, "its shape, strides or dtype differ");
             if (now.requires_grad() != input.requires_grad) differs(input, "requires_grad differs");
@@ -72,8 +72,8 @@ public:
     void check_sharing() {
         bool as_before = slice_.sharing.size() == slice_.inputs.size();
         for (std::size_t i = 0; i < slice_.inputs.size() && as_before; ++i) {
-            const Tensor now = program_.inputs[static_cast<std::size_t>(slice_.inputs[i])].present();
-            as_before = slice_.sharing[i] == std::pair<const Storage*, std::int64_t>(now->storage.get(), now->offset);
+            const Tensor& now = program_.inputs[static_cast<std::size_t>(slice_.inputs[i])].present();
+            as_before = slice_.sharing[i].first == now->storage.get() && slice_.sharing[i].second == now->offset;
         }
         if (as_before) return;
         slice_.sharing.clear();
@@ -82,7 +82,7 @@ public:
         std::vector<const Storage*> storages(program_.memories.size());
         for (const int i : slice_.inputs) {
             const Input& input = program_.inputs[static_cast<std::size_t>(i)];
-            const Tensor now = input.present();
+            const Tensor& now = input.present();
             const KeptRegister& reg = program_.of(input.reg);
             const auto memory = static_cast<std::size_t>(reg.memory);
             const std::int64_t shift = byte_offset(now) - reg.offset;
@@ -96,7 +96,7 @@ public:
             if (!fresh && found->second != reg.memory) differs(input, "it shares memory with another input now");
         }
         for (const int i : slice_.inputs) {
-            const Tensor now = program_.inputs[static_cast<std::size_t>(i)].present();
+            const Tensor& now = program_.inputs[static_cast<std::size_t>(i)].present();
             slice_.sharing.emplace_back(now->storage.get(), now->offset);
         }
     }

@@ -119,7 +119,7 @@ void note_write(Storage& storage, Write write) {
     if (storage.log == nullptr) storage.log = new WriteLog;
     WriteLog& log = *storage.log;
     drop(log.last);
-    write.site = runtime.current_site();
+    if (write.site.code == nullptr) write.site = runtime.current_site();
     write.serial = tick();
     log.last = std::move(write);
     if (storage.saved > 0) {

@@ -103,7 +103,8 @@ void move_data(Storage& to, Storage& from);
 extern std::uint64_t graph_clock;
 inline std::uint64_t tick() { return ++graph_clock; }
 
-// Records an in-place write through `counter`; `write` says which elements, the rest is filled in here.
+// Records an in-place write through `counter`; `write` says which elements, the rest is filled in here (the site if it
+// is not known).
 void note_write(Storage& storage, Write write);
 void forget_writes(Storage& storage);
 

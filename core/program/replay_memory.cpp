@@ -1,0 +1,91 @@
+#include "core/program/replay_memory.h"
+
+#include <cstring>
+#include <utility>
+
+#include "core/autograd/leaf.h"
+#include "core/program/witness.h"
+
+namespace clew {
+namespace {
+
+constexpr std::int64_t kLine = 64;  // bytes of a cache's line
+
+void look(ReplayState& state, const std::vector<int>& registers) {
+    for (const int reg : registers) {
+        const KeptRegister& of = state.program.of(reg);
+        const Ground& ground = state.grounds[static_cast<std::size_t>(of.memory)];
+        state.regs[static_cast<std::size_t>(reg)] = look_at(of, ground.storage, ground.shift);
+    }
+}
+
+void take(ReplayState& state, const Plan::Taken& taken, StorageRef storage) {
+    Ground& ground = state.grounds[static_cast<std::size_t>(taken.memory)];
+    ground.storage = std::move(storage);
+    state.plan->move(taken.memory, ground.address());
+    look(state, taken.looking);
+}
+
+StorageRef new_memory(const ReplayState& state, const Plan::Taken& taken) {
+    return Storage::make(state.program.memories[static_cast<std::size_t>(taken.memory)].bytes);
+}
+
+// For what leaves the call; and tensors that look at it and at inputs, for who wants tensors.
+void take_memory(ReplayState& state) {
+    Plan& plan = *state.plan;
+    if (plan.arena_bytes) {
+        state.arena = Storage::make(plan.arena_bytes + kLine);
+        plan.arena.move(state.arena->data + -reinterpret_cast<std::uintptr_t>(state.arena->data) % kLine);
+    }
+    for (const Plan::Taken& one : plan.taken) take(state, one, new_memory(state, one));
+    look(state, plan.looking);
+}
+
+void load(ReplayState& state, const Input& input) {
+    const Tensor& now = input.present();
+    const KeptRegister& reg = state.program.of(input.reg);
+    const auto memory = static_cast<std::size_t>(reg.memory);
+    Ground& ground = state.grounds[memory];
+    if (!ground.storage) {
+        ground = {now->storage, byte_offset(now) - reg.offset, false};
+        if (state.slice.written[memory] && !state.direct()[memory]) {
+            ground = {Storage::make(now->storage->bytes), ground.shift, true};
+            std::memcpy(ground.storage->data, now->storage->data, static_cast<std::size_t>(now->storage->bytes));
+        }
+        if (state.plan) state.plan->move(reg.memory, ground.address());
+    }
+    if (!state.plan) state.regs[static_cast<std::size_t>(input.reg)] = look_at(reg, ground.storage, ground.shift);
+}
+
+// Whether a gradient can be written anew: nobody but its leaf has it, and it is nothing but its values.
+bool is_free(const Tensor& gradient, const KeptRegister& reg, std::int64_t bytes) {
+    const Storage& storage = *gradient->storage;
+    return is_unshared(gradient) && gradient->flags == 0 && !gradient->extras && !gradient->dict &&
+           !gradient->weak_references && !storage.unbacked && !storage.watched && !storage.log &&
+           storage.bytes == bytes && same_geometry(gradient, reg) && byte_offset(gradient) == reg.offset;
+}
+
+bool renew(ReplayState& state, const Plan::Taken& taken) {
+    const Tensor leaf = leaf_of(state.program, state.program.leaves[static_cast<std::size_t>(taken.leaf)]);
+    if (!leaf || !leaf->extras || !leaf->extras->grad) return false;
+    const Tensor& before = leaf->extras->grad;
+    const std::int64_t bytes = state.program.memories[static_cast<std::size_t>(taken.memory)].bytes;
+    if (!is_free(before, state.program.of(taken.gradient), bytes)) return false;
+    take(state, taken, before->storage);
+    state.regs[static_cast<std::size_t>(taken.gradient)] = before;
+    return true;
+}
+
+}  // namespace
+
+void load_inputs(ReplayState& state) {
+    for (const int i : state.slice.inputs) load(state, state.program.inputs[static_cast<std::size_t>(i)]);
+    if (state.plan) take_memory(state);
+}
+
+void take_gradients(ReplayState& state, bool over_those_before) {
+    for (const Plan::Taken& one : state.plan->renewed)
+        if (!over_those_before || !renew(state, one)) take(state, one, new_memory(state, one));
+}
+
+}  // namespace clew
