@@ -39,6 +39,7 @@ GRAPH = (
     "explanations",
     "pictures",
     "page",
+    "exporting",
     "memory",
     "iterations",
     "gradients",

@@ -7,6 +7,7 @@ the node saved and which call freed it, and these functions read that. PyTorch h
 
 from .explanations.explain import explain
 from .explanations.explanation import Explanation, GroupRecord, LeafRecord, NodeRecord, Note, SavedRecord, Totals
+from .exporting.export import export
 from .freezing.files import freeze, leaves, thaw
 from .gradients.gradient_flow import GradientFlow, LayerFlow, gradient_flow
 from .gradients.histograms import Histogram
@@ -68,6 +69,7 @@ __all__ = [
     "diff",
     "draw",
     "explain",
+    "export",
     "film",
     "free",
     "freeze",

@@ -61,8 +61,8 @@ class Row:
 class Picture:
     """A graph at one or several moments of its life, made by :func:`clew.graph.draw`, or a program's steps.
 
-    It holds no part of the graph. ``html``, ``svg`` and ``dot`` are strings, ``png`` is bytes and needs the extra ``viz``
-    (``pip install 'clew[viz]'``). ``summary`` is None unless the graph was too large to be drawn.
+    It holds no part of the graph. ``html``, ``svg`` and ``dot`` are strings; ``png`` is bytes and needs the extra
+    ``viz`` (``pip install 'clew[viz]'``). ``summary`` is None unless the graph was too large to be drawn.
 
     Example:
         >>> x = clew.ones(1000, requires_grad=True)
