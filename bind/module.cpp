@@ -22,6 +22,7 @@
 #include "bind/random.h"
 #include "bind/site.h"
 #include "bind/tensor_attributes.h"
+#include "bind/vmap.h"
 #include "bind/watching.h"
 #include "core/base/error.h"
 
@@ -56,6 +57,7 @@ NB_MODULE(_core, m) {
         init_prune(module);
         init_modes(m);
         init_interpreter(m);
+        init_vmap(m);
         init_program(m);
         init_budget(m);
         init_compile(m);

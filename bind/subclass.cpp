@@ -62,6 +62,8 @@ PyObject* as_subclass_method(PyObject* self, PyObject* type) {
         const Tensor source = tensor_of(self);
         PyObject* made = make_subclass(reinterpret_cast<PyTypeObject*>(type), self, false);
         const Tensor result(self_of(made));
+        result->set(TensorObject::kRequiresGrad, source.requires_grad());
+        if (is_batched(source)) return made;  // its history is that of its value
         result->lost = source->lost;
         result->base = source->base;
         result->history_version = source->history_version;

@@ -112,6 +112,7 @@ PyObject* get_is_wrapped(PyObject* self, void*) {
 PyObject* get_data(PyObject* self, void*) {
     return guarded([&] {
         const Tensor tensor = tensor_of(self);
+        if (is_batched(tensor)) return wrap(detach(tensor));
         Tensor result = alias(tensor, tensor->layout, tensor->offset);
         own_version(result, 0);
         if (tensor.requires_grad())

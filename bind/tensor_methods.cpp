@@ -13,6 +13,7 @@
 #include "core/autograd/prune.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
+#include "core/ops/batching/batched.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 
@@ -41,6 +42,7 @@ PyObject* detach_method(PyObject* self, PyObject*) {
 PyObject* detach_in_place(PyObject* self, PyObject*) {
     return guarded([&] {
         const Tensor tensor = tensor_of(self);
+        if (is_batched(tensor)) return set_batched(tensor, detach(batched(tensor).value)), Py_NewRef(self);
         if (tensor->base) fail(ErrorKind::Runtime, "detach_: Can't detach views in-place. Use detach() instead.");
         if (tensor->grad_fn) {
             unlink_output(tensor.get());

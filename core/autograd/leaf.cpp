@@ -68,6 +68,10 @@ const NodeKind accumulate_kind{.name = "accumulate_grad",
                                .backward = accumulate_backward};
 
 Node* accumulator_of(const Tensor& leaf) {
+    if (is_batched(leaf)) [[unlikely]]
+        fail(ErrorKind::Runtime,
+             "vmap: a tensor that stands for a batch has no node of its own, so backward(), autograd.grad() and hooks "
+             "are not supported inside of vmap; take clew.func.grad there, or call them outside");
     Extras& extras = extras_of(*leaf.get());
     if (!extras.accumulator) {
         NodeRef node = new_node(accumulate_kind, {0, 0, 1});
@@ -115,6 +119,12 @@ void assign_grad(const Tensor& tensor, Tensor grad) {
 }
 
 void set_requires_grad(const Tensor& tensor, bool on) {
+    if (is_batched(tensor) && on != tensor.requires_grad())
+        fail(ErrorKind::Runtime,
+             "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
+             "inside of a function being transformed by vmap. This is unsupported, please attempt to use the "
+             "transforms (e.g. func.grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of it "
+             "instead.");
     if (on && !is_inexact(tensor.dtype()))
         fail(ErrorKind::Runtime,
              "requires_grad: only Tensors of floating point and complex dtype can require gradients, got %s; cast it "
@@ -196,6 +206,8 @@ Tensor first_gradient(Tensor gradient, const Tensor& leaf) {
 void add_gradient(Tensor& into, Tensor gradient) {
     if (!into) {
         into = std::move(gradient);
+    } else if (is_batched(into) || is_batched(gradient)) {
+        into = engine_ops.add(into, gradient);
     } else if (!grad_enabled() && is_unshared(into) && into.dtype() == gradient.dtype() && lie_alike(into, gradient)) {
         engine_ops.add_in_place(into, gradient);
     } else if (!grad_enabled() && is_unshared(gradient) && into.dtype() == gradient.dtype() &&
@@ -215,6 +227,14 @@ void check_device(const Tensor& gradient, const Tensor& of, const char* who) {
                          : "The gradient is on the device 'meta', what it belongs to has memory");
 }
 
+namespace {
+[[noreturn, gnu::cold]] void fail_batched_gradient() {
+    fail(ErrorKind::Runtime,
+         "backward() called inside a vmap with a gradient for each sample. This is not supported, since a .grad is one "
+         "tensor; take clew.func.grad, or call backward() outside");
+}
+}  // namespace
+
 void accumulate(Node& accumulator, Tensor gradient) {
     if (!gradient || accumulator.outputs()[0].tensor == nullptr) return;
     const Tensor leaf(accumulator.outputs()[0].tensor);
@@ -225,6 +245,7 @@ void accumulate(Node& accumulator, Tensor gradient) {
              "ask for it by autograd.grad, or run the forward again",
              shape_text(leaf.sizes()).c_str(), shape_text(gradient.sizes()).c_str());
     check_device(gradient, leaf, "AccumulateGrad");
+    if (is_batched(gradient) != is_batched(leaf)) fail_batched_gradient();
     const Tensor before = grad_of(leaf);
     if (!before) {
         Tensor kept = first_gradient(std::move(gradient), leaf);

@@ -21,7 +21,7 @@ enum Mode : std::uint32_t {
     kMakeMeta = 2048,        // device("meta") as a context: what is made of no tensors has no memory
 };
 // With one of these, dispatch() leaves the hot path.
-inline constexpr std::uint32_t kDetour = kInterpreted | kTiming | kInferenceMode | kMakeMeta | kMetaLives;
+inline constexpr std::uint32_t kDetour = kInterpreted | kTiming | kInferenceMode | kMakeMeta | kUnbackedLives;
 
 extern thread_local constinit std::uint32_t mode_word __attribute__((tls_model("initial-exec")));
 

@@ -160,7 +160,7 @@ std::vector<StripNode> Run::strip_nodes(std::uint32_t index) {
 
 bool Run::evaluate_in_strips(std::uint32_t index) {
     Entry& entry = entries_[index];
-    if (grad_enabled() || mode(kAnomaly | kInterpreted) || !entry.gradient || is_meta(entry.gradient) ||
+    if (grad_enabled() || mode(kAnomaly | kInterpreted) || !entry.gradient || !has_memory(entry.gradient) ||
         !entry.needed || entry.capture >= 0 || !can_be_cut(entry.gradient) ||
         !fits_strips(*entry.node, entry.gradient, *strip_order(*entry.node, entry.gradient)))
         return false;

@@ -56,7 +56,7 @@ extern int storage_detour;
 
 // The mode word's bits (core/autograd/mode.h) that hold on all threads.
 extern std::uint32_t process_mode;
-inline constexpr std::uint32_t kMetaLives = std::uint32_t{1} << 31;  // there is a storage without memory
+inline constexpr std::uint32_t kUnbackedLives = std::uint32_t{1} << 31;  // there is a storage without memory
 
 void set_kernel_mode(KernelMode mode);
 

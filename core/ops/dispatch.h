@@ -44,7 +44,7 @@ void rebind_grad(const Tensor& tensor, const Tensor& gradient);
 // A read of values into Python, or by `name` (static text) to decide something.
 void escape_to_interpreters(const Tensor& tensor, Read how, const char* name);
 inline void escape(const Tensor& tensor, Read how, const char* name = nullptr) {
-    if (mode(kInterpreted) || is_meta(tensor)) [[unlikely]]
+    if (mode(kInterpreted) || !has_memory(tensor)) [[unlikely]]
         escape_to_interpreters(tensor, how, name);
 }
 

@@ -3,6 +3,7 @@
 #include "core/autograd/ledger.h"
 #include "core/base/error.h"
 #include "core/base/frame.h"
+#include "core/ops/batching/batched.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/meta.h"
 #include "core/ops/recording.h"
@@ -65,6 +66,7 @@ void run_timed(OpCall& call) {
 
 // Below the last interpreter.
 void run_lowest(OpCall& call) {
+    if ((process_mode & kUnbackedLives) != 0) refuse_batched(call);
     const DeviceScope scope(call);
     if (call.form != Form::Functional || is_made_of_calls(call)) return run_directly(call);
     mode(kTiming) ? run_timed(call) : run_directly(call);

@@ -179,7 +179,8 @@ std::vector<Tensor> jvp(const OpDef& op, Tensors inputs, const void* attributes,
     if (op.is(kComposite))
         fail(ErrorKind::NotImplemented, "jvp: not implemented for %s, which is composed; ask the operations in it",
              op.name);
-    if (!op.differentiable || op.backward == nullptr) return std::vector<Tensor>(outputs.size());
+    if (!op.differentiable || op.backward == nullptr || op.is(kNonDifferentiable))
+        return std::vector<Tensor>(outputs.size());
     if (!by_rule && op.derivative.kind == DerivativeClass::Linear && covered(call)) return linear_tangents(call);
     // Transposed over the reals: the rule of abs or conj on a tangent would not be its tangent.
     const auto complex = [](const Tensor& x) { return x && is_complex(x.dtype()); };

@@ -3,6 +3,7 @@
 
 #include "core/autograd/leaf.h"
 #include "core/autograd/view.h"
+#include "core/ops/batching/batched.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/interpreter.h"
 #include "core/ops/meta.h"
@@ -84,7 +85,7 @@ Read read_of_name(const char* name) {
 void escape_to_interpreters(const Tensor& tensor, Read how, const char* name) {
     if (name == nullptr) name = name_of(how);
     if (is_meta(tensor)) fail_without_values(how, name);
-    if (!mode(kInterpreted)) return;
+    if (!mode(kInterpreted)) return is_batched(tensor) ? fail_outside_vmap(name) : void();
     const CallDetails details{.name = name, .read = how};
     OpCall call{read_op, Tensors(&tensor, 1), nullptr, {}, Form::Read, &details};
     dispatch(call);

@@ -84,7 +84,40 @@ enum OpFlag : std::uint32_t {
     kAnyDType = 16777216,        // forward takes storage types as they are: Note [Forwards in compute dtypes]
     kUninitialized = 33554432,   // what the result holds means nothing
     kTakesNumber = 67108864,     // a number as operand is a tensor like any other: no rule looks at its value
+    kLeadingAxes = 134217728,    // axes before those that it looks at are a batch; more of them change nothing
     kBoth = kMethod | kFunction,
+};
+
+// How vmap runs an operation whose class does not say it: Note [How a call is batched] in batching/batching.h.
+enum class BatchBy : std::uint8_t {
+    Class,
+    Whole,  // along axes, a composite that is taken as one call
+    Matmul,
+    Mm,
+    Bmm,
+    Mv,
+    Dot,
+    Addmm,
+    Addmv,
+    Baddbmm,
+    Product,  // those of rules
+    BatchedProduct,
+    Size,  // what it names stands behind that of the batch; the same for the next two
+    Expand,
+    Repeat,
+    Permute,
+    MatrixTranspose,
+    Squeeze,
+    Strided,
+    NewAxis,      // along axes, of which the result has one more
+    IndexedAxis,  // along an axis, with the same row of indices for all samples
+    Index,        // masks among the indices decide the size of the result
+    Pool1,
+    Pool2,
+    Pool3,
+    Convolution,
+    LayerNorm,
+    Embedding,
 };
 
 struct OpText {
@@ -97,7 +130,8 @@ struct OpText {
     std::uint32_t flags = kBoth;
     const char* outputs = "result";  // names, for _saved_<name>
     const char* derivative = "";     // what kind of function it is: Note [Derivative classes]
-    const char* domain = "";         // arguments that tests may call it with: Note [Domains]
+    BatchBy batching = BatchBy::Class;
+    const char* domain = "";  // arguments that tests may call it with: Note [Domains]
     // What it computes, with the formula, in a sentence or two. All else that __doc__ says follows from the registry.
     const char* doc = "";
     // A call and what Python prints then, as doctest reads it. tests/test_examples_in_docstrings.py runs it in PyTorch,

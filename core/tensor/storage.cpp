@@ -33,12 +33,7 @@ std::int64_t unbacked_storages = 0;
 }
 
 [[gnu::noinline, gnu::cold]] StorageRef take_on_detour(std::int64_t bytes, bool backed) {
-    if (skips_kernels() && !backed && !storages_backed) {
-        StorageRef storage = Storage::wrap(reinterpret_cast<void*>(kNowhere), bytes, nullptr, nullptr);
-        storage->unbacked = true;
-        if (unbacked_storages++ == 0) process_mode |= kMetaLives;
-        return storage;
-    }
+    if (skips_kernels() && !backed && !storages_backed) return Storage::unbacked_for(bytes, nullptr, nullptr);
     if (backed && kernel_mode == KernelMode::Capture) note_uncaptured();  // a number, which no kernel writes
     Storage* const storage = take(bytes);
     if (a_timeline_runs) tell_timelines_taken(storage, bytes);
@@ -66,6 +61,13 @@ StorageRef Storage::wrap(void* data, std::int64_t bytes, void (*free)(void*), vo
     return StorageRef::steal(storage);
 }
 
+StorageRef Storage::unbacked_for(std::int64_t bytes, void (*free)(void*), void* context) {
+    StorageRef storage = wrap(reinterpret_cast<void*>(kNowhere), bytes, free, context);
+    storage->unbacked = true;
+    if (unbacked_storages++ == 0) process_mode |= kUnbackedLives;
+    return storage;
+}
+
 [[gnu::hot]] void destroy(Storage* storage) {
     if (storage->watched) [[unlikely]]
         storage_watch.died(*storage);
@@ -73,7 +75,7 @@ StorageRef Storage::wrap(void* data, std::int64_t bytes, void (*free)(void*), vo
     if (storage->foreign) {
         auto* free = storage->free_foreign;
         void* context = storage->foreign_context;
-        if (storage->unbacked && --unbacked_storages == 0) process_mode &= ~kMetaLives;
+        if (storage->unbacked && --unbacked_storages == 0) process_mode &= ~kUnbackedLives;
         pool_give(storage, sizeof(Storage));
         if (free) free(context);
         return;

@@ -52,7 +52,7 @@ struct Storage {
     std::uint32_t saved = 0;        // slots that hold it
     bool foreign = false;           // memory that is not ours: NumPy, DLPack
     bool in_place = false;          // the data follows this head
-    bool unbacked = false;          // no memory: Note [Meta tensors] in core/ops/meta.h
+    bool unbacked = false;          // no memory: has_memory() in core/tensor/tensor.h
     bool watched = false;           // Note [Watched storages]
     TensorObject* owner = nullptr;  // weak: the first tensor made on it, while it lives
     WriteLog* log = nullptr;
@@ -65,6 +65,7 @@ struct Storage {
     // Without memory while kernels are skipped, unless it must hold a number (`backed`).
     static Ref<Storage> make(std::int64_t bytes, bool backed = false);
     static Ref<Storage> wrap(void* data, std::int64_t bytes, void (*free)(void*), void* context);
+    static Ref<Storage> unbacked_for(std::int64_t bytes, void (*free)(void*), void* context);
 };
 static_assert(sizeof(Storage) <= 80);
 using StorageRef = Ref<Storage>;

@@ -116,7 +116,10 @@ private:
     Ref<TensorObject> object_;
 };
 
-inline bool is_meta(const Tensor& tensor) { return tensor->storage->unbacked; }
+// Without memory: Note [Meta tensors] in core/ops/meta.h; Note [Batched tensors] in core/ops/batching/batched.h.
+inline bool has_memory(const Tensor& tensor) { return !tensor->storage->unbacked; }
+inline bool is_batched(const Tensor& tensor) { return !has_memory(tensor) && tensor->storage->foreign_context; }
+inline bool is_meta(const Tensor& tensor) { return !has_memory(tensor) && !tensor->storage->foreign_context; }
 
 // Fresh memory, not filled; none while kernels are skipped.
 Tensor empty(Sizes sizes, DType dtype);

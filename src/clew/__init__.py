@@ -146,6 +146,7 @@ _FUNCTIONS = {
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "_tensor_str",
+    "vmap": "func",
     "why_alive": "graph",
     "bilinear": "nn.functional",
     "channel_shuffle": "nn.functional",

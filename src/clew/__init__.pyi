@@ -114,6 +114,7 @@ from clew.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_ca
 from clew.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from clew.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from clew._tensor_str import set_printoptions as set_printoptions
+from clew.func._vmap import vmap as vmap
 from clew.graph.memory.why_alive import why_alive as why_alive
 from ._functions import abs as abs
 from ._functions import abs_ as abs_

@@ -34,6 +34,7 @@ Rule = Callable[..., Any]
 # Flags of core/ops/registry.h.
 METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, HIDDEN, PROPERTY = (1 << bit for bit in range(8))
 WRITES, MANY_VIEWS, COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH = (1 << bit for bit in range(8, 15))
+LEADING_AXES = 1 << 27
 OUT_SETS_DTYPE, AXES_IN_PLACE, ELEMENTWISE, OUT_ANY, SIZED_BY_VALUES = (1 << bit for bit in range(15, 20))
 
 

@@ -253,6 +253,8 @@ def tensor_repr(tensor: Tensor) -> str:
         >>> torch.arange(3.0)
         tensor([0., 1., 2.])
     """
+    if _core.batch_of(tensor):
+        return _batched_repr(tensor)
     prefix = "tensor(" if _is_plain(tensor) else f"{type(tensor).__name__}("
     indent = len(prefix)
     text = prefix + ("..." if tensor.is_meta else "[]" if tensor.numel() == 0 else _contents(tensor, indent))
@@ -266,3 +268,12 @@ def tensor_repr(tensor: Tensor) -> str:
             text += ", " + suffix
             length += len(suffix) + 2
     return text + ")"
+
+
+def _batched_repr(tensor: Tensor) -> str:
+    """A sample under vmap shows all samples."""
+    numbers = [number for number, _ in _core.active_batches()]
+    batch = _core.batch_of(tensor)
+    level = numbers.index(batch) + 1 if batch in numbers else "dead"
+    value = tensor_repr(_core.batch_value(tensor)).replace("\n", "\n    ")
+    return f"BatchedTensor(lvl={level}, bdim=0, value=\n    {value}\n)"

@@ -78,7 +78,7 @@ struct EmptyLike {
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "_empty_like(Tensor self, dtype dtype)",
-                                 .flags = kHidden | kGeometryOnly | kUninitialized,
+                                 .flags = kHidden | kGeometryOnly | kUninitialized | kLeadingAxes,
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { out = empty(like_layout(x), attrs.dtype); }
 };
@@ -89,7 +89,7 @@ struct FullLike {
     };
     static constexpr auto fields = std::tuple{&Attrs::fill_value, &Attrs::dtype};
     static constexpr OpText text{.schema = "_full_like(Tensor self, Scalar fill_value, dtype dtype)",
-                                 .flags = kHidden | kGeometryOnly,
+                                 .flags = kHidden | kGeometryOnly | kLeadingAxes,
                                  .domain = "real, fill_value=1.5, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         check_fits("full_like", attrs.fill_value, attrs.dtype);
@@ -229,7 +229,7 @@ struct RandLike {
     static constexpr auto fields = EmptyLike::fields;
     static constexpr OpText text{
         .schema = normal ? "_randn_like(Tensor self, dtype dtype)" : "_rand_like(Tensor self, dtype dtype)",
-        .flags = kHidden | kGeometryOnly,
+        .flags = kHidden | kGeometryOnly | kLeadingAxes,
         .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = empty(like_layout(x), attrs.dtype);

@@ -26,6 +26,7 @@ Tensor wide_beside(const Tensor& x, const Tensor& other) {
                                      .number_node = #Name "Backward0",                                       \
                                      .operators = "__" #name "__",                                           \
                                      .flags = kComparisonFlags,                                              \
+                                     .derivative = "elementwise",                                            \
                                      .domain = "real",                                                       \
                                      .doc = "self " symbol " other, element by element, as bool.",           \
                                      .example = shown};                                                      \
@@ -50,6 +51,7 @@ CLEW_COMPARISON(Ge, ge, ">=", ">>> torch.ge(torch.tensor([1, 2, 3]), 2)\ntensor(
     struct Name {                                                                     \
         static constexpr OpText text{.schema = #name "(Tensor self)",                 \
                                      .flags = kBoth | kNonDifferentiable | kAnyDType, \
+                                     .derivative = "elementwise",                     \
                                      .domain = "real",                                \
                                      .doc = "True where the element is " what ".",    \
                                      .example = shown};                               \

@@ -34,7 +34,7 @@ struct Angle {
     static constexpr OpText text{
         .schema = "angle(Tensor self)",
         .node = "AngleBackward0",
-        .flags = kBoth | kOutArgument,
+        .flags = kBoth | kOutArgument | kElementByElement,
         .domain = "nonzero",
         .doc = "The angle of a complex number in the plane, between -pi and pi; 0 or pi for real ones.",
         .example =
@@ -62,7 +62,7 @@ Dims broadcast_strides(const Tensor& x, const Dims& sizes) {
 struct MakeComplex {
     static constexpr OpText text{.schema = "complex(Tensor real, Tensor imag)",
                                  .node = "ComplexBackward0",
-                                 .flags = kFunction | kOutArgument | kOutAlike,
+                                 .flags = kFunction | kOutArgument | kOutAlike | kElementByElement,
                                  .domain = "unit",
                                  .doc = "real + i imag; both have the same floating dtype.",
                                  .example =
@@ -90,7 +90,7 @@ struct MakeComplex {
 struct Real {
     static constexpr OpText text{.schema = "_real(Tensor self)",
                                  .node = "RealBackward0",
-                                 .flags = kHidden | kView,
+                                 .flags = kHidden | kView | kLeadingAxes,
                                  .derivative = "",
                                  .domain = "complex"};
     static void forward(const Tensor& x, Tensor& out) {
@@ -100,8 +100,10 @@ struct Real {
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};  // the engine casts it
 };
 struct Imag {
-    static constexpr OpText text{
-        .schema = "_imag(Tensor self)", .node = "ImagBackward0", .flags = kHidden | kView, .domain = "complex"};
+    static constexpr OpText text{.schema = "_imag(Tensor self)",
+                                 .node = "ImagBackward0",
+                                 .flags = kHidden | kView | kLeadingAxes,
+                                 .domain = "complex"};
     static void forward(const Tensor& x, Tensor& out) {
         need_complex("imag", x, "imag is not implemented for tensors with non-complex dtypes");
         out = part_of(x, 1);
@@ -113,7 +115,7 @@ struct ViewAsReal {
     static constexpr OpText text{
         .schema = "view_as_real(Tensor self)",
         .node = "ViewAsRealBackward0",
-        .flags = kFunction | kView,
+        .flags = kFunction | kView | kLeadingAxes,
         .domain = "complex",
         .doc = "A real view of a complex tensor, with the parts along a new last axis of size 2.",
         .example =
@@ -133,7 +135,7 @@ struct ViewAsReal {
 struct ViewAsComplex {
     static constexpr OpText text{.schema = "view_as_complex(Tensor self)",
                                  .node = "ViewAsComplexBackward0",
-                                 .flags = kFunction | kView,
+                                 .flags = kFunction | kView | kLeadingAxes,
                                  .domain = "self=real(a, b, 2)",
                                  .doc = "A complex view of a real tensor whose last axis, of size 2, holds the parts.",
                                  .example =

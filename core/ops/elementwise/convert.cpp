@@ -4,6 +4,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
+#include "core/ops/batching/batched.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/operands.h"
@@ -20,7 +21,7 @@ struct Clone {
     static constexpr OpText text{
         .schema = "clone(Tensor self, *, memory_format? memory_format=None)",
         .node = "CloneBackward0",
-        .flags = kBoth | kAnyDType,
+        .flags = kBoth | kAnyDType | kLeadingAxes,
         .derivative = "self",
         .domain = "real",
         .doc =
@@ -42,7 +43,7 @@ struct Clone {
 struct Contiguous {
     static constexpr OpText text{.schema = "_contiguous(Tensor self)",
                                  .node = "CloneBackward0",
-                                 .flags = kHidden | kAnyDType,
+                                 .flags = kHidden | kAnyDType | kLeadingAxes,
                                  .derivative = "self",
                                  .domain = "real"};
     static void forward(const Tensor& x, Tensor& out) {
@@ -60,7 +61,7 @@ struct CopyLaidAs {
                                  .domain = "self=real(a, b), like=constant(real(a, b))"};
     static void forward(const Tensor& x, const Tensor& like, Tensor& out) {
         need_fit("copy", same_sizes(x.sizes(), like.sizes()));
-        out = empty(like.layout_ref(), x.dtype());
+        out = is_dense(like.layout()) ? empty(like.layout_ref(), x.dtype()) : empty(like.sizes(), x.dtype());
         kernels::copy(out.view(), x.view());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};
@@ -73,7 +74,7 @@ struct Cast {
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "_cast(Tensor self, dtype dtype)",
                                  .node = "ToCopyBackward0",
-                                 .flags = kHidden | kAnyDType,
+                                 .flags = kHidden | kAnyDType | kLeadingAxes,
                                  .derivative = "self",
                                  .domain = "real, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -134,6 +135,7 @@ Tensor cast(const Tensor& x, DType dtype) {
 }
 
 Tensor detach(const Tensor& x) {
+    if (is_batched(x)) return make_batched(detach(batched(x).value), batched(x).batch);
     Tensor result = alias(x, x->layout, x->offset);
     share_version(result, x);
     result->set(TensorObject::kInference, x->has(TensorObject::kInference));

@@ -13,6 +13,7 @@ constexpr std::uint32_t kLogicalFlags = kBoth | kInPlace | kOutArgument | kNonDi
         static constexpr OpText text{.schema = #name "(Tensor self, Tensor other)", \
                                      .node = #Name "Backward0",                     \
                                      .flags = kLogicalFlags,                        \
+                                     .derivative = "elementwise",                   \
                                      .domain = "mask",                              \
                                      .doc = "True where " what " nonzero.",         \
                                      .example = shown};                             \
@@ -36,6 +37,7 @@ struct LogicalNot : ZeroGradient {
     static constexpr OpText text{.schema = "logical_not(Tensor self)",
                                  .node = "LogicalNotBackward0",
                                  .flags = kLogicalFlags,
+                                 .derivative = "elementwise",
                                  .domain = "mask",
                                  .doc = "True where the element is zero.",
                                  .example = ">>> torch.logical_not(torch.tensor([0, 2]))\ntensor([ True, False])"};
@@ -49,6 +51,7 @@ struct LogicalNot : ZeroGradient {
         static constexpr OpText text{.schema = #name "(Operand self, Operand other)",                           \
                                      .operators = symbols,                                                      \
                                      .flags = kLogicalFlags,                                                    \
+                                     .derivative = "elementwise",                                               \
                                      .domain = "self=integer(a, b), other=index(4, a, b)",                      \
                                      .doc = what,                                                               \
                                      .example = shown};                                                         \
@@ -78,6 +81,7 @@ struct BitwiseNot {
     static constexpr OpText text{.schema = "bitwise_not(Tensor self)",
                                  .operators = "__invert__",
                                  .flags = kLogicalFlags | kOutAlike,
+                                 .derivative = "elementwise",
                                  .domain = "integer",
                                  .doc = "Bitwise NOT of integers, -self - 1 for signed ones; of bools logical not.",
                                  .example = ">>> torch.bitwise_not(torch.tensor([0, 5, -1]))\ntensor([-1, -6,  0])"};

@@ -92,6 +92,7 @@ struct Embedding {
         .node = "EmbeddingBackward0",
         .flags = kFunction | kAnyDType,
         .derivative = "weight",
+        .batching = BatchBy::Embedding,
         .domain = "weight=real(c, b), indices=index(c, a, 3); weight=real(c, b), indices=index(b, 4), padding_idx=3",
         .doc =
             "Looks up rows of a table: weight (V, D) and indices (*) of int32 or int64 give (*, D), out[i] = "

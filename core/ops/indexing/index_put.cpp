@@ -37,6 +37,7 @@ struct Index {
         .node = "IndexBackward0",
         .flags = kHidden | kSizedByValues | kAnyDType,
         .derivative = "self",
+        .batching = BatchBy::Index,
         .domain = "self=real(b, c), indices=[index(b, 4)]; self=real(b, c), indices=[index(b, 4), index(c, 4)]"};
     static void forward(const Tensor& x, Tensors indices, Tensor& out) {
         if (is_whole_mask(x, indices)) {

@@ -71,6 +71,7 @@ struct IndexAdd {
         .node = "IndexAddBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
         .derivative = "self + source",
+        .batching = BatchBy::IndexedAxis,
         .domain =
             "self=real(b, c), dim=1, index=index(c, a), source=real(b, a); self=real(b, c), dim=0, index=index(b, a), "
             "source=real(a, c), alpha=2.5",
@@ -117,6 +118,7 @@ struct IndexCopy {
         .node = "IndexCopyBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "self + source",
+        .batching = BatchBy::IndexedAxis,
         .domain = "self=real(b, c), dim=1, index=order(c, a), source=real(b, a)",
         .doc =
             "A copy of self with source written along an axis: out[index[i]] = source[i] for dim=0; of repeated "
@@ -167,6 +169,7 @@ struct IndexFill {
                                  .node = "IndexFillBackward0",
                                  .flags = kBoth | kInPlace | kAnyDType,
                                  .derivative = "self; value",
+                                 .batching = BatchBy::IndexedAxis,
                                  .domain = "self=real(b, c), dim=1, index=order(c, a), value=2.5",
                                  .doc =
                                      "A copy of self with one number at the indices along an axis: out[index[i]] = "
@@ -192,6 +195,7 @@ struct IndexFillTensor {
         .node = "IndexFillBackward1",
         .flags = kBoth | kInPlace | kAnyDType,
         .derivative = "self + value",
+        .batching = BatchBy::IndexedAxis,
         .domain = "self=real(b, c), dim=1, index=order(c, a), value=real()",
         .doc = "A copy of self with the number in a 0-dim tensor at the indices along an axis.",
         .example =

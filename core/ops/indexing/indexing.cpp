@@ -19,6 +19,7 @@ struct IndexSelect {
         .node = "IndexSelectBackward0",
         .flags = kBoth | kOutArgument | kOutAlike | kAnyDType,
         .derivative = "self",
+        .batching = BatchBy::IndexedAxis,
         .domain = "self=real(b, c), dim=1, index=index(c, a)",
         .doc =
             "Picks positions along an axis: out[i] = self[index[i]] for dim=0, a copy. index: int32 or int64 of one "

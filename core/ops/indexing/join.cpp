@@ -157,6 +157,7 @@ struct PublicCat {
     static constexpr auto fields = std::tuple{&Attrs::dim};
     static constexpr OpText text{.schema = "cat(Tensor[] tensors, int dim=0)",
                                  .flags = kFunction | kComposite | kOutArgument,
+                                 .batching = BatchBy::Whole,
                                  .domain = "real",
                                  .doc =
                                      "Concatenates tensors along an axis that they have; their other sizes must agree "
@@ -200,6 +201,7 @@ struct Stack {
         .node = "StackBackward0",
         .flags = kFunction | kOutArgument | kAnyDType,
         .derivative = "tensors",
+        .batching = BatchBy::NewAxis,
         .domain = "real",
         .doc = "Joins tensors of one shape along a new axis; dtypes are promoted. RuntimeError where shapes differ.",
         .example =

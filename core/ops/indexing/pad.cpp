@@ -30,7 +30,7 @@ struct ConstantPad {
     static constexpr auto fields = std::tuple{&Attrs::before, &Attrs::after, &Attrs::value};
     static constexpr OpText text{.schema = "_constant_pad_nd(Tensor self, int[] before, int[] after, Scalar value)",
                                  .node = "ConstantPadNdBackward0",
-                                 .flags = kHidden | kAnyDType,
+                                 .flags = kHidden | kAnyDType | kLeadingAxes,
                                  .derivative = "self; value",
                                  .domain =
                                      "real, before=(1,), after=(2,), value=0.5; real, before=(-1, 2), after=(2, -1), "
@@ -91,7 +91,7 @@ struct BlockDiag {
     static constexpr auto fields = std::tuple{&Attrs::rows, &Attrs::columns};
     static constexpr OpText text{.schema = "_block_diag_parts(Tensor[] tensors, int[] rows, int[] columns)",
                                  .node = "BlockDiagBackward0",
-                                 .flags = kHidden | kAnyDType,
+                                 .flags = kHidden | kAnyDType | kLeadingAxes,
                                  .derivative = "tensors",
                                  .domain = "tensors=[real(a, b), real(c), real()], rows=(), columns=()"};
     static void forward(Tensors parts, const Attrs&, Tensor& out) {

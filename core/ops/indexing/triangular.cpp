@@ -30,7 +30,7 @@ struct Tril {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "tril(Tensor self, int diagonal=0)",
                                  .node = "TrilBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType | kLeadingAxes,
                                  .derivative = "self",
                                  .domain = "real",
                                  .doc = "The lower triangle of each matrix: zeros where j > i + diagonal. A copy.",
@@ -50,7 +50,7 @@ struct Triu {
     static constexpr auto fields = std::tuple{&Attrs::diagonal};
     static constexpr OpText text{.schema = "triu(Tensor self, int diagonal=0)",
                                  .node = "TriuBackward0",
-                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType,
+                                 .flags = kBoth | kInPlace | kOutArgument | kOutAlike | kAnyDType | kLeadingAxes,
                                  .derivative = "self",
                                  .domain = "real",
                                  .doc = "The upper triangle of each matrix: zeros where j < i + diagonal. A copy.",
@@ -75,6 +75,7 @@ struct DiagEmbed {
         .node = "DiagEmbedBackward0",
         .flags = kBoth | kAnyDType,
         .derivative = "self",
+        .batching = BatchBy::NewAxis,
         .domain = "real, offset=1",
         .doc =
             "Matrices of zeros with the last axis of self on a diagonal: (..., n) gives (..., "

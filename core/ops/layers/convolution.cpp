@@ -81,6 +81,7 @@ struct Convolution {
         .node = "ConvolutionBackward0",
         .flags = kFunction,
         .derivative = "input * weight + bias",
+        .batching = BatchBy::Convolution,
         .domain =
             "input=real(a, 2, 5), weight=real(2, 2, 3), bias=real(2), stride=(2,), padding=(1,), dilation=(1,), "
             "transposed=False, output_padding=(0,), groups=1; input=real(a, 2, 3), weight=real(2, 2, 3), stride=(2,), "

@@ -37,6 +37,7 @@ struct NativeLayerNorm {
         .node = "NativeLayerNormBackward0",
         .flags = kHidden,
         .outputs = "result0 result1 result2",
+        .batching = BatchBy::LayerNorm,
         .domain = "unsampled, 'its later results are for its backward alone; layer_norm runs it'"};
     static void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Attrs& attrs, Tensor& out,
                         Tensor& mean_of_x, Tensor& rstd) {

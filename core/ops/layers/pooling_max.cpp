@@ -105,6 +105,7 @@ struct MaxPoolWithIndices {
                              "MaxPool3DWithIndicesBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
         .outputs = "result0 result1",
+        .batching = CLEW_BY_AXES(BatchBy::Pool1, BatchBy::Pool2, BatchBy::Pool3),
         .domain = CLEW_BY_AXES("input=distinct(a, b, 5), kernel_size=(3,), stride=(2,), padding=(1,), ceil_mode=True",
                                "input=distinct(a, 5, 4), kernel_size=(2, 2), stride=(1, 2), dilation=(2, 1)",
                                "input=distinct(1, 1, 4, 3, 2), kernel_size=(2, 2, 2)"),
@@ -167,6 +168,7 @@ struct AdaptiveMaxPool {
         .node = CLEW_BY_AXES("AdaptiveMaxPool1DBackward0", "AdaptiveMaxPool2DBackward0", "AdaptiveMaxPool3DBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
         .outputs = "result0 result1",
+        .batching = CLEW_BY_AXES(BatchBy::Pool1, BatchBy::Pool2, BatchBy::Pool3),
         .domain =
             CLEW_BY_AXES("input=distinct(a, b, 5), output_size=(2,)", "input=distinct(a, b, 5, 4), output_size=(2, 2)",
                          "input=distinct(1, a, 3, 4, 2), output_size=(2, 2, 2)"),

@@ -98,6 +98,7 @@ struct AvgPool {
         .node = CLEW_BY_AXES("AvgPool1DBackward0", "AvgPool2DBackward0", "AvgPool3DBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
         .derivative = "input",
+        .batching = CLEW_BY_AXES(BatchBy::Pool1, BatchBy::Pool2, BatchBy::Pool3),
         .domain = CLEW_BY_AXES("input=real(a, b, 5), kernel_size=(2,); input=real(b, 5), kernel_size=(3,), "
                                "stride=(2,), padding=(1,), ceil_mode=True, count_include_pad=False",
                                "input=real(1, a, 5, 4), kernel_size=(2, 2); input=real(a, 5, 4), kernel_size=(3, 2), "
@@ -172,6 +173,7 @@ struct AdaptiveAvgPool {
         .node = CLEW_BY_AXES("AdaptiveAvgPool1DBackward0", "AdaptiveAvgPool2DBackward0", "AdaptiveAvgPool3DBackward0"),
         .flags = N == 1 ? kFunction : kHidden,
         .derivative = "input",
+        .batching = CLEW_BY_AXES(BatchBy::Pool1, BatchBy::Pool2, BatchBy::Pool3),
         .domain = CLEW_BY_AXES("input=real(a, b, 5), output_size=(2,)", "input=real(a, b, 5, 4), output_size=(2, 2)",
                                "input=real(1, a, 3, 4, 2), output_size=(2, 2, 2)"),
         .doc =

@@ -87,6 +87,7 @@ struct AddedProduct {
         .node = batched ? "BaddbmmBackward0" : "AddmmBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
         .derivative = batched ? "self + batch1 * batch2" : "self + mat1 * mat2",
+        .batching = batched ? BatchBy::Baddbmm : BatchBy::Addmm,
         .domain =
             batched
                 ? "self=real(a, b, e), batch1=real(a, b, c), batch2=real(a, c, e), beta=2, alpha=0.5"
@@ -135,6 +136,7 @@ struct Addmv {
         .node = "AddmvBackward0",
         .flags = kBoth | kInPlace | kOutArgument | kOutAlike,
         .derivative = "self + mat * vec",
+        .batching = BatchBy::Addmv,
         .domain =
             "self=real(a), mat=real(a, b), vec=real(b); self=real(), mat=real(a, b), vec=real(b), beta=2, alpha=0.5",
         .doc =

@@ -21,6 +21,7 @@ struct Mm : ProductRules {
                                  .node = "MmBackward0",
                                  .flags = kBoth | kOutArgument | kOutAlike,
                                  .derivative = "self * mat2",
+                                 .batching = BatchBy::Mm,
                                  .domain = "self=real(a, b), mat2=real(b, c)",
                                  .doc =
                                      "The matrix product of self (n, k) and mat2 (k, m), an (n, m) matrix. Nothing is "
@@ -46,6 +47,7 @@ struct Bmm : ProductRules {
         .node = "BmmBackward0",
         .flags = kBoth | kOutArgument | kOutAlike,
         .derivative = "self * mat2",
+        .batching = BatchBy::Bmm,
         .domain = "self=real(a, b, c), mat2=real(a, c, b)",
         .doc =
             "Batched matrix product: out[i] = self[i] @ mat2[i] for self (b, n, k) and mat2 (b, k, m), a result of "
@@ -72,6 +74,7 @@ struct Mv {
         .node = "MvBackward0",
         .flags = kBoth | kOutArgument | kOutAlike,
         .derivative = "self * vec",
+        .batching = BatchBy::Mv,
         .domain = "self=real(a, b), vec=real(b)",
         .doc = "The product of a matrix self (n, k) and a vector vec (k,), a vector of n elements.",
         .example =
@@ -100,6 +103,7 @@ struct Dot {
         .node = "DotBackward0",
         .flags = kBoth | kOutArgument | kOutAlike,
         .derivative = "self * tensor",
+        .batching = BatchBy::Dot,
         .domain = "self=real(b), tensor=real(b)",
         .doc = "The inner product of two vectors of the same length and dtype: sum of self[i] * tensor[i].",
         .example =
@@ -179,6 +183,7 @@ struct Matmul {
         .schema = "matmul(Tensor self, Tensor other)",
         .operators = "__matmul__",
         .flags = kBoth | kOutArgument | kOutAlike | kComposite,
+        .batching = BatchBy::Matmul,
         .domain =
             "self=real(a, b), other=real(b, c); self=real(b), other=real(b); self=real(a, e, b, c), other=real(c, b)",
         .doc =

@@ -67,6 +67,7 @@ struct Product {
         .node = batched ? "BmmBackward0" : "MmBackward0",
         .flags = kHidden,
         .derivative = "self * other",
+        .batching = batched ? BatchBy::BatchedProduct : BatchBy::Product,
         .domain =
             batched
                 ? "self=real(a, b, c), other=real(a, c, b), transpose_self=False, transpose_other=False, "

@@ -20,6 +20,7 @@ struct Repeat {
                                  .node = "RepeatBackward0",
                                  .flags = kMethod | kAnyDType,
                                  .derivative = "self",
+                                 .batching = BatchBy::Repeat,
                                  .domain = "real, repeats=(2, 1)",
                                  .doc =
                                      "A copy with self repeated repeats[i] times along axis i; more numbers than axes "

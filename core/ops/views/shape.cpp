@@ -24,6 +24,7 @@ struct View : ReshapesBack {
         .schema = "view(Tensor self, int[] size)",
         .node = "ViewBackward0",
         .flags = kMethod | kView,
+        .batching = BatchBy::Size,
         .domain = "real, size=(b, a); real, size=(-1,)",
         .doc =
             "A view of the same elements in another shape; one size may be -1 and follows from the others. "
@@ -48,7 +49,7 @@ struct ViewDType {
     };
     static constexpr auto fields = std::tuple{&Attrs::dtype};
     static constexpr OpText text{.schema = "view.dtype(Tensor self, dtype dtype)",
-                                 .flags = kMethod | kView | kNonDifferentiable,
+                                 .flags = kMethod | kView | kNonDifferentiable | kLeadingAxes,
                                  .domain = "real, dtype=int64; real, dtype=int32; self=index(3, a), dtype=int32",
                                  .doc = "The same bytes as elements of another dtype; the last axis grows or shrinks."};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
@@ -99,6 +100,7 @@ struct ReshapeAlias : ReshapesBack {
     static constexpr OpText text{.schema = "_reshape_alias(Tensor self, int[] size)",
                                  .node = "ReshapeAliasBackward0",
                                  .flags = kHidden | kView,
+                                 .batching = BatchBy::Size,
                                  .domain = "real, size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) { View::forward(x, attrs, out); }
 };
@@ -111,6 +113,7 @@ struct UnsafeView : ReshapesBack {
                                  .node = "UnsafeViewBackward0",
                                  .flags = kHidden | kAnyDType,
                                  .derivative = "self",
+                                 .batching = BatchBy::Size,
                                  .domain = "self=real(a, b), size=(b, a)"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         if (!x.contiguous()) return View::forward(x, attrs, out);
@@ -151,6 +154,7 @@ struct Expand {
         .schema = "expand(Tensor self, int[] size)",
         .node = "ExpandBackward0",
         .flags = kMethod | kView,
+        .batching = BatchBy::Expand,
         .domain = "self=real(a, e), size=(c, a, b); real, size=(-1, -1)",
         .doc =
             "A view in a larger shape: axes of size 1, and new ones in front, are repeated without a copy (stride 0); "
@@ -176,6 +180,7 @@ struct Unsqueeze : ReshapesBack {
         .schema = "unsqueeze(Tensor self, int dim)",
         .node = "UnsqueezeBackward0",
         .flags = kBoth | kView,
+        .batching = BatchBy::NewAxis,
         .domain = "real, dim=1",
         .doc = "A view with a new axis of size 1 at position dim.",
         .example = ">>> torch.unsqueeze(torch.tensor([1, 2]), 1)\ntensor([[1],\n        [2]])"};
@@ -203,6 +208,7 @@ struct Squeeze : ReshapesBack {
     static constexpr OpText text{.schema = "squeeze(Tensor self)",
                                  .node = "SqueezeBackward0",
                                  .flags = kBoth | kView,
+                                 .batching = BatchBy::Squeeze,
                                  .domain = "self=real(a, e, b)",
                                  .doc = "A view without the axes of size 1.",
                                  .example = ">>> torch.squeeze(torch.zeros(2, 1, 3, 1)).shape\ntorch.Size([2, 3])"};

@@ -59,6 +59,7 @@ struct AsStrided {
     static constexpr OpText text{.schema = "_as_strided(Tensor self, int[] size, int[] stride, int offset)",
                                  .node = "AsStridedBackward0",
                                  .flags = kHidden | kView,
+                                 .batching = BatchBy::Strided,
                                  .domain = "self=real(a, b), size=(b, a), stride=(1, b), offset=0"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         check_inside(x, attrs.part(), "as_strided");

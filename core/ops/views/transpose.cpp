@@ -37,6 +37,7 @@ struct T {
         .schema = "t(Tensor self)",
         .node = "TBackward0",
         .flags = kBoth | kView,
+        .batching = BatchBy::MatrixTranspose,
         .domain = "real",
         .doc = "The transpose of a matrix, a view; vectors and numbers as they are. RuntimeError for more axes.",
         .example =
@@ -60,6 +61,7 @@ struct Permute {
     static constexpr OpText text{.schema = "permute(Tensor self, int[] dims)",
                                  .node = "PermuteBackward0",
                                  .flags = kBoth | kView,
+                                 .batching = BatchBy::Permute,
                                  .domain = "self=real(a, b, c), dims=(2, 0, 1)",
                                  .doc =
                                      "A view with the axes in the order dims: axis i of the result is axis dims[i] of "

@@ -10,8 +10,10 @@ namespace clew {
 namespace {
 
 struct Alias {
-    static constexpr OpText text{
-        .schema = "_alias(Tensor self)", .node = "AliasBackward0", .flags = kHidden | kView, .domain = "real"};
+    static constexpr OpText text{.schema = "_alias(Tensor self)",
+                                 .node = "AliasBackward0",
+                                 .flags = kHidden | kView | kLeadingAxes,
+                                 .domain = "real"};
     static void forward(const Tensor& x, Tensor& out) { out = alias(x, x->layout, x->offset); }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return g; }};
 };

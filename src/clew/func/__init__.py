@@ -1,4 +1,4 @@
-"""Modules as functions of their parameters."""
+"""Functions of functions: batches by vmap, and modules as functions of their parameters."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
 from .._unsupported import missing_from
+from ._vmap import vmap
 
 if TYPE_CHECKING:
     from ..nn import Module
 
-__all__ = ["functional_call"]
+__all__ = ["functional_call", "vmap"]
 
 Tensors = dict[str, Tensor]
 

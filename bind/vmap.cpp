@@ -1,0 +1,71 @@
+#include "bind/vmap.h"
+
+#include <string_view>
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/errors.h"
+#include "bind/objects.h"
+#include "core/base/error.h"
+#include "core/ops/batching/batching.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+namespace {
+
+Tensor tensor_from(nb::handle object) {
+    TensorObject* const tensor = as_tensor(object.ptr());
+    if (tensor == nullptr) fail(ErrorKind::Type, "vmap: expected a Tensor, got %s", Py_TYPE(object.ptr())->tp_name);
+    return Tensor(tensor);
+}
+
+Batching::Randomness randomness_from(std::string_view name) {
+    if (name == "error") return Batching::Error;
+    if (name == "different") return Batching::Different;
+    if (name == "same") return Batching::Same;
+    fail(ErrorKind::Value, "Only allowed values for randomness are 'error', 'different', or 'same'. Got %s",
+         std::string(name).c_str());
+}
+
+nb::object given(const Tensor& tensor) { return nb::steal(wrap(tensor)); }
+
+}  // namespace
+
+void init_vmap(nb::module_& module) {
+    module.def(
+        "begin_batch",
+        [](std::int64_t size, const char* randomness) { return begin_batch(size, randomness_from(randomness)); },
+        nb::arg("size"), nb::arg("randomness"), "Begins a batch on this thread; gives its number.");
+    module.def("end_batch", &end_batch, nb::arg("batch"), "Ends the batch that began last.");
+    module.def(
+        "active_batches",
+        [] {
+            std::vector<std::pair<std::int64_t, std::int64_t>> found;
+            for (const Batching* one : active_batches()) found.emplace_back(one->batch, one->size);
+            return found;
+        },
+        "The number and the size of each batch of this thread, from the outermost.");
+    module.def(
+        "batch_of",
+        [](nb::handle object) {
+            const Tensor tensor = tensor_from(object);
+            return is_batched(tensor) ? batched(tensor).batch : 0;
+        },
+        nb::arg("tensor"), "The batch whose sample the tensor is, or 0.");
+    module.def(
+        "batch_value",
+        [](nb::handle object) {
+            const Tensor tensor = tensor_from(object);
+            if (!is_batched(tensor)) fail(ErrorKind::Value, "vmap: expected a tensor that stands for a batch");
+            return given(batched(tensor).value);
+        },
+        nb::arg("tensor"), "All its samples, along axis 0.");
+    module.def(
+        "make_batched",
+        [](nb::handle value, std::int64_t batch) { return given(make_batched(tensor_from(value), batch)); },
+        nb::arg("value"), nb::arg("batch"), "A tensor that stands for a sample, given all of them.");
+}
+
+}  // namespace clew::bind
