@@ -9,23 +9,9 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
+from clew.cli.system import cpu_info, read
+
 _TOLD = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "amx_tile")
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def _cpu_info(field: str) -> str:
-    for line in _read("/proc/cpuinfo").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == field:
-            return value.strip()
-    return ""
 
 
 def caches() -> dict[str, str]:
@@ -33,7 +19,7 @@ def caches() -> dict[str, str]:
     found = {}
     for index in range(8):
         folder = f"/sys/devices/system/cpu/cpu0/cache/index{index}/"
-        size, level, kind = (_read(folder + name) for name in ("size", "level", "type"))
+        size, level, kind = (read(folder + name) for name in ("size", "level", "type"))
         if size:
             found[f"L{level}" + {"Data": "d", "Instruction": "i"}.get(kind, "")] = size
     return found
@@ -51,16 +37,16 @@ def _git(*arguments: str) -> str:
 
 def describe() -> dict[str, Any]:
     """All that is known of the machine, as it goes into the JSON file."""
-    flags = set(_cpu_info("flags").split())
-    family = "/".join(_cpu_info(name) for name in ("vendor_id", "cpu family", "model", "stepping"))
+    flags = set(cpu_info("flags").split())
+    family = "/".join(cpu_info(name) for name in ("vendor_id", "cpu family", "model", "stepping"))
     return {
-        "processor": _cpu_info("model name") or platform.processor(),
+        "processor": cpu_info("model name") or platform.processor(),
         "family": family,
         "processors": os.cpu_count(),
         "processors allowed": len(os.sched_getaffinity(0)),
         "caches": caches(),
         "flags": [flag for flag in _TOLD if flag in flags],
-        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or "unknown",
+        "governor": read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or "unknown",
         "system": platform.platform(),
         "memory": f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB",
         "python": sys.version.split()[0],

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy
 
 from .. import __version__, _core, get_num_threads
+from .system import cpu_info, read
 
 HELP = "versions, instruction set, threads, BLAS, what is installed, and what is slow here"
 DESCRIPTION = "Say what clew runs on here, and what makes it slower than it could be. Returns 0, whatever it finds."
@@ -61,7 +62,7 @@ def facts() -> Iterator[tuple[str, str]]:
 
 def problems() -> Iterator[str]:
     """What is slower than it need be, with what to do."""
-    flags = _cpu_info("flags").split()
+    flags = cpu_info("flags").split()
     level = _core.isa()
     if level != "v4" and "avx512f" in flags and "avx512vl" in flags:
         yield f"kernels use {level}, though the processor has AVX-512: build without CLEW_LEVEL, which builds one set"
@@ -74,7 +75,7 @@ def problems() -> Iterator[str]:
     if quota is not None and quota < threads:
         fewer = max(1, int(quota))
         yield f"the container may use {quota:.1f} processors, and {threads} threads wait: set_num_threads({fewer})"
-    governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor == "powersave":
         yield "the clock's governor is powersave: timings vary; performance gives steady ones"
     load = os.getloadavg()[0]
@@ -92,20 +93,12 @@ def _allowed() -> int:
 
 def _quota() -> float | None:
     """How many processors the control group allows; None: no limit is known."""
-    limit, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")
+    limit, _, period = read("/sys/fs/cgroup/cpu.max").partition(" ")
     return int(limit) / int(period) if limit.isdigit() and period.isdigit() else None
 
 
 def _processor() -> str:
-    return _cpu_info("model name") or platform.processor() or "unknown"
-
-
-def _cpu_info(field: str) -> str:
-    for line in _read("/proc/cpuinfo").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == field:
-            return value.strip()
-    return ""
+    return cpu_info("model name") or platform.processor() or "unknown"
 
 
 def _blas() -> str:
@@ -119,11 +112,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read().strip()
-    except OSError:
-        return ""
