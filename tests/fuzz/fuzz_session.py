@@ -279,7 +279,7 @@ class Session:
             to = eval(ast.unparse(target), dict(self.theirs))
         except Exception:
             return ""
-        if not isinstance(to, torch.Tensor):
+        if not isinstance(to, torch.Tensor) or to._is_zerotensor():  # which has no memory
             return ""
         both = [eval(ast.unparse(target), dict(names)) for names in (self.theirs, self.ours)]
         overlaps = any(s == 0 and n > 1 for x in both for n, s in zip(x.shape, x.stride(), strict=True))
