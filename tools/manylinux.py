@@ -13,12 +13,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLATFORM = "manylinux_2_28_x86_64"
 TARGET = "x86_64-linux-gnu.2.28"
 MOST_BYTES = 5_000_000
+MOST_SECONDS = 5.0  # for its installation in a new environment
 COMPILER = """#!/bin/bash
 exec "{python}" -m ziglang {language} -target {target} "${{@//-march=x86-64-v/-march=x86_64_v}}"
 """  # what g++ calls x86-64-v3 is x86_64_v3 there
@@ -40,6 +42,16 @@ def run(*command: str | Path, **variables: str) -> None:
     subprocess.run([sys.executable, "-m", *command], cwd=ROOT, env=os.environ | variables, check=True)
 
 
+def seconds_to_install(wheel: Path) -> float:
+    """How long pip takes for the wheel in a new environment; NumPy, which it needs, is not counted."""
+    with tempfile.TemporaryDirectory() as name:
+        run("venv", name)
+        pip = [str(Path(name, "bin", "python")), "-m", "pip", "install", "-q", "--no-index", "--no-deps", str(wheel)]
+        start = time.perf_counter()
+        subprocess.run(pip, check=True)
+        return time.perf_counter() - start
+
+
 def main(arguments: list[str]) -> int:
     out = Path(arguments[0] if arguments else "dist").resolve()
     with tempfile.TemporaryDirectory() as name:
@@ -54,10 +66,10 @@ def main(arguments: list[str]) -> int:
         run("auditwheel", "repair", "--plat", PLATFORM, "--only-plat", "-w", out, wheel)
     (built,) = out.glob(f"{wheel.name.rpartition('-')[0]}-*{PLATFORM}*.whl")
     run("twine", "check", "--strict", *out.glob("clew-*"))
-    size = built.stat().st_size
-    print(f"{built.name}: {size / 1e6:.2f} MB")
-    if size > MOST_BYTES:
-        print(f"expected at most {MOST_BYTES / 1e6:.0f} MB")
+    size, seconds = built.stat().st_size, seconds_to_install(built)
+    print(f"{built.name}: {size / 1e6:.2f} MB, installed in {seconds:.1f} s")
+    if size > MOST_BYTES or seconds > MOST_SECONDS:
+        print(f"expected at most {MOST_BYTES / 1e6:.0f} MB and {MOST_SECONDS:.0f} s")
         return 1
     return 0
 

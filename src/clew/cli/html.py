@@ -73,7 +73,10 @@ def _summary(report: Report) -> str:
         parts += ["<h2>Who still holds a graph</h2>", table(("variable", "created at", "nodes", "saved bytes"), rows)]
     if report.chosen is not None:
         title, rows_of_step, how = text.step_rows(report.chosen)
-        parts += [f"<h2>{html.escape(title)}</h2>", table(("where the time goes", "share and time"), rows_of_step)]
+        parts += [
+            f"<h2>{html.escape(title[0].upper() + title[1:])}</h2>",
+            table(("where the time goes", "share and time"), rows_of_step),
+        ]
         parts.append(f"<p>{html.escape(how)}</p>")
         if report.chosen.explanation is not None:
             told = html.escape(str(report.chosen.explanation))
