@@ -3,7 +3,7 @@
     python tools/manylinux.py [FOLDER]     writes the sdist and the wheel into FOLDER (dist)
 
 The compiler is that of the package `ziglang`, which brings the symbols of every glibc. `auditwheel` proves what the
-wheel needs, `twine` that its metadata are whole, and the wheel may not be larger than 5 MB. Needs
+wheel needs, `twine` that its metadata are whole; the wheel may be no larger than 5 MB and install in at most 5 s. Needs
 `pip install ".[wheels]"`.
 """
 
