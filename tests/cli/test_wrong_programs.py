@@ -11,8 +11,7 @@ import pytest
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 WRONG = Path(__file__).parent / "wrong"
-SCREEN = 24  # lines of a terminal as it opens
-WIDTH = 400
+ROWS, COLUMNS = 24, 80  # of a terminal as it opens
 
 # The line to be named, by its text; and what else the screen must say.
 PROGRAMS = {
@@ -37,12 +36,22 @@ def test_all_are_tried() -> None:
     assert len(PROGRAMS) == 10
 
 
+def on_screen(text: str) -> str:
+    """What is in sight before anybody scrolls: longer lines take several rows."""
+    shown, rows = [], 0
+    for line in text.splitlines():
+        shown.append(line[: (ROWS - rows) * COLUMNS])
+        rows += max(1, -(-len(line) // COLUMNS))
+        if rows >= ROWS:
+            break
+    return "\n".join(shown)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_solved_from_the_first_screen(command: Run, name: str) -> None:
     path = WRONG / f"{name}.py"
     ran = command("xray", str(path))
-    screen = ran.stdout[ran.stdout.index("── clew xray") :].splitlines()[:SCREEN]
-    text = "\n".join(line[:WIDTH] for line in screen)
+    text = on_screen(ran.stdout[ran.stdout.index("── clew xray") :])
     line, said = PROGRAMS[name]
     if line is not None:
         (number,) = [at for at, source in enumerate(path.read_text().splitlines(), 1) if line in source]
