@@ -42,9 +42,12 @@ def _define_replaced(schema: str, part: Callable[..., Tensor], where: str, doc: 
 
 
 def _slice(g: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
+    if g.dim() == 0:
+        raise IndexError("slice_scatter: slice() cannot be applied to a 0-dim tensor.")
+    axis = axis_of("slice_scatter", g, dim)
     if step <= 0:
         raise RuntimeError(f"slice_scatter: slice step must be positive, got {step}")
-    return g[(slice(None),) * axis_of("slice_scatter", g, dim) + (slice(start, end, step),)]
+    return g[(slice(None),) * axis + (slice(start, end, step),)]
 
 
 _define_replaced(
