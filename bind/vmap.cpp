@@ -1,12 +1,15 @@
 #include "bind/vmap.h"
 
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "core/autograd/leaf.h"
 #include "core/base/error.h"
 #include "core/ops/batching/batching.h"
 
@@ -30,6 +33,24 @@ Batching::Randomness randomness_from(std::string_view name) {
 }
 
 nb::object given(const Tensor& tensor) { return nb::steal(wrap(tensor)); }
+
+// Whether the graph of the roots ends in leaves besides these.
+bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
+    std::unordered_set<const Node*> seen;
+    std::vector<Node*> open;
+    const auto visit = [&](Node* node) {
+        if (node && seen.insert(node).second) open.push_back(node);
+    };
+    for (const nb::handle leaf : leaves) seen.insert(gradient_edge(tensor_from(leaf)).node);
+    for (const nb::handle root : roots) visit(gradient_edge(tensor_from(root)).node);
+    while (!open.empty()) {
+        Node* const node = open.back();
+        open.pop_back();
+        if (node->has(Node::kAccumulate)) return true;
+        for (std::uint32_t i = 0; i < node->edge_count; ++i) visit(node->edge_nodes()[i]);
+    }
+    return false;
+}
 
 }  // namespace
 
@@ -62,6 +83,8 @@ void init_vmap(nb::module_& module) {
             return given(batched(tensor).value);
         },
         nb::arg("tensor"), "All its samples, along axis 0.");
+    module.def("leads_elsewhere", &leads_elsewhere, nb::arg("roots"), nb::arg("leaves"),
+               "Whether the graph of the roots ends in leaves besides these.");
     module.def(
         "make_batched",
         [](nb::handle value, std::int64_t batch) { return given(make_batched(tensor_from(value), batch)); },

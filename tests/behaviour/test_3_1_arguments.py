@@ -198,11 +198,11 @@ def test_3_1_only_what_is_needed_runs(torch):
 
 
 @pytest.mark.beyond
-def test_3_1_batched_gradients_are_not_there_yet(torch):
+def test_3_1_batched_gradients(torch):
     x, _ = pair(torch)
     y = x * x
-    with pytest.raises(NotImplementedError, match="is_grads_batched"):
-        torch.autograd.grad(y, x, grad_outputs=torch.ones(3, 2), is_grads_batched=True)
+    (rows,) = torch.autograd.grad(y, x, grad_outputs=torch.eye(2), is_grads_batched=True, retain_graph=True)
+    assert_equal(rows, [[2, 0], [0, 4]])
     assert_equal(torch.autograd.grad(y, x, torch.ones(2))[0], [2, 4])
 
 

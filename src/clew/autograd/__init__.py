@@ -141,7 +141,8 @@ def grad(
         create_graph: record, so that the gradients can be differentiated.
         allow_unused: give None for inputs that the outputs do not depend on, instead of an error. Default: the value of
             `materialize_grads`.
-        is_grads_batched: not supported yet.
+        is_grads_batched: `grad_outputs` have an axis more in front, and so have the results: the gradients for each
+            entry, all at once, by `vmap`.
         materialize_grads: give zeros for such inputs.
 
     Returns:
@@ -158,7 +159,7 @@ def grad(
         (tensor(18.),)
     """
     if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched=True is not supported yet; call grad once for each gradient")
+        return _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -187,6 +188,29 @@ def grad(
             f"Set allow_unused=True if this is the desired behavior.{_where_cut(_several(outputs))}"
         )
     return found
+
+
+def _batched_grad(
+    outputs: _Tensors, inputs: _Tensors, grad_outputs: Any, retain_graph: Any, create_graph: bool, *unused: Any
+) -> tuple[Tensor | None, ...]:
+    from ..func import vmap
+
+    allow_unused, materialize_grads = unused
+    missing: list[bool] = []
+
+    def one(gradients: Any) -> tuple[Tensor, ...]:
+        found = grad(
+            outputs, inputs, gradients, retain_graph, create_graph, allow_unused, materialize_grads=materialize_grads
+        )
+        missing.extend(gradient is None for gradient in found)
+        return tuple(gradient for gradient in found if gradient is not None)
+
+    if grad_outputs is None:
+        raise RuntimeError(
+            "grad: expected grad_outputs with an axis for the batch where is_grads_batched=True, got None"
+        )
+    batched = iter(vmap(one)(_gradients(grad_outputs)))
+    return tuple(None if gone else next(batched) for gone in missing)
 
 
 def _name_of(wanted: Tensor | graph.GradientEdge) -> str | None:

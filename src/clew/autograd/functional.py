@@ -89,6 +89,22 @@ def _jacobian_of(output: Tensor, inputs: Tensors, create_graph: bool, strict: bo
     )
 
 
+def _all_rows_of(output: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
+    """The same by one backward for all rows."""
+    rows = clew.eye(output.numel(), dtype=output.dtype).reshape(-1, *output.shape)
+    if not output.requires_grad or not output.numel():
+        return tuple(clew.zeros((*output.shape, *one.shape), dtype=one.dtype) for one in inputs)
+    found = clew.autograd.grad(
+        output, inputs, rows, True, create_graph, is_grads_batched=True, materialize_grads=False, allow_unused=True
+    )
+    return tuple(
+        clew.zeros((*output.shape, *one.shape), dtype=one.dtype)
+        if row is None
+        else row.reshape((*output.shape, *one.shape))
+        for row, one in zip(found, inputs, strict=True)
+    )
+
+
 def jacobian(
     func: Func,
     inputs: Any,
@@ -100,7 +116,7 @@ def jacobian(
     """All derivatives of the outputs by the inputs.
 
     Args:
-        vectorize: accepted; rows are computed one after the other.
+        vectorize: run one backward for all rows, by `vmap`, instead of one after the other.
         strategy: "reverse-mode"; forward mode is not supported yet.
 
     Returns:
@@ -108,7 +124,7 @@ def jacobian(
 
     Raises:
         NotImplementedError: another strategy.
-        RuntimeError: with `strict`, an output does not depend on an input.
+        RuntimeError: with `strict`, an output does not depend on an input; or `strict` with `vectorize`.
 
     Example:
         >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
@@ -117,10 +133,20 @@ def jacobian(
     """
     if strategy != "reverse-mode":
         raise NotImplementedError(f"jacobian: strategy={strategy!r} is not supported yet; use 'reverse-mode'")
+    if strict and vectorize:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`."
+        )
     with clew.enable_grad():
         several, prepared = prepare(inputs, create_graph, "jacobian")
         several_out, outputs = call(func, prepared, "jacobian")
-        found = [_jacobian_of(output, prepared, create_graph, strict) for output in outputs]
+        found = [
+            _all_rows_of(output, prepared, create_graph)
+            if vectorize
+            else _jacobian_of(output, prepared, create_graph, strict)
+            for output in outputs
+        ]
     rows = tuple(finish(row, several, create_graph) for row in found)
     return rows if several_out else rows[0]
 

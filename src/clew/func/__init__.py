@@ -1,4 +1,4 @@
-"""Functions of functions: batches by vmap, and modules as functions of their parameters."""
+"""Functions of functions: batches, derivatives, and modules as functions of their parameters."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
 from .._unsupported import missing_from
+from ._gradients import grad, grad_and_value, vjp
+from ._jacobians import hessian, jacfwd, jacrev
+from ._tangents import jvp
 from ._vmap import vmap
 
 if TYPE_CHECKING:
     from ..nn import Module
 
-__all__ = ["functional_call", "vmap"]
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]
 
 Tensors = dict[str, Tensor]
 
@@ -50,6 +64,39 @@ def functional_call(
 
     given = _merged(parameter_and_buffer_dicts)
     return call_with(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
+    """The parameters and buffers of modules of one kind, each stacked along a new first axis: for `vmap`.
+
+    Returns:
+        Two dicts by name: parameters, which are leaves, and buffers.
+
+    Raises:
+        RuntimeError: there are no modules, or they are of different kinds or modes.
+
+    Example:
+        >>> layers = [torch.nn.Linear(2, 1) for _ in range(3)]
+        >>> parameters, buffers = torch.func.stack_module_state(layers)
+        >>> call = lambda given, x: torch.func.functional_call(layers[0], given, (x,))
+        >>> torch.vmap(call, in_dims=(0, None))(parameters, torch.ones(2)).shape
+        torch.Size([3, 1])
+    """
+    import clew
+
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({model.training for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = [dict(model.named_parameters()) for model in models]
+    buffers = [dict(model.named_buffers()) for model in models]
+    stacked = {
+        name: clew.stack([one[name] for one in parameters]).detach().requires_grad_(first.requires_grad)
+        for name, first in parameters[0].items()
+    }
+    return stacked, {name: clew.stack([one[name] for one in buffers]) for name in buffers[0]}
 
 
 def _merged(dicts: Any) -> Tensors:

@@ -1,0 +1,143 @@
+"""Jacobians: gradients or tangents along all unit vectors at once, by vmap."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import clew
+
+from .._core import Tensor
+from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from ._gradients import vjp
+from ._inputs import Argnums, Func, chosen_of, replaced
+from ._tangents import linear_part
+
+__all__ = ["hessian", "jacfwd", "jacrev"]
+
+
+def _basis(spec: TreeSpec, tensors: Sequence[Tensor]) -> Any:
+    """A tree of which each row is a unit vector of all elements of the tensors together."""
+    sizes = [one.numel() for one in tensors]
+    blocks = []
+    start = 0
+    for one, size in zip(tensors, sizes, strict=True):
+        block = clew.zeros(sum(sizes), size, dtype=one.dtype)
+        block[start : start + size] = clew.eye(size, dtype=one.dtype)
+        blocks.append(block.reshape(sum(sizes), *one.shape))
+        start += size
+    return tree_unflatten(blocks, spec)
+
+
+def jacrev(
+    func: Func,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func`, row by row: a backward for each element of the output, all at once.
+
+    Args:
+        func: takes tensors, or trees of them; returns a tensor or a tree of tensors.
+        argnums: which arguments to differentiate by.
+        has_aux: `func` returns a tuple of the output and something else, which comes back with the Jacobian.
+        chunk_size: run at most so many rows at once, to save memory.
+
+    Returns:
+        A function that gives, for each tensor of the output, and for each of the arguments, a tensor of the output's
+        shape followed by the argument's.
+
+    Example:
+        >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        several = isinstance(argnums, tuple)
+
+        def ofchosen_of(*chosen: Any) -> Any:
+            return func(*replaced(args, argnums, chosen if several else chosen[0]), **kwargs)
+
+        chosen = chosen_of(args, argnums, "jacrev")
+        output, pull, *aux = vjp(ofchosen_of, *(chosen if several else (chosen,)), has_aux=has_aux)
+        outputs, spec = tree_flatten(output)
+        rows = clew.vmap(pull, chunk_size=chunk_size)(_basis(spec, outputs))
+        leaves, spec_of_inputs = tree_flatten(rows if several else rows[0])
+        sizes = [one.numel() for one in outputs]
+        parts = [leaf.split(sizes) for leaf in leaves]
+        blocks = [
+            tree_unflatten([part[i].reshape(*one.shape, *part[i].shape[1:]) for part in parts], spec_of_inputs)
+            for i, one in enumerate(outputs)
+        ]
+        found = tree_unflatten(blocks, spec)
+        return (found, aux[0]) if has_aux else found
+
+    return wrapped
+
+
+def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func`, column by column: the derivative along each element of the input.
+
+    Args:
+        func: takes tensors, or trees of them; returns a tensor or a tree of tensors.
+        argnums: which arguments to differentiate by.
+        has_aux: `func` returns a tuple of the output and something else, which comes back with the Jacobian.
+        randomness: as of `vmap`; `func` runs once.
+
+    Returns:
+        As of `jacrev`.
+
+    Example:
+        >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        several = isinstance(argnums, tuple)
+
+        def ofchosen_of(*chosen: Any) -> Any:
+            return func(*replaced(args, argnums, chosen if several else chosen[0]), **kwargs)
+
+        chosen = chosen_of(args, argnums, "jacfwd")
+        primals = chosen if several else (chosen,)
+        push, output, aux = linear_part(ofchosen_of, primals, has_aux, "jacfwd")
+        inputs, spec_of_inputs = tree_flatten(primals)
+        columns = clew.vmap(push, randomness=randomness)(_basis(spec_of_inputs, inputs))
+        sizes = [one.numel() for one in inputs]
+
+        def blocks(output: Tensor, column: Tensor) -> Any:
+            parts = [
+                part.movedim(0, -1).reshape(*output.shape, *one.shape)
+                for part, one in zip(column.split(sizes), inputs, strict=True)
+            ]
+            tree = tree_unflatten(parts, spec_of_inputs)
+            return tree if several else tree[0]
+
+        outputs, spec = tree_flatten(output)
+        leaves = tree_flatten(columns)[0]
+        found = tree_unflatten([blocks(one, leaf) for one, leaf in zip(outputs, leaves, strict=True)], spec)
+        return (found, aux) if has_aux else found
+
+    return wrapped
+
+
+def hessian(func: Func, argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that gives the second derivatives of `func`: `jacfwd` of `jacrev`.
+
+    Args:
+        func: takes tensors, or trees of them; returns a tensor of one number, or more.
+        argnums: which arguments to differentiate by.
+
+    Example:
+        >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
