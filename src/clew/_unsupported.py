@@ -27,7 +27,7 @@ _SUBSTITUTES = [
     (r"compile|compiler\..*|_dynamo.*|_inductor.*|export\..*", "the call itself: recording costs little"),
     (r"jit\..*", "the function itself"),
     (r"profiler\..*|autograd\.profiler.*", "`clew xray`, memory.stats() and graph.explain()"),
-    (r"distributed\..*|nn\.parallel.*", "one process"),
+    (r"distributed\..*", "the collectives of clew.distributed, over MPI"),
     (r"onnx\..*|fx\..*|package\..*|hub\..*", "save and load of state dicts"),
     (r"nested\..*|masked\..*", "padded tensors with a mask"),
     (r"storage|.*Storage.*|Tensor\.set_.*", "tensors; untyped_storage() of a tensor"),
