@@ -59,6 +59,8 @@ void init_compile(nb::module_& module) {
         .def_ro("eager", &CompiledFunction::function)
         .def_prop_ro("bytes", &CompiledFunction::bytes)
         .def_rw("_to_check", &CompiledFunction::to_check)
+        .def_rw("_coded", &CompiledFunction::coded)
+        .def("_code", &CompiledFunction::code)
         .def_ro("_checked", &CompiledFunction::checked_calls)
         .def("cache_clear", &CompiledFunction::clear)
         .def("_describe", &CompiledFunction::describe)

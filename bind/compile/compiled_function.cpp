@@ -91,6 +91,13 @@ nb::list CompiledFunction::describe() const {
     return result;
 }
 
+nb::list CompiledFunction::code() const {
+    nb::list result;
+    for (const auto& one : *variants_)
+        for (const std::string& line : code_of(one->program)) result.append(line);
+    return result;
+}
+
 nb::list CompiledFunction::reasons() const {
     nb::list result;
     for (const auto& [key, path] : paths_)
@@ -197,6 +204,7 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
 }
 
 void CompiledFunction::keep(const std::shared_ptr<Variant>& variant) {
+    variant->program.coded = coded;
     variants_->push_front(variant);
     variant->weaken(nb::cpp_function([list = std::weak_ptr(variants_), one = std::weak_ptr(variant)](nb::handle) {
         const auto gone = one.lock();  // its end may run Python

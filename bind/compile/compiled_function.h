@@ -20,12 +20,14 @@ public:
 
     nanobind::object function;
     std::uint64_t hits = 0, misses = 0;
+    bool coded = true;  // variants from now on
     std::uint64_t to_check = 0, checked_calls = 0;
 
     std::size_t variants() const { return variants_->size(); }
     std::int64_t bytes() const;
     // (steps, witnesses, hits, misses, the last miss, nanoseconds: recorded call, recording, planning, replay)
     nanobind::list describe() const;
+    nanobind::list code() const;
     nanobind::list reasons() const;  // (text, whether it stays eager)
     int traverse(visitproc visit, void* arg) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "core/base/frame.h"
 #include "core/kernels/memory/copy.h"
@@ -20,6 +21,15 @@ std::uint64_t mix(std::uint64_t state, const char* bytes, std::size_t count) {
     return state;
 }
 
+// Any NaN is as good as another: Note [Code takes over].
+template <class T>
+std::uint64_t mix_floats(std::uint64_t state, const Tensor& packed) {
+    std::vector<T> values(packed.data_as<T>(), packed.data_as<T>() + packed.numel());
+    for (T& one : values)
+        if (one != one) one = std::numeric_limits<T>::quiet_NaN();
+    return mix(state, reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
 std::uint64_t mix(std::uint64_t state, const Tensor& value) {
     Tensor packed = value;
     if (!value.contiguous()) {
@@ -28,6 +38,8 @@ std::uint64_t mix(std::uint64_t state, const Tensor& value) {
         kernels::copy(packed.view(), value.view());
     }
     const auto bytes = static_cast<std::size_t>(packed.numel()) * item_size(packed.dtype());
+    if (packed.dtype() == DType::Float32) return mix_floats<float>(state, packed);
+    if (packed.dtype() == DType::Float64) return mix_floats<double>(state, packed);
     return mix(state, static_cast<const char*>(packed.data()), bytes);
 }
 

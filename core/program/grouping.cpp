@@ -17,10 +17,10 @@ namespace clew {
 // written counts as any input.
 class Grouping {
 public:
-    explicit Grouping(Planner& planner) : planner_(planner), uses_(planner.memories()), between_(planner.memories()) {}
+    explicit Grouping(Planner& planner)
+        : planner_(planner), uses_(planner.count_uses()), between_(planner.memories()) {}
 
     void go() {
-        count_uses();
         for (std::size_t step = 0; step < planner_.noted_.size(); ++step)
             for (std::size_t k = 0; k < planner_.noted_[step].calls.size(); ++k) {
                 if (!opens(planner_.noted_[step].calls[k])) continue;
@@ -42,20 +42,6 @@ private:
     struct Seen {
         bool read = false, written = false;
     };
-
-    // Each reference of a call that runs, and the steps that run as they are: these need memory whole.
-    void count_uses() {
-        for (std::size_t i = 0; i < planner_.noted_.size(); ++i) {
-            for (const Call& call : planner_.noted_[i].calls)
-                if (call.runs)
-                    for (const Reference& one : call.references) ++uses_[static_cast<std::size_t>(one.memory)];
-            if (planner_.noted_[i].captured) continue;
-            const ReplayStep& run = planner_.slice_.runs_of[i];
-            for (int k = 0; k < run.inputs + run.outputs; ++k)
-                if (const int reg = planner_.slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
-                    ++uses_[static_cast<std::size_t>(planner_.program_.of(reg).memory)];
-        }
-    }
 
     bool opens(const Call& call) {
         if (!call.runs || call.constant) return false;
@@ -86,14 +72,10 @@ private:
         }
     }
 
-    bool is_input(int memory) const {
-        const auto index = static_cast<std::size_t>(memory);
-        return index < planner_.program_.memories.size() && planner_.program_.memories[index].input >= 0;
-    }
     void pass(const Reference& one) {
         Seen& seen = between_[static_cast<std::size_t>(one.memory)];
         (one.written ? seen.written : seen.read) = true;
-        if (is_input(one.memory)) (one.written ? written_between_ : any_between_) = true;
+        if (planner_.is_input(one.memory)) (one.written ? written_between_ : any_between_) = true;
     }
 
     bool joins(const Call& call, const kernels::FlatLoop& loop) const {
@@ -102,7 +84,7 @@ private:
             const Reference& one = call.references[k];
             const Seen& seen = between_[static_cast<std::size_t>(one.memory)];
             if (seen.written || (seen.read && one.written)) return false;
-            if (is_input(one.memory) && (written_between_ || (one.written && any_between_))) return false;
+            if (planner_.is_input(one.memory) && (written_between_ || (one.written && any_between_))) return false;
             if (std::ranges::any_of(members_, [&](const Member& member) { return disturbs(one, loop, k, member); }))
                 return false;
         }
@@ -113,7 +95,7 @@ private:
             const Reference& other = member.call->references[j];
             if (!one.written && !other.written) continue;
             if (one.memory != other.memory) {
-                if (is_input(one.memory) && is_input(other.memory)) return true;
+                if (planner_.is_input(one.memory) && planner_.is_input(other.memory)) return true;
             } else if (!element_for_element(one, loop, k, other, member.loop, j) &&
                        !apart(one, loop, k, other, member.loop, j)) {
                 return true;
@@ -218,6 +200,22 @@ private:
     bool written_between_ = false, any_between_ = false;  // inputs
     std::vector<Member> members_;
 };
+
+// Each reference of a call that runs, and the steps that run as they are: these need memory whole.
+std::vector<int> Planner::count_uses() const {
+    std::vector<int> uses(memories());
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        for (const Call& call : noted_[i].calls)
+            if (call.runs)
+                for (const Reference& one : call.references) ++uses[static_cast<std::size_t>(one.memory)];
+        if (noted_[i].captured) continue;
+        const ReplayStep& run = slice_.runs_of[i];
+        for (int k = 0; k < run.inputs + run.outputs; ++k)
+            if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
+                ++uses[static_cast<std::size_t>(program_.of(reg).memory)];
+    }
+    return uses;
+}
 
 void Planner::group() { Grouping(*this).go(); }
 

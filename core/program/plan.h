@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "core/kernels/capture.h"
+#include "core/program/code/coded.h"
 #include "core/program/program.h"
 
 namespace clew {
@@ -73,6 +74,20 @@ struct Plan {
     std::int64_t arena_bytes = 0;
     StorageRef constants;      // what calls made that have run once
     std::vector<char> direct;  // as in Slice
+    // Where the operands lie of calls that code may take over, call by call.
+    struct Located {
+        static constexpr int kArena = -1, kFixed = -2;
+        struct Operand {
+            int base;             // of `bases`, or one of these
+            std::int64_t offset;  // from there
+            char* fixed;
+        };
+        std::vector<int> starts;
+        std::vector<Operand> operands;
+    };
+    std::vector<Located> located;
+    std::unique_ptr<code::Codes> codes;  // null: none is worth it, or wanted
+    void advance_code();
 
     void move(int memory, char* address) {
         if (const int index = base_of[static_cast<std::size_t>(memory)]; index >= 0)
@@ -125,6 +140,11 @@ private:
 
     std::size_t memories() const { return program_.memories.size() + temporaries_.size(); }
     bool is_planned(int memory) const;
+    bool is_input(int memory) const {
+        const auto index = static_cast<std::size_t>(memory);
+        return index < program_.memories.size() && program_.memories[index].input >= 0;
+    }
+    std::vector<int> count_uses() const;
     bool may_be_captured(int index) const;
     bool refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call);
     bool refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call);
@@ -133,7 +153,9 @@ private:
     void find_constants();
     void group();
     void lay_out(Plan& plan);
+    Plan::Located::Operand locate(Plan& plan, const Reference& one);
     void order(Plan& plan);
+    void order_with_code(Plan& plan);
     void look(Plan& plan);
     bool may_fail(const ReplayStep& run) const;
     int last_that_may_fail() const;
@@ -149,6 +171,7 @@ private:
     std::vector<char> planned_, wanted_, constant_;  // for each memory
     std::vector<std::int64_t> places_;               // in the arena
     friend class Grouping;
+    friend class Coding;
 };
 
 }  // namespace clew

@@ -67,13 +67,12 @@ void Planner::lay_out(Plan& plan) {
     plan.arena_bytes = arena.bytes();
     if (constants.bytes()) plan.constants = Storage::make(constants.bytes());
 
-    const auto base = [&](std::size_t memory) -> Plan::Base& {
+    const auto base = [&](std::size_t memory) {
         int& index = plan.base_of[memory];
         if (index < 0) {
             index = static_cast<int>(plan.bases.size());
             plan.bases.push_back({.address = addresses_[memory]});
         }
-        return plan.bases[static_cast<std::size_t>(index)];
     };
     for (const auto* list : {&plan.taken, &plan.renewed})
         for (const Plan::Taken& one : *list) base(static_cast<std::size_t>(one.memory));
@@ -83,20 +82,28 @@ void Planner::lay_out(Plan& plan) {
             if (!call.runs) continue;
             for (const Reference& one : call.references) {
                 const auto memory = static_cast<std::size_t>(one.memory);
-                const bool temporary = memory >= program_.memories.size();
-                const std::int64_t before = temporary ? temporaries_[memory - program_.memories.size()].before : 0;
-                const std::int64_t offset = places_[memory] + one.offset + before;
-                if (places_[memory] == kNoPlace) {
-                    // Constants of the program stay where they are.
-                    if (!constant_[memory]) base(memory).places.push_back({one.pointer, one.offset});
-                } else if (constant_[memory]) {
-                    *one.pointer = plan.constants->data + offset;
-                } else {
-                    plan.arena.places.push_back({one.pointer, offset});
-                }
+                if (places_[memory] == kNoPlace && !constant_[memory]) base(memory);
+                const Plan::Located::Operand at = locate(plan, one);
+                if (at.base == Plan::Located::kFixed)
+                    *one.pointer = at.fixed;
+                else
+                    (at.base == Plan::Located::kArena ? plan.arena : plan.bases[static_cast<std::size_t>(at.base)])
+                        .places.push_back({one.pointer, at.offset});
             }
             if (call.constant) call.call->run();
         }
+}
+
+Plan::Located::Operand Planner::locate(Plan& plan, const Reference& one) {
+    const auto memory = static_cast<std::size_t>(one.memory);
+    const bool temporary = memory >= program_.memories.size();
+    const std::int64_t before = temporary ? temporaries_[memory - program_.memories.size()].before : 0;
+    const std::int64_t offset = places_[memory] + one.offset + before;
+    // Constants of the program stay where they are.
+    if (places_[memory] == kNoPlace)
+        return {constant_[memory] ? Plan::Located::kFixed : plan.base_of[memory], one.offset, *one.pointer};
+    if (constant_[memory]) return {Plan::Located::kFixed, 0, plan.constants->data + offset};
+    return {Plan::Located::kArena, offset, nullptr};
 }
 
 void Planner::order(Plan& plan) {

@@ -121,7 +121,7 @@ std::unique_ptr<Plan> Planner::make() {
     auto plan = std::make_unique<Plan>();
     find_taken(*plan);
     lay_out(*plan);
-    order(*plan);
+    order_with_code(*plan);
     look(*plan);
     find_direct(*plan);
     return plan;

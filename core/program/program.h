@@ -176,6 +176,7 @@ struct Program {
     bool has_backward = false;
     bool finished = false;
     bool loaded = false;       // from a file
+    bool coded = true;         // code may take over: core/program/code
     std::uint64_t began = 0;   // by the clock that numbers nodes
     std::uint64_t deaths = 0;  // of nodes and tensors, for who remembers which live
     void* self = nullptr;      // weak: the object that Python has
@@ -196,6 +197,7 @@ struct Program {
 
 Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype);  // offset in bytes
 std::int64_t bytes_of(const Program& program);                           // of tensors that it keeps, and of its tables
+std::vector<std::string> code_of(const Program& program);                // how it stands with its code, in words
 Tensor leaf_of(const Program& program, const Leaf& leaf);                // null: it is gone
 void set_constant(Program& program, std::size_t constant, Tensor value);
 std::uint64_t hooks_of(const Tensor& tensor);

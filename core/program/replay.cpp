@@ -108,6 +108,7 @@ private:
 
     void follow(Plan& plan, bool over_gradients) {
         [[maybe_unused]] const DispatchFrame frame;
+        if (plan.codes) plan.advance_code();
         follow(plan, 0, plan.safe);
         take_gradients(state_, over_gradients);
         follow(plan, plan.safe, plan.order.size());

@@ -6,6 +6,7 @@
 namespace clew::kernels {
 
 struct ParametricTable {
+    ParamLoop fill[kDTypes];         // params[0], of no input; floating alone
     ParamLoop add_scaled[kDTypes];   // a + params[0] * b
     ParamLoop sub_scaled[kDTypes];   // a - params[0] * b
     ParamLoop clamp[kDTypes];        // params: low, high; NaN stays NaN; high wins where low > high

@@ -166,6 +166,12 @@ void power_slope(char* const* data, const int64_t* strides, int64_t count, const
     binary_param_loop<SlopeOfFourth, T>(data, strides, count, params);
 }
 
+template <class T>
+void fill(char* const* data, const int64_t* strides, int64_t count, const Number* params) {
+    const T number = converted<T>(params[0]);
+    for (int64_t i = 0; i < count; ++i) store<T>(data[0] + i * strides[0], number);
+}
+
 #define CLEW_NUMBERS(loop, op) \
     {nullptr, loop<op, uint8_t>, loop<op, int32_t>, loop<op, int64_t>, loop<op, float>, loop<op, double>}
 #define CLEW_WITH_COMPLEX(loop, op)                                                   \
@@ -176,6 +182,7 @@ void power_slope(char* const* data, const int64_t* strides, int64_t count, const
 
 CLEW_EXPORT_TABLE(ParametricTable, parametric,
                   {
+                      .fill = {nullptr, nullptr, nullptr, nullptr, fill<float>, fill<double>},
                       .add_scaled = CLEW_WITH_COMPLEX(binary_param_loop, AddScaled),
                       .sub_scaled = CLEW_WITH_COMPLEX(binary_param_loop, SubtractScaled),
                       .clamp = CLEW_NUMBERS(unary_param_loop, Clamp),

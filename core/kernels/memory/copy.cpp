@@ -6,6 +6,7 @@
 #include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/capture.h"
+#include "core/kernels/elementwise/parametric.h"
 #include "core/kernels/matrix/transpose.h"
 #include "core/kernels/memory/copy_loops.h"
 #include "core/kernels/memory/iterate.h"
@@ -133,6 +134,13 @@ DType next_on_the_way(DType from, DType to) {
     return next_on_the_way(from, is_storage_type(to) ? compute_dtype(to) : real_dtype(to));
 }
 
+// One row on both sides is captured as its loop, which may then run together with others.
+bool is_captured_as_loop(const View& out, const View& in) {
+    Plan plan;
+    return kernel_mode == KernelMode::Capture && cast(in.dtype, out.dtype) &&
+           make_plan(plan, out, std::span<const View>(&in, 1)) && plan.ndim == 1;
+}
+
 }  // namespace
 
 Conversion::Conversion(DType from, DType to) {
@@ -158,8 +166,10 @@ void Conversion::run(char* to, std::int64_t to_stride, const char* from, std::in
 }
 
 void copy(const View& out, const View& in) {
-    CLEW_CAPTURED_KERNEL(copy, out, in);
     const Loop loop = cast(in.dtype, out.dtype);
+    if (is_captured_as_loop(out, in)) [[unlikely]]
+        return elementwise(loop, out, {in});
+    CLEW_CAPTURED_KERNEL(copy, out, in);
     if (in.dtype == out.dtype && out.ndim >= 2) {
         Plan plan;
         const std::int64_t size = static_cast<std::int64_t>(item_size(out.dtype));
@@ -181,6 +191,11 @@ void copy(const View& out, const View& in) {
 }
 
 void fill(const View& out, double value) {
+    const ParamLoop loop = parametric().fill[static_cast<int>(out.dtype)];
+    if (kernel_mode == KernelMode::Capture && loop) [[unlikely]] {
+        const Number numbers[3] = {{value, 0}, {}, {}};
+        return elementwise(loop, numbers, out, {});
+    }
     CLEW_CAPTURED_KERNEL(fill, out, value);
     fill_from(out, &value, DType::Float64);
 }

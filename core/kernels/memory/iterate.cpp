@@ -172,6 +172,8 @@ template <class Inner>
     };
     if (plan.ndim > 1 || count > kChunk)
         add.template operator()<PlanCall<Inner>>();
+    else if (plan.operands == 1)
+        add.template operator()<FlatCall<1, Inner>>();
     else if (plan.operands == 2)
         add.template operator()<FlatCall<2, Inner>>();
     else if (plan.operands == 3)

@@ -28,6 +28,7 @@ def compile(
     disable: bool = False,
     fuse: bool = False,
     max_variants: int = 16,
+    code: bool = True,
 ) -> Any:
     """A function that is recorded in its first call and replayed, without Python, in later ones.
 
@@ -46,6 +47,8 @@ def compile(
         fuse: not supported yet.
         max_variants: how many kinds of call (shapes, strides, dtypes, numbers, ...) are kept; the least recently used
             goes.
+        code: let the system's C compiler make code of small elementwise calls, in the background, once a variant was
+            replayed for some milliseconds. The environment variable `CLEW_CODE=0` does without in the whole process.
 
     Returns:
         A callable with the counts `hits`, `misses`, `variants` and `bytes`, with `why()`, `check()`, `cache_clear()`
@@ -69,7 +72,7 @@ def compile(
         raise NotImplementedError("compile: fuse=True is not supported yet; without it, results are eager's to the bit")
     if model is None:
         return functools.partial(
-            compile, fullgraph=fullgraph, backend=backend, disable=disable, max_variants=max_variants
+            compile, fullgraph=fullgraph, backend=backend, disable=disable, max_variants=max_variants, code=code
         )
     if disable or backend == "eager":
         return model
@@ -82,8 +85,8 @@ def compile(
     if isinstance(model, Module):
         from .compiled_module import OptimizedModule
 
-        return OptimizedModule(model, Compiled(model, max_variants, fullgraph))
-    return Compiled(model, max_variants, fullgraph)
+        return OptimizedModule(model, Compiled(model, max_variants, fullgraph, code))
+    return Compiled(model, max_variants, fullgraph, code)
 
 
 class Compiled(_core.CompiledFunction):
@@ -97,15 +100,28 @@ class Compiled(_core.CompiledFunction):
         eager: the function itself.
     """
 
-    def __init__(self, function: Callable[..., Any], max_variants: int, strict: bool) -> None:
+    def __init__(self, function: Callable[..., Any], max_variants: int, strict: bool, code: bool = True) -> None:
         if max_variants < 1:
             raise ValueError(f"compile: expected max_variants of at least 1, got {max_variants}")
         super().__init__(function, max_variants, strict)
-        self._options = (max_variants, strict)
+        self._coded = code
+        self._options = (max_variants, strict, code)
         for name in functools.WRAPPER_ASSIGNMENTS:
             with contextlib.suppress(AttributeError):
                 setattr(self, name, getattr(function, name))
         self.__wrapped__ = function
+
+    @property
+    def code(self) -> list[str]:
+        """How it stands with generated code: a line for each run of calls that code may take over.
+
+        Example:
+            >>> double = clew.compile(lambda x: x * 2)
+            >>> _ = double(clew.ones(2)), double(clew.ones(2))
+            >>> double.code
+            []
+        """
+        return self._code()
 
     def why(self) -> str:
         """Hits, misses, each variant with its steps, witnesses and times, and why calls stay eager.

@@ -51,6 +51,7 @@ def report(function: Compiled, name: str) -> str:
         lines.append(f"  {function.bytes} bytes are kept")
     for one in function._describe():
         lines += _Variant(*one).lines()
+    lines += [f"  {text}" for text in function.code]
     if function._checked:
         lines.append(f"  checked: {function._checked} calls, each step gave the bits of the function itself")
     lines += [f"  {'stays eager' if eager else 'ran eagerly'}: it {text}" for text, eager in function._reasons()]

@@ -1,0 +1,79 @@
+// Runs of captured calls that are called one by one until there is code for them.
+//
+// Note [Code takes over]
+// When a plan has run for a while its calls are handed to the compiler's thread (Note [Compiled code]). A later replay
+// finds that it is done, and from then on calls the function. The first time it runs both, on the same data, and
+// compares all that is read afterwards; code that makes other bits is not called again.
+//
+// Of a NaN that meets another one, arithmetic hands on either: which one is up to the compiler, of loops as of code. So
+// a NaN of code may have another sign or payload than eager's.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/kernels/capture.h"
+#include "core/program/code/compiler.h"
+
+namespace clew::code {
+
+// Lets `pointer` follow memory: operand `access` of call `statement`.
+using Follow = std::function<void(char** pointer, int statement, int access)>;
+
+class Coded final : public kernels::KernelCall {
+public:
+    Coded(std::vector<kernels::KernelCall*> calls, std::shared_ptr<Job> job);
+
+    void run() const override;
+    std::vector<kernels::Operand> operands() override { return {}; }
+    std::size_t bytes() const override;
+    std::int64_t work() const override { return 0; }
+    std::size_t calls() const { return calls_.size(); }
+
+    void ask(bool now) const { now ? do_now(*job_) : compile_later(job_); }
+    bool is_done() const { return job_->done.load(std::memory_order_acquire); }
+    // Once it is done.
+    void install(const Follow& follow);
+    std::string text() const;  // how it stands
+
+private:
+    enum class State { Calls, First, Code, Differed };
+    void run_calls() const {
+        for (const kernels::KernelCall* call : calls_) call->run();
+    }
+    void run_code() const;
+    void compare() const;
+
+    std::vector<kernels::KernelCall*> calls_;
+    std::shared_ptr<Job> job_;
+    std::vector<char> outside_;  // of each operand that is written, call by call: somebody reads it afterwards
+    bool wide_ = false;          // statements are on doubles
+    std::vector<char*> table_;
+    std::vector<long> repeats_;
+    mutable State state_ = State::Calls;
+};
+
+// All of one plan.
+class Codes {
+public:
+    explicit Codes(std::vector<Coded*> all);
+    // Before a replay. `follow` is asked for each of them.
+    void advance(const std::function<Follow(std::size_t)>& follow);
+    bool is_settled() const { return stage_ == Stage::Settled; }
+    std::vector<std::string> text() const;
+
+private:
+    enum class Stage { Counting, Asked, Settled };
+
+    std::vector<Coded*> all_;
+    std::int64_t calls_ = 0;  // of one run
+    std::int64_t runs_ = 0;
+    bool now_;
+    Stage stage_ = Stage::Counting;
+};
+
+// Not if CLEW_CODE is 0. If it is `now`, the first replay by a plan waits for the compiler, for tests.
+bool is_wanted();
+
+}  // namespace clew::code

@@ -1,0 +1,199 @@
+#include "core/program/code/compiler.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/kernels/isa.h"
+#include "core/program/code/cache.h"
+
+extern char** environ;
+
+namespace clew::code {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kPatience{30};
+constexpr const char* kVersion = "1";  // of what the text means to us
+
+std::vector<std::string> options() {
+    std::vector<std::string> list = {"-O2", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno",
+                                     "-x",  "c"};
+#ifdef __x86_64__
+    list.push_back(std::string("-march=x86-64-") + kernels::isa_name(kernels::active_isa()));
+#endif
+    return list;
+}
+
+// Where it is, and which one: a newer one makes other code.
+struct Compiler {
+    std::string path, identity;
+};
+Compiler find_compiler() {
+    const char* const asked = std::getenv("CLEW_CC");
+    const std::string name = asked && *asked ? asked : "cc";
+    std::string folders = name.find('/') == std::string::npos && std::getenv("PATH") ? std::getenv("PATH") : "";
+    for (std::size_t begin = 0; begin <= folders.size();) {
+        const std::size_t end = std::min(folders.find(':', begin), folders.size());
+        const std::string path = folders.empty() ? name : folders.substr(begin, end - begin) + "/" + name;
+        struct stat found{};
+        if (stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && access(path.c_str(), X_OK) == 0)
+            return {path, format("%s %lld %lld", path.c_str(), static_cast<long long>(found.st_size),
+                                 static_cast<long long>(found.st_mtime))};
+        begin = end + 1;
+    }
+    fail(ErrorKind::Runtime, "no C compiler: '%s' was not found; install one, or name it in CLEW_CC", name.c_str());
+}
+
+// Whether it ended well in time.
+bool run_program(const std::vector<std::string>& words, const std::string& said) {
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // so that what it starts ends with it
+    pid_t child = 0;
+    const int failed = posix_spawn(&child, arguments[0], &files, &attributes, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    if (failed) return false;
+    const auto end = Clock::now() + kPatience;
+    int status = 0;
+    for (pid_t ended = 0; (ended = waitpid(child, &status, WNOHANG)) == 0;) {
+        if (Clock::now() > end) {
+            kill(-child, SIGKILL);
+            waitpid(child, &status, 0);
+            fail(ErrorKind::Runtime, "%s: took longer than %d s", words[0].c_str(),
+                 static_cast<int>(kPatience.count()));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, std::min(text.find('\n'), std::size_t{200})); }
+
+void make(const std::string& source, const Compiler& compiler, const std::string& path) {
+    static std::atomic<int> made = 0;
+    const std::string base = path + format(".%d.%d", static_cast<int>(getpid()), made++);
+    struct Files {
+        std::string text, library, said;
+        ~Files() {
+            for (const std::string& one : {text, library, said}) unlink(one.c_str());
+        }
+    } const files{base + ".c", base + ".tmp", base + ".txt"};
+    std::ofstream(files.text) << source;
+    std::vector<std::string> words = {compiler.path};
+    for (std::string& option : options()) words.push_back(std::move(option));
+    for (const std::string& word : {std::string("-o"), files.library, files.text}) words.push_back(word);
+    if (!run_program(words, files.said))
+        fail(ErrorKind::Runtime, "%s: failed: %s", compiler.path.c_str(), first_line(read_file(files.said)).c_str());
+    put(files.library, path);
+}
+
+std::shared_ptr<Library> load(const std::string& path) {
+    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+        unlink(path.c_str());
+        fail(ErrorKind::Runtime, "%s", dlerror());
+    }
+    return std::make_shared<Library>(handle);
+}
+
+// Never destroyed: the thread may outlive what is destroyed at the end of the process.
+struct Queue {
+    std::mutex mutex;
+    std::condition_variable filled;
+    std::deque<std::shared_ptr<Job>> jobs;
+    std::atomic<pid_t> owner = 0;  // whose thread it is; 0: there is none
+};
+Queue& queue() {
+    static Queue* const one = new Queue;
+    return *one;
+}
+
+void work() {
+    Queue& all = queue();
+    while (true) {
+        std::unique_lock lock(all.mutex);
+        all.filled.wait(lock, [&] { return !all.jobs.empty(); });
+        const std::shared_ptr<Job> job = std::move(all.jobs.front());
+        all.jobs.pop_front();
+        lock.unlock();
+        if (job.use_count() > 1) do_now(*job);  // or else its program is gone
+    }
+}
+
+}  // namespace
+
+Library::Library(void* handle) : handle_(handle), function_(reinterpret_cast<Function>(dlsym(handle, "run"))) {
+    if (function_ == nullptr) fail(ErrorKind::Runtime, "what the compiler made has no function");
+}
+Library::~Library() { dlclose(handle_); }
+
+std::shared_ptr<Library> compile(const std::string& source) {
+    static auto* const loaded = new std::unordered_map<std::string, std::weak_ptr<Library>>;
+    static auto* const mutex = new std::mutex;
+    const std::lock_guard lock(*mutex);
+    const Compiler compiler = find_compiler();
+    std::string all = kVersion + compiler.identity + source;
+    for (const std::string& option : options()) all += option;
+    const std::string path = cache_folder() + "/" + hash_of(all) + ".so";
+    std::erase_if(*loaded, [](const auto& one) { return one.second.expired(); });
+    if (const auto known = (*loaded)[path].lock()) return known;
+    if (!is_whole(path)) make(source, compiler, path);
+    const std::shared_ptr<Library> library = load(path);
+    (*loaded)[path] = library;
+    return library;
+}
+
+void do_now(Job& job) {
+    const auto begin = Clock::now();
+    try {
+        job.text = write(std::move(job.statements), job.memories);
+        job.library = compile(job.text.source);
+    } catch (const std::exception& error) {
+        job.problem = error.what();
+    }
+    job.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    job.done.store(true, std::memory_order_release);
+}
+
+void compile_later(std::shared_ptr<Job> job) {
+    Queue& all = queue();
+    if (all.owner && all.owner != getpid()) return;  // forked since: the thread is not there, the lock may be held
+    const std::lock_guard lock(all.mutex);
+    all.jobs.push_back(std::move(job));
+    all.filled.notify_one();
+    if (all.owner) return;
+    try {
+        std::thread(work).detach();
+        all.owner = getpid();
+    } catch (const std::system_error&) {  // no more threads are to be had: no code
+        all.jobs.clear();
+    }
+}
+
+}  // namespace clew::code

@@ -1,0 +1,57 @@
+// Writes C for a run of captured calls.
+//
+// Note [Code of calls]
+// What is written is a function `run(p, n, call)`. `p` is a table of pointers, to operands and to calls that stay as
+// they are; it is read from front to back. Calls over a few elements whose loops are expressions (Note [Loops as
+// expressions]) become statements on single elements: what one call makes and another reads is a variable, and memory
+// that nothing else reads is not written at all. Longer and other calls are called.
+//
+// Calls are cut into chunks. Chunks that come out as the same text, one behind the other, are one loop; how often it
+// runs is in `n`. So neither the text nor the time to compile it grows with how often a step repeats itself, and there
+// are no addresses in the text.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/kernels/expressions.h"
+
+namespace clew::code {
+
+struct Access {
+    int memory;
+    std::int64_t offset;  // in bytes, from the start of the memory
+    std::int64_t stride;  // in elements
+    bool written;
+};
+
+struct Statement {
+    const kernels::Expression* expression = nullptr;  // null: the call itself
+    kernels::Number numbers[3]{};
+    int count = 0;
+    std::vector<Access> accesses{};  // in the order of the call's operands
+};
+
+struct MemoryUse {
+    bool outside = true;  // somebody else reads it afterwards, or has written it before
+    bool input = false;   // two inputs may overlap
+};
+
+struct Entry {  // of the table
+    int statement;
+    int access;  // -1: the call
+};
+
+struct Text {
+    std::string source;
+    std::vector<Entry> table;
+    std::vector<long> repeats;
+    int folded = 0;  // statements on elements that stand for all
+};
+
+inline constexpr int kFewElements = 16;
+
+// Empty source: nothing would be gained.
+Text write(std::vector<Statement> statements, const std::vector<MemoryUse>& memories);
+
+}  // namespace clew::code

@@ -1,0 +1,154 @@
+// Finds the runs of captured calls of a plan that code may take over: Note [Code takes over].
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+
+#include "core/program/code/coded.h"
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+
+class Coding {
+public:
+    Coding(Planner& planner, Plan& plan) : planner_(planner), plan_(plan), uses_(planner.count_uses()) {
+        for (const Planner::Noted& noted : planner.noted_)
+            for (const Planner::Call& call : noted.calls)
+                if (call.call) references_[call.call.get()] = call.references;
+    }
+
+    // After the calls have gone to the plan.
+    void go() {
+        std::vector<Planned> order;
+        std::vector<code::Coded*> all;
+        std::size_t safe = 0;
+        for (std::size_t at = 0; at < plan_.order.size();) {
+            if (at == plan_.safe) safe = order.size();
+            const std::size_t most = at < plan_.safe ? plan_.safe : plan_.order.size();
+            std::size_t end = at;
+            while (end < most && plan_.order[end].call && !plan_.order[end].takes_long) ++end;
+            if (code::Coded* const coded = end > at ? put_together(at, end) : nullptr) {
+                order.push_back({coded, 0});
+                all.push_back(coded);
+            } else {
+                end = std::max(end, at + 1);
+                order.insert(order.end(), plan_.order.begin() + static_cast<std::ptrdiff_t>(at),
+                             plan_.order.begin() + static_cast<std::ptrdiff_t>(end));
+            }
+            at = end;
+        }
+        if (all.empty()) return;
+        plan_.safe = plan_.safe < plan_.order.size() ? safe : order.size();
+        plan_.order = std::move(order);
+        plan_.codes = std::make_unique<code::Codes>(std::move(all));
+    }
+
+private:
+    static constexpr int kFewest = 3;  // statements on elements that are worth a function
+
+    code::Coded* put_together(std::size_t begin, std::size_t end) {
+        auto job = std::make_shared<code::Job>();
+        std::unordered_map<int, int> known;  // memories
+        std::unordered_map<int, int> inside;
+        std::vector<kernels::KernelCall*> calls;
+        Plan::Located located;
+        const kernels::Expression* first = nullptr;
+        int written = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto* const call = plan_.order[i].call;
+            const std::vector<Planner::Reference>& references = references_.at(call);
+            code::Statement made = statement_of(*call, references);
+            // Of one type: what lies at one place at different times is then of one type, too.
+            if (made.expression && first && made.expression->wide != first->wide) made.expression = nullptr;
+            if (made.expression) first = made.expression, ++written;
+            located.starts.push_back(static_cast<int>(located.operands.size()));
+            for (std::size_t k = 0; k < references.size(); ++k) {
+                const int memory = references[k].memory;
+                ++inside[memory];
+                const auto [found, fresh] = known.try_emplace(memory, static_cast<int>(job->memories.size()));
+                if (fresh) job->memories.push_back({true, planner_.is_input(memory)});
+                made.accesses[k].memory = found->second;
+                located.operands.push_back(planner_.locate(plan_, references[k]));
+            }
+            job->statements.push_back(std::move(made));
+            calls.push_back(const_cast<kernels::KernelCall*>(call));
+        }
+        if (written < kFewest) return nullptr;
+        for (const auto& [memory, local] : known)
+            job->memories[static_cast<std::size_t>(local)].outside =
+                planner_.is_input(memory) || planner_.wanted_[static_cast<std::size_t>(memory)] ||
+                uses_[static_cast<std::size_t>(memory)] != inside[memory];
+        auto coded = std::make_unique<code::Coded>(std::move(calls), std::move(job));
+        code::Coded* const made = coded.get();
+        plan_.calls.push_back(std::move(coded));
+        plan_.located.push_back(std::move(located));
+        return made;
+    }
+
+    // A written input may overlap another one: that stays a call.
+    code::Statement statement_of(const kernels::KernelCall& call,
+                                 const std::vector<Planner::Reference>& references) const {
+        code::Statement made;
+        for (const Planner::Reference& one : references) made.accesses.push_back({0, one.offset, 0, one.written});
+        const auto loop = call.flat();
+        if (!loop || loop->count > code::kFewElements) return made;
+        const kernels::Expression* const expression = kernels::expression_of(*loop);
+        if (expression == nullptr || loop->operands != expression->inputs + 1) return made;
+        const std::int64_t item = expression->wide ? 8 : 4;
+        for (int k = 0; k < loop->operands; ++k) {
+            const auto place = static_cast<std::size_t>(k);
+            if (loop->items[k] != item || loop->strides[k] % item != 0 || references[place].offset % item != 0 ||
+                (k == 0 && planner_.is_input(references[place].memory)))
+                return made;
+            made.accesses[place].stride = loop->strides[k] / item;
+        }
+        for (int k = 0; k < expression->numbers; ++k)
+            if (!std::isfinite(static_cast<float>(loop->numbers[k].real))) return made;
+        std::copy_n(loop->numbers, 3, made.numbers);
+        made.expression = expression;
+        made.count = static_cast<int>(loop->count);
+        return made;
+    }
+
+    Planner& planner_;
+    Plan& plan_;
+    std::vector<int> uses_;
+    std::unordered_map<const kernels::KernelCall*, std::vector<Planner::Reference>> references_;
+};
+
+void Planner::order_with_code(Plan& plan) {
+    if (!program_.coded || !code::is_wanted()) return order(plan);
+    Coding coding(*this, plan);
+    order(plan);
+    coding.go();
+}
+
+std::vector<std::string> code_of(const Program& program) {
+    std::vector<std::string> lines;
+    for (const auto& slice : program.slices)
+        if (slice->plan && slice->plan->codes) std::ranges::move(slice->plan->codes->text(), std::back_inserter(lines));
+    return lines;
+}
+
+void Plan::advance_code() {
+    if (codes->is_settled()) return;
+    codes->advance([&](std::size_t i) -> code::Follow {
+        return [&, i](char** pointer, int statement, int access) {
+            const Located& of = located[i];
+            const Located::Operand& operand =
+                of.operands[static_cast<std::size_t>(of.starts[static_cast<std::size_t>(statement)] + access)];
+            if (operand.base == Located::kFixed) {
+                *pointer = operand.fixed;
+                return;
+            }
+            Base& base = operand.base == Located::kArena ? arena : bases[static_cast<std::size_t>(operand.base)];
+            *pointer = base.address + operand.offset;
+            base.places.push_back({pointer, operand.offset});
+        };
+    });
+    if (codes->is_settled()) located = {};
+}
+
+}  // namespace clew

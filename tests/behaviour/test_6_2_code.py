@@ -1,0 +1,266 @@
+"""Row 6.2: code that the system's C compiler makes of small elementwise calls gives eager's bits, and is never needed.
+
+See Note [Code takes over] in core/program/code/coded.h. With CLEW_CODE=now the first replay by a plan waits for it.
+"""
+
+import os
+import random
+import shutil
+import stat
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import clew
+from clew import _core
+
+pytestmark = [
+    pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
+]
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-42, 3e38]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEW_CODE", "now")
+    monkeypatch.setenv("CLEW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("CLEW_CC", raising=False)
+    return tmp_path / "cache" / "code"
+
+
+@pytest.fixture
+def compiler(tmp_path, monkeypatch):
+    """A program in place of the compiler."""
+
+    def make(text):
+        path = tmp_path / "compiler"
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o700)
+        monkeypatch.setenv("CLEW_CC", str(path))
+
+    return make
+
+
+def bits(results):
+    """Where any NaN is as good as another: which of two NaNs a sum hands on is up to the compiler."""
+    values = [one.detach().numpy() for one in results]
+    return [np.where(np.isnan(one), np.array(np.nan, one.dtype), one).tobytes() for one in values]
+
+
+def chain(links):
+    def run(x, y):
+        x = x.detach().requires_grad_()
+        y = y.detach().requires_grad_()
+        z = x
+        for _ in range(links):
+            z = z * y
+        return (z.detach(), *clew.autograd.grad(z.sum(), [x, y]))
+
+    return run
+
+
+def check(function, *, calls=5, size=4, dtype=np.float32, seed=0):
+    """Compares calls of the compiled function with the function itself, on new data each time."""
+    compiled = clew.compile(function)
+    rng = np.random.default_rng(seed)
+    for _ in range(calls):
+        drawn = [rng.standard_normal(size).astype(dtype) for _ in range(2)]
+        for one in drawn:
+            one[rng.random(size) < 0.1] = rng.choice(SPECIAL)
+        given = [clew.from_numpy(one) for one in drawn]
+        assert bits(compiled(*given)) == bits(function(*given))
+    return compiled
+
+
+def statements(seed):
+    draw = random.Random(seed)
+    operations = [
+        lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a**2 - b**3,
+        lambda a, b: clew.relu(a) + 0.1 * b, lambda a, b: clew.tanh(a) * b, lambda a, b: clew.maximum(a, b),
+        lambda a, b: clew.minimum(a, -b), lambda a, b: a.abs().sqrt() - b, lambda a, b: b.sign() - a.square(),
+        lambda a, b: clew.cat([a[1:], b[:1]]), lambda a, b: a[:1] * b, lambda a, b: clew.where(a > b, a, b),
+        lambda a, b: a.sum() * b, lambda a, b: clew.nn.functional.leaky_relu(a, 0.3) / (1.0 + b),
+        lambda a, b: clew.add(a, b, alpha=-0.3), lambda a, b: clew.addcmul(a, a, b, value=0.7), lambda a, b: 1.0 - a,
+    ]  # fmt: skip
+    return [(draw.choice(operations), draw.random(), draw.random()) for _ in range(draw.randint(5, 40))]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 16, 17])
+def test_drawn_programs(size, dtype):
+    used = 0
+    for seed in range(6):
+        steps = statements(seed)
+
+        def function(x, y, steps=steps):
+            x = x.detach().requires_grad_()
+            made = [x, y]
+            for operation, one, other in steps:
+                made.append(operation(made[int(one * len(made))], made[int(other * len(made))]))
+            made[2:] = [one[0] if one.ndim == 0 else one for one in made[2:]]
+            total = sum(one.sum() for one in made[2:])
+            return (
+                *(one.detach() for one in made[-2:]),
+                *clew.autograd.grad(total, [x], allow_unused=True, materialize_grads=True),
+            )
+
+        compiled = check(function, size=size, dtype=dtype, seed=seed)
+        used += any("pieces" in line for line in compiled.code)
+    assert size > 16 or used >= 5
+
+
+def test_what_repeats_itself_is_a_loop(cache):
+    for links in (500, 740, 2180):
+        compiled = check(chain(links))
+        (line,) = compiled.code
+        assert "2 of them loops" in line
+    assert len(list(cache.glob("*.so"))) == 1  # one text for all lengths
+
+
+def test_state_that_goes_from_step_to_step():
+    """Views, writes in place and slices of one memory."""
+
+    def function(x, y):
+        state = x.clone()
+        for _ in range(60):
+            state[0:1] += 0.1 * y[1:2] - state[2:3]
+            state[1:].mul_(0.9)
+            state = clew.cat([state[2:], state[:2] * y[:2]])
+        return state, y * 2.0
+
+    assert any("loops" in line for line in check(function).code)
+
+
+def test_inputs_that_are_written():
+    weights = [clew.ones(4), clew.ones(4)]
+
+    def function(x, y):
+        for one in weights:
+            one -= 0.1 * (x * one - y)
+        return x * weights[0], y * weights[1]
+
+    compiled = clew.compile(function)
+    for _ in range(5):
+        x, y = clew.randn(4), clew.randn(4)
+        before = [one.clone() for one in weights]
+        got = bits(compiled(x, y)) + bits(weights)
+        for one, old in zip(weights, before, strict=True):
+            one.copy_(old)
+        assert got == bits(function(x, y)) + bits(weights)
+
+
+def test_kept_programs():
+    x, y = clew.randn(4), clew.randn(4)
+    with clew.keep_graph() as program:
+        z = chain(50)(x, y)
+    for _ in range(4):
+        x.copy_(clew.randn(4))
+        program.run()
+        assert bits(z) == bits(chain(50)(x, y))
+
+
+def test_no_compiler(monkeypatch):
+    monkeypatch.setenv("CLEW_CC", "no-such-compiler")
+    (line,) = check(chain(50)).code
+    assert "no C compiler: 'no-such-compiler' was not found" in line
+
+
+def test_a_compiler_that_fails(compiler):
+    compiler("echo it is broken; exit 1")
+    (line,) = check(chain(50)).code
+    assert "failed: it is broken" in line
+
+
+def test_a_compiler_that_gives_garbage(compiler, cache):
+    compiler('while [ "$1" != -o ]; do shift; done; echo garbage > "$2"')
+    (line,) = check(chain(50)).code
+    assert "none (" in line
+    assert not list(cache.iterdir())
+
+
+def test_a_compiler_that_makes_something_else(compiler):
+    compiler('for last; do :; done; sed -i "s/a \\* b/a + b/" "$last"; exec cc "$@"')
+    (line,) = check(chain(50)).code
+    assert "other bits" in line
+
+
+def test_nobody_waits(compiler, monkeypatch, tmp_path):
+    monkeypatch.setenv("CLEW_CODE", "1")
+    compiler(f'touch {tmp_path}/begun; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; exec cc "$@"')
+    compiled = check(chain(1000), calls=100)
+    (line,) = compiled.code
+    assert "not there yet" in line
+    (tmp_path / "go").touch()
+    end = time.monotonic() + 60
+    while "pieces" not in compiled.code[0] and time.monotonic() < end:
+        compiled(clew.ones(4), clew.ones(4))
+        time.sleep(0.01)
+    assert (tmp_path / "begun").exists()
+    assert "pieces" in compiled.code[0]
+
+
+def in_other_processes(count, cache):
+    program = "import clew, test_6_2_code as t; print(t.check(t.chain(50)).code)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(count)
+    ]
+    said = [one.communicate()[0] for one in started]
+    assert all(one.returncode == 0 for one in started)
+    assert all("pieces" in one for one in said)
+    assert len(list(cache.iterdir())) == 1
+    return next(cache.iterdir())
+
+
+def test_several_processes_at_once(cache):
+    in_other_processes(3, cache)
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "emptied"])
+def test_a_damaged_file_is_made_anew(cache, damage):
+    path = in_other_processes(1, cache)
+    whole = path.read_bytes()
+    changed = bytearray(whole)
+    changed[len(whole) // 2] ^= 1
+    path.write_bytes({"cut": whole[:-100], "changed": bytes(changed), "emptied": b""}[damage])
+    assert in_other_processes(1, cache).read_bytes()[-32:] != b""
+    assert path.stat().st_size == len(whole)
+
+
+def test_the_folder_is_the_users_alone(cache):
+    check(chain(50))
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+
+
+def test_a_folder_that_others_may_write_to_is_refused(cache):
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    (line,) = check(chain(50)).code
+    assert "expected a folder that you own and nobody else may write to" in line
+    assert not list(cache.iterdir())
+
+
+def test_without_code(monkeypatch, cache):
+    assert clew.compile(chain(50), code=False).code == []
+    compiled = clew.compile(chain(50), code=False)
+    for _ in range(3):
+        compiled(clew.ones(4), clew.ones(4))
+    assert compiled.code == []
+    monkeypatch.setenv("CLEW_CODE", "0")
+    assert check(chain(50)).code == []
+    assert not cache.exists()
+
+
+def test_nothing_grows():
+    compiled = check(chain(20))
+    x, y = clew.ones(4), clew.ones(4)
+    compiled(x, y)
+    before = clew.memory.stats().live
+    for _ in range(10_000):
+        compiled(x, y)
+    assert clew.memory.stats().live == before
