@@ -206,12 +206,12 @@ class Recorder:
         ended = self._end_step()
         if count > 1 or self._timelines.get(number) is None:
             self._timelines[number] = ended
-        self._step = Timeline(self._module_log).__enter__()
         if self._drawn is not None:
             kept = ", which kept the graph" if release is None else ""
             self._drawn.snapshot(f"after backward {count:,} at {place.short}{kept}")
             self._keep_picture(number, count, self._drawn)
             self._drawn = None
+        self._step = Timeline(self._module_log).__enter__()  # from here on, as the report's own time is no part of it
 
     def _leaf_names(self, roots: tuple[Node, ...], frames: list[FrameType]) -> Mapping[int, tuple[Any, str]]:
         """The graph's leaves with their names, by ``id``; searched in the callers' variables a few times at most."""
