@@ -17,6 +17,9 @@ constexpr int kDeepest = 16;
 }  // namespace
 
 CallArguments::CallArguments(PyObject* positional, PyObject* named) {
+    constexpr std::size_t kMostly = 120;  // bytes, of two or three tensors
+    key.reserve(kMostly);
+    tensors.reserve(4);
     add_value(mode_word);
     add_value(default_dtype());
     add(positional, 0);

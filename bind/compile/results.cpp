@@ -158,7 +158,7 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
     const auto at = static_cast<std::size_t>(value.index);
     switch (value.kind) {
         case ValueForm::ResultTensor:
-            return nb::steal(wrap(made.tensors[at]));
+            return nb::steal(wrap(made.tensors[static_cast<std::size_t>(made.given[at])]));
         case ValueForm::ArgumentTensor:
             return nb::steal(wrap(made.arguments.tensors[at]));
         case ValueForm::ArgumentContainer:

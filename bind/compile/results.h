@@ -47,6 +47,7 @@ public:
     // The value of a replay. `numbers`: of reads that are followed, by their place among these.
     struct Made {
         const std::vector<Tensor>& tensors;
+        const std::vector<int>& given;  // which of these are results
         const std::vector<nanobind::object>& numbers;
         const CallArguments& arguments;
         std::vector<nanobind::object> values{};  // each once, so that what was one object is one

@@ -142,9 +142,7 @@ nb::object Variant::run(const CallArguments& arguments) {
         std::memcpy(scalar.data(), one.bytes, item_size(one.dtype));
         numbers.push_back(nb::steal(checked(item(scalar))));
     }
-    std::vector<Tensor> given;
-    for (const int i : program.outcome->given) given.push_back(tensors[static_cast<std::size_t>(i)]);
-    ResultForm::Made made{given, numbers, arguments};
+    ResultForm::Made made{tensors, program.outcome->given, numbers, arguments};
     nb::object result = form->make(value, made);
     form->fill_contexts(program.outcome->contexts, made);
     form->make_effects(made);
