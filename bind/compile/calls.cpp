@@ -88,8 +88,10 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
             for (PyObject* one : {function.ptr(), given.ptr(), named.ptr()}) add_older(one);
         contents(named.ptr());
         contents(given.ptr());
+        plain_call_ = false;
         return call(function.ptr(), arguments, count);
     }
+    if (ask(callee, arguments, count)) return;
     if (PyObject* const inner = function_of_compiled(callee)) {  // runs as it is
         if (is_older(callee)) add_older(inner);
         return call(inner, arguments, count);

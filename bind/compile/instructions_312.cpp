@@ -69,7 +69,9 @@ bool Watch::go_by_version() {
         case CALL_KW: {  // the callable, an object that a method is of or nothing, arguments, names
             PyObject** const end = top_ - (opcode_ == CALL_KW);
             const int count = argument_ + (end[-argument_ - 1] != nullptr);
+            tracer_.plain_call_ = opcode_ == CALL;
             tracer_.call(end[-argument_ - 2], end - count, static_cast<std::size_t>(count));
+            tracer_.plain_call_ = false;
             return true;
         }
         case CALL_FUNCTION_EX:

@@ -90,9 +90,13 @@ void PythonState::slot(PyObject* object, PyObject* descriptor) {
     slots_.push_back({nb::borrow(object), nb::borrow(descriptor), slot_value(object, descriptor)});
 }
 
+void PythonState::answer(PyObject* cache, PyObject* arguments, PyObject* value) {
+    answers_.push_back({nb::borrow(cache), nb::borrow(arguments), nb::borrow(value)});
+}
+
 std::size_t PythonState::size() const {
-    std::size_t count =
-        lists_.size() + sets_.size() + cells_.size() + functions_.size() + instances_.size() + slots_.size();
+    std::size_t count = lists_.size() + sets_.size() + cells_.size() + functions_.size() + instances_.size() +
+                        slots_.size() + answers_.size();
     for (const Dict& dict : dicts_) count += dict.entries.size();
     return count + types_.size();
 }
@@ -173,7 +177,20 @@ bool PythonState::holds() {
     for (const Slot& one : slots_)
         if (!same_value(slot_value(one.object.ptr(), one.descriptor.ptr()).ptr(), one.value.ptr()))
             return fails(one.object.ptr(), nullptr);
-    return true;
+    // Last, since they may run Python; and all of them, so that caches that were cleared are full for the next
+    // recording.
+    bool same = true;
+    for (const Answer& one : answers_)
+        if (!one.holds()) same = fails(one.cache.ptr(), nullptr);
+    return same;
+}
+
+bool PythonState::Answer::holds() const {
+    const nb::object now = nb::steal(PyObject_CallObject(cache.ptr(), arguments.ptr()));
+    if (now.is_valid()) return same_value(now.ptr(), value.ptr());
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();
+    PyErr_Clear();
+    return false;
 }
 
 bool PythonState::List::holds() const {
@@ -205,6 +222,7 @@ void PythonState::each(const Visit& visit) const {
         visit(one.function), visit(one.code), visit(one.defaults), visit(one.keyword_defaults);
     for (const Instance& one : instances_) visit(one.object), visit(one.type), visit(one.dict);
     for (const Slot& one : slots_) visit(one.object), visit(one.descriptor), visit(one.value);
+    for (const Answer& one : answers_) visit(one.cache), visit(one.arguments), visit(one.value);
 }
 
 template <class Visit>
@@ -217,6 +235,7 @@ void PythonState::each_found(const Visit& visit) {
     for (Cell& one : cells_) visit(one.value);
     for (Instance& one : instances_) visit(one.object);
     for (Slot& one : slots_) visit(one.object), visit(one.value);
+    for (Answer& one : answers_) visit(one.value);
 }
 
 bool PythonState::has_entry(PyObject* dict, PyObject* key) const {

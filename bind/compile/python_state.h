@@ -35,6 +35,7 @@ public:
     void type(PyTypeObject* type);    // all of it
     void registered_classes();        // of abstract base classes
     void slot(PyObject* object, PyObject* descriptor);
+    void answer(PyObject* cache, PyObject* arguments, PyObject* value);  // of a functools.lru_cache
 
     std::size_t size() const;
     bool has_entry(PyObject* dict, PyObject* key) const;
@@ -91,6 +92,13 @@ private:
         Held value;
     };
 
+    // What a cache has for these arguments is seen only by asking it, as the call would.
+    struct Answer {
+        nanobind::object cache, arguments;
+        Held value;
+        bool holds() const;
+    };
+
     Dict& of_dict(PyObject* dict);
     bool dict_holds(Dict& dict);
     bool fails(PyObject* holder, PyObject* key);
@@ -106,6 +114,7 @@ private:
     std::vector<Instance> instances_;
     std::vector<Type> types_;
     std::vector<Slot> slots_;
+    std::vector<Answer> answers_;
     nanobind::object registrations_;
     std::vector<nanobind::object> deaths_;  // weak references
     // Where each of these is, by address, while the call is recorded.

@@ -55,6 +55,7 @@ void Tracer::enter(_PyInterpreterFrame* frame) {
     if (root_ == nullptr) root_ = frame;
     if (reading_ == frame) reading_ = nullptr;  // another one was there before
     if (stepping_ == frame) take_options();
+    if (question_.frame) fills_cache();
     PyFunctionObject* const function = function_of(frame);
     PyObject* const object = reinterpret_cast<PyObject*>(function);
     if (made_codes_.contains(function->func_code) && !older_.contains(object)) return;
@@ -82,6 +83,7 @@ void Tracer::instruction(_PyInterpreterFrame* frame) {
     }
     if (handed_on_) take_constant();
     if (stepping_ == frame) take_options();
+    if (question_.frame == frame) take_answer(watch.top());
     current_ = frame;
     watch.go();
     if (state.size() > kMostWitnesses) stay_eager("reads more than 10,000 values of Python from before the call");

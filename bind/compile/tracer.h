@@ -164,6 +164,11 @@ private:
     void call_operation(PyObject* callee, PyObject* const* arguments, std::size_t count);
     void call_known(const std::string& name, PyObject* const* arguments, std::size_t count);
 
+    // caches.cpp
+    bool ask(PyObject* callee, PyObject* const* arguments, std::size_t count);
+    void take_answer(PyObject* answer);
+    void fills_cache();  // what was asked last was not in it
+
     // methods.cpp
     void call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
                       std::size_t count);
@@ -177,6 +182,14 @@ private:
     _PyInterpreterFrame* current_ = nullptr;
     _PyInterpreterFrame* reading_ = nullptr;  // the frame whose last instruction called what may read a number
     std::size_t reads_before_ = 0;
+    // What the last instruction asked a functools.lru_cache.
+    struct Question {
+        _PyInterpreterFrame* frame = nullptr;
+        nanobind::object cache, arguments;
+        std::int64_t misses = 0;
+    } question_;
+    bool plain_call_ = false;        // the call that is looked at has no arguments by name
+    bool names_arguments_ = false;   // an instruction has named arguments of the call to come
     PyObject* handed_on_ = nullptr;  // a number that the last instruction gave to an operation
     std::size_t constants_before_ = 0;
     _PyInterpreterFrame* stepping_ = nullptr;  // the frame whose last instruction called a step of an optimizer

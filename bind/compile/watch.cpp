@@ -121,12 +121,18 @@ void Watch::go() {
         case MATCH_KEYS:
             return stay_eager("matches a pattern of a class or a mapping");
 #if PY_VERSION_HEX < 0x030D0000
+        case KW_NAMES:
+            tracer_.names_arguments_ = true;
+            return;
         case FORMAT_VALUE:
             return tracer_.contents(top((argument_ & 4) ? 2 : 1));
         case CALL: {
             const bool method = top(argument_ + 2) != nullptr;
             const int count = argument_ + method;
-            return tracer_.call(top(count + 1), top_ - count, static_cast<std::size_t>(count));
+            tracer_.plain_call_ = !std::exchange(tracer_.names_arguments_, false);
+            tracer_.call(top(count + 1), top_ - count, static_cast<std::size_t>(count));
+            tracer_.plain_call_ = false;
+            return;
         }
         case CALL_FUNCTION_EX:
             return call_with_tuple(top((argument_ & 1) ? 3 : 2));
