@@ -336,8 +336,6 @@ def test_what_is_not_supported_says_so():
     clew.library.define("unsupported::d", "(Tensor x) -> Tensor")
     with pytest.raises(NotImplementedError, match="register_autograd"):
         clew.library.impl("unsupported::d", "Autograd", lambda x: x)
-    with pytest.raises(NotImplementedError, match="register_vmap"):
-        clew.library.register_vmap("unsupported::d", lambda x: x)
     with pytest.raises(ValueError, match="expected a schema"):
         clew.library.define("unsupported::e", "Tensor x")
     clew.library.impl("unsupported::d", "CPU", lambda x: 3)

@@ -100,8 +100,17 @@ class Function:
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """The operation on batches, which clew does not have yet."""
-        raise NotImplementedError("Function.vmap: vmap is not supported yet")
+        """The operation on a batch, for `vmap`. With `generate_vmap_rule = True` it follows from the other methods.
+
+        Args:
+            info: `batch_size` and `randomness`.
+            in_dims: for each argument the axis of its samples, or None; trees as the arguments are.
+            args: the arguments, with the batch.
+
+        Returns:
+            The output and, in the same structure, the axes of its samples.
+        """
+        raise NotImplementedError("Function.vmap: expected a subclass to override it, or generate_vmap_rule = True")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -128,6 +137,13 @@ class Function:
         separate = cls.setup_context is not Function.setup_context
         if kwargs:
             args = _positional(cls, args, kwargs, separate)
+        if _core.is_interpreted():
+            from ..func._rules import innermost_batch
+
+            if batch := innermost_batch(args):
+                from ._function_vmap import apply_vmapped
+
+                return apply_vmapped(cls, Function, batch, tuple(args))
         inputs: list[Tensor] = []
         needs: list[bool] = []
         for arg in args:

@@ -18,6 +18,8 @@ from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 __all__ = ["vmap"]
 
+randomness_of: dict[int, str] = {}  # of the batches that are under way
+
 
 def vmap(
     func: Callable[..., Any],
@@ -75,6 +77,19 @@ def _check_randomness(randomness: str) -> None:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
 
+def begin(size: int, randomness: str) -> int:
+    """Begins a batch; gives its number."""
+    batch = _core.begin_batch(size, randomness)
+    randomness_of[batch] = randomness
+    return batch
+
+
+def end(batch: int) -> None:
+    """Ends the batch that began last."""
+    _core.end_batch(batch)
+    del randomness_of[batch]
+
+
 class _Call:
     """One call of a function that is vmapped."""
 
@@ -89,7 +104,7 @@ class _Call:
     def run(self, leaves: list[Any], size: int) -> list[Any]:
         """The results with their batch in front, where they have one."""
         values = [one if not dim else one.movedim(dim, 0) for one, dim in zip(leaves, self.in_dims, strict=True)]
-        batch = _core.begin_batch(size, self.randomness)
+        batch = begin(size, self.randomness)
         try:
             given = [
                 value if dim is None else _core.make_batched(value, batch)
@@ -97,9 +112,9 @@ class _Call:
             ]
             results, self.result_spec = tree_flatten(self.func(*tree_unflatten(given, self.spec), **self.kwargs))
         finally:
-            _core.end_batch(batch)
+            end(batch)
         returned = tree_unflatten(results, self.result_spec)
-        self.result_dims = _spread(self.out_dims, self.result_spec, returned, self._out_dims_do_not_fit)
+        self.result_dims = spread(self.out_dims, self.result_spec, returned, self._out_dims_do_not_fit)
         found = [self._value(one, dim, batch, size) for one, dim in zip(results, self.result_dims, strict=True)]
         # A tensor of its own, as of any operation, even where nothing was done.
         return [_core.ops._alias(one) if any(one is value for value in values) else one for one in found]
@@ -163,7 +178,7 @@ def _taken_apart(
             "over a function with no inputs. The latter is unsupported."
         )
     leaves, spec = tree_flatten(args)
-    dims = _spread(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec, args, lambda spec: ValueError(
+    dims = spread(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec, args, lambda spec: ValueError(
         f"{said}in_dims is not compatible with the structure of inputs. in_dims has structure "
         f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
     ))  # fmt: skip
@@ -197,7 +212,7 @@ def _axis(said: str, leaf: Any, dim: Any) -> int | None:
     return dim % leaf.ndim
 
 
-def _spread(dims: Any, spec: Any, tree: Any, misfit: Callable[[Any], ValueError]) -> list[Any]:
+def spread(dims: Any, spec: Any, tree: Any, misfit: Callable[[Any], ValueError]) -> list[Any]:
     """The axes for each leaf of the tree, of which `dims` may name one for a whole branch."""
     if dims is None or isinstance(dims, int):
         return [dims] * spec.num_leaves

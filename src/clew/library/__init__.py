@@ -19,6 +19,7 @@ from ._library import impl as impl
 from ._library import register_autograd as register_autograd
 from ._library import register_fake as register_fake
 from ._library import register_kernel as register_kernel
+from ._library import register_vmap as register_vmap
 from ._schema import infer_schema as infer_schema
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]
 
 __getattr__ = _missing_from(__name__)

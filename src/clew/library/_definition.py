@@ -14,6 +14,7 @@ from .._core import Tensor
 from .._operation import HIDDEN, NON_DIFFERENTIABLE
 from ..autograd.function import Function
 from ..autograd.graph import increment_version
+from ..func._rules import innermost_batch, run_loop, run_rule
 from ._schema import Schema
 
 definitions: dict[str, CustomOpDef] = {}
@@ -31,6 +32,7 @@ class CustomOpDef:
         self._composite = composite  # without a derivative of its own it has that of what the kernel calls
         self._fake: Callable[..., Any] | None = None
         self._function: type[Function] | None = None
+        self._vmap: Callable[..., Any] | None = None
         generation = _generation[qualname] = _generation.get(qualname, 0) + 1
         registered = qualname if generation == 1 else f"{qualname}@{generation}"
         outputs = " ".join(f"result{place}" for place in range(schema.returns)) if schema.returns > 1 else "result"
@@ -48,6 +50,10 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _core.is_interpreted() and not self._schema.mutated and (batch := innermost_batch(args, kwargs)):
+            if self._vmap is None:
+                return run_loop(self, batch, args, kwargs)
+            return run_rule(self._vmap, f"the vmap rule of {self._qualname}", batch, *self._arranged(args, kwargs))
         if self._records(args, kwargs):
             if self._function is not None or not self._composite:
                 return _recorded(self, *self._arranged(args, kwargs))
@@ -171,6 +177,23 @@ class CustomOpDef:
                 f"{self._schema.text}. Please create a functional operator and register an autograd formula for that."
             )
         self._function = _make_function(self, backward, setup_context)
+
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Say what it does with a batch, for `vmap`, which else calls it for each sample.
+
+        Args:
+            func: `func(info, in_dims, *args)` gets arguments with the batch, and for each the axis of its samples, or
+                None; `info` has `batch_size` and `randomness`. It returns the output and the axes of its samples.
+
+        Raises:
+            RuntimeError: the operation writes its arguments.
+        """
+        if func is None:
+            return self.register_vmap
+        if self._schema.mutated:
+            raise RuntimeError(f"Cannot register a vmap rule for {self!r}, which writes its arguments")
+        self._vmap = func
+        return func
 
 
 def _detached(value: Any) -> Any:

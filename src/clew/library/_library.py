@@ -127,6 +127,23 @@ def register_autograd(
     _find(op, "register_autograd").register_autograd(backward, setup_context=setup_context)
 
 
+def register_vmap(op: _Op, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+    """Say what an operation does with a batch, for `vmap`: see `CustomOpDef.register_vmap`. A decorator, too.
+
+    Example:
+        >>> @clew.library.custom_op("docs::doubled", mutates_args=())
+        ... def doubled(x: clew.Tensor) -> clew.Tensor:
+        ...     return x * 2
+        >>> @clew.library.register_vmap("docs::doubled")
+        ... def rule(info, in_dims, x):
+        ...     return doubled(x), in_dims[0]
+        >>> clew.vmap(doubled)(clew.ones(3))
+        tensor([2., 2., 2.])
+    """
+    definition = _find(op, "register_vmap")
+    return definition.register_vmap if func is None else definition.register_vmap(func)
+
+
 _defined: dict[str, Library] = {}  # namespaces with a Library of kind "DEF"
 
 
