@@ -203,6 +203,24 @@ def test_nobody_waits(compiler, monkeypatch, tmp_path):
     assert "pieces" in compiled.code[0]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes can't be forked here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_goes_on(monkeypatch):
+    """Its parent's thread is not there."""
+    monkeypatch.setenv("CLEW_CODE", "1")
+    compiled = check(chain(1000), calls=60)  # asks the thread
+    child = os.fork()
+    if child == 0:
+        try:
+            check(chain(1001), calls=60)
+            x, y = clew.ones(4), clew.ones(4)
+            same = bits(compiled(x, y)) == bits(chain(1000)(x, y))
+        except BaseException:
+            same = False
+        os._exit(0 if same else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def in_other_processes(count, cache):
     program = "import clew, test_6_2_code as t; print(t.check(t.chain(50)).code)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}

@@ -116,8 +116,8 @@ void Coded::install(const Follow& follow) {
 std::string Coded::text() const {
     const std::string which = format("code for %zu calls: ", calls_.size());
     if (state_ == State::Differed) return which + "not used, since it made other bits";
-    if (!is_done()) return which + "not there yet";
-    if (!job_->library) return which + "none (" + job_->problem + ")";
+    if (is_done() && !job_->library) return which + "none (" + job_->problem + ")";
+    if (state_ == State::Calls) return which + "not there yet";
     const auto loops = std::ranges::count_if(repeats_, [](long n) { return n > 1; });
     return which + format("%d pieces, %d of them loops, ready after %.2f s", static_cast<int>(repeats_.size()),
                           static_cast<int>(loops), job_->seconds);
