@@ -33,6 +33,23 @@ def test_the_interpreter_in_contributing(capsys):
     assert promised.split("; ") == capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.parametrize("folder", ["autograd", "budget", "ops", "program"])
+def test_what_the_tours_of_the_core_begin_with_runs(folder):
+    import clew
+
+    x = clew.ones(3, 2)
+    names = {"clew": clew, "model": clew.nn.Linear(2, 1), "x": x, "w": clew.ones(2, requires_grad=True)}
+    names["new"] = clew.zeros(3, 2)
+    (example,) = code_in(f"core/{folder}/README.md")
+    exec(example, names)
+    given = {"autograd": "s", "budget": "loss", "ops": "y", "program": "y"}[folder]
+    expected = {"autograd": 14.0, "ops": [[1.0, 1.0]] * 3, "program": 0.0}
+    if folder in expected:
+        assert names[given].tolist() == expected[folder]
+    else:
+        assert all(parameter.grad is not None for parameter in names["model"].parameters())
+
+
 def test_the_tour_of_the_engine_says_how_long_it_is():
     folder = ROOT / "core" / "autograd"
     lines = sum(len(path.read_text().splitlines()) for path in folder.iterdir() if path.suffix in (".h", ".cpp"))
