@@ -78,7 +78,7 @@ class Backward:
     count: int = 0
     explanation: Explanation | None = None
     pictures: dict[int, Picture] = field(default_factory=dict)  # by the number of the backward, the last one included
-    timeline: Timeline | None = None  # of the step before the last of them
+    timeline: Timeline | None = None  # of one of the last steps
     since_start: Step | None = None  # until the first of them
     steps: list[Step] = field(default_factory=list)  # the latest of the others
 
@@ -204,7 +204,8 @@ class Recorder:
     def _note_step(self, number: int, place: Place, release: Release | None) -> None:
         count = self._log.count(place.file, place.line)
         ended = self._end_step()
-        if count > 1 or self._timelines.get(number) is None:
+        # In a step whose graph was drawn, drawing took most of the time: an earlier one tells more.
+        if count == 2 or (count > 2 and self._drawn is None) or self._timelines.get(number) is None:
             self._timelines[number] = ended
         if self._drawn is not None:
             kept = ", which kept the graph" if release is None else ""
