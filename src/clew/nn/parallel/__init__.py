@@ -1,4 +1,4 @@
-"""`torch.nn.parallel` on one device."""
+"""`torch.nn.parallel`: on one device there is nothing to share out, but several processes train together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from ..._core import functions
 from ..._unsupported import missing_from
 from ..modules.module import Module
+from .distributed import DistributedDataParallel
 
 __all__ = [
     "DataParallel",
@@ -41,24 +42,6 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module gives."""
         return self.module(*inputs, **kwargs)
-
-
-class DistributedDataParallel(Module):
-    """Scripts name it; to construct one raises, as in PyTorch without a process group: there is one process.
-
-    Raises:
-        ValueError: always.
-
-    Example:
-        >>> try:
-        ...     torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
-        ... except ValueError as error:
-        ...     print(str(error)[:21])
-        Default process group
-    """
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise ValueError("Default process group has not been initialized: there is one process; leave the wrapper out")
 
 
 def data_parallel(

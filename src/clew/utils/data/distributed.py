@@ -17,8 +17,8 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: with a length.
-        num_replicas: how many processes there are.
-        rank: which of them this one is, from 0.
+        num_replicas: how many processes there are; by default as many as the process group has.
+        rank: which of them this one is, from 0; by default its rank in the process group.
         shuffle: whether the order is random: the same in all processes, another in each epoch.
         seed: of that order; the same in all processes.
         drop_last: what to do where the length is no multiple of the processes: leave samples out, or (by default) take
@@ -45,10 +45,13 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError(
-                "DistributedSampler: expected num_replicas and rank, got None; "
-                "there is no process group to ask (Requires distributed package to be available)"
-            )
+            if not clew.distributed.is_initialized():
+                raise RuntimeError(
+                    "DistributedSampler: expected num_replicas and rank, got None; there is no process group to ask "
+                    "(Requires distributed package to be available): call distributed.init_process_group first"
+                )
+            num_replicas = clew.distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = clew.distributed.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank, self.epoch = dataset, num_replicas, rank, 0
