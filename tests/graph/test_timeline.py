@@ -160,6 +160,15 @@ def test_wrong_use_is_refused(tmp_path):
         t.save(tmp_path / "trace.txt")
 
 
+def test_a_timeline_that_was_not_begun_can_not_end() -> None:
+    ended = clew.memory.timeline()
+    with ended:
+        pass
+    for one in (clew.memory.timeline(), ended):
+        with pytest.raises(RuntimeError, match="timeline: expected a recording that was begun"):
+            one.__exit__(None, None, None)
+
+
 @pytest.mark.beyond
 def test_a_timeline_that_recorded_nothing(torch):
     with pytest.raises(RuntimeError, match="expected one whose block has ended"):

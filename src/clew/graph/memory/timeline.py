@@ -60,7 +60,8 @@ class Timeline:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._census is not None
+        if self._native is None or self._census is None:
+            raise RuntimeError("timeline: expected a recording that was begun; use it in a with statement")
         events.stop_listening_before(self._census.take)
         events.stop_listening(self._after_backward)
         self._census.take()
