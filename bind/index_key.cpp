@@ -80,7 +80,8 @@ struct Part {
 };
 
 Part part_of_tensor(PyObject* object, Tensor tensor) {
-    if (tensor.ndim() != 0 || is_inexact(tensor.dtype()))
+    const bool of_each_sample = is_batched(tensor) && !is_mask(tensor);
+    if (tensor.ndim() != 0 || is_inexact(tensor.dtype()) || of_each_sample)
         return {.kind = Part::Indices, .object = object, .tensor = std::move(tensor)};
     escape(tensor, Read::Index);
     const std::int64_t number = read_integer(tensor);

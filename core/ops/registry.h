@@ -117,6 +117,7 @@ enum class BatchBy : std::uint8_t {
     Pool3,
     Convolution,
     LayerNorm,
+    BatchNorm,
     Embedding,
 };
 

@@ -239,6 +239,48 @@ def test_wrong_arguments_inside_say_what_the_operation_says():
         clew.vmap(lambda row: clew.ones(4, 4) @ row)(clew.ones(2, 3))
 
 
+def test_a_number_that_each_sample_has_may_index():
+    x, i = clew.arange(12.0).reshape(3, 4), clew.tensor([2, 0, -1])
+    assert clew.vmap(lambda row, at: row[at])(x, i).tolist() == [2.0, 4.0, 11.0]
+
+    def write(row, at):
+        row = row.clone()
+        row[at] = -1.0
+        return row
+
+    written = clew.vmap(write)(x, i)
+    wanted = x.numpy().copy()
+    wanted[range(3), [2, 0, 3]] = -1
+    numpy.testing.assert_array_equal(written.numpy(), wanted)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_batch_norm_by_statistics_that_are_given(affine):
+    values = numpy.random.default_rng(0).standard_normal((4, 5, 3, 2))
+    found = []
+    for module in (clew, torch):
+        module.manual_seed(0)
+        layer = module.nn.BatchNorm1d(3, affine=affine).to(module.float64)
+        layer(module.tensor(values[0]))
+        layer.eval()
+        found.append(module.vmap(layer)(module.tensor(values)))
+        statistics = dict(layer.named_buffers())
+        assert not statistics["running_mean"].requires_grad
+    same(*found)
+    with pytest.raises(RuntimeError, match=r"native_batch_norm.*not possible"):
+        clew.vmap(clew.nn.BatchNorm1d(3).double())(clew.tensor(values))
+
+
+def test_checks_of_matrices_read_all_samples():
+    values = numpy.random.default_rng(0).standard_normal((4, 3, 3)) + 4 * numpy.eye(3)
+    x, y = clew.tensor(values), clew.tensor(values[:, 0])
+    same(clew.vmap(clew.linalg.inv)(x), clew.linalg.inv(x))
+    same(clew.vmap(clew.linalg.cholesky)(x @ x.mT), clew.linalg.cholesky(x @ x.mT))
+    same(clew.vmap(clew.linalg.solve)(x, y), clew.linalg.solve(x, y))
+    with pytest.raises(RuntimeError, match="singular"):
+        clew.vmap(clew.linalg.inv)(clew.stack([x[0], clew.zeros(3, 3, dtype=clew.float64)]))
+
+
 def test_batches_run_at_once():
     """The number of operations does not depend on the size of the batch."""
     layers = clew.nn.Sequential(clew.nn.Linear(4, 8), clew.nn.Tanh(), clew.nn.LayerNorm(8), clew.nn.Linear(8, 2))

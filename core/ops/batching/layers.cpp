@@ -75,6 +75,27 @@ bool normalized(const Call& call) {
     return true;
 }
 
+// By statistics that are given: (x - mean) / sqrt(var + eps) * weight + bias, channels being axis 1 of a sample.
+bool normalized_by_channel(const Call& call) {
+    const AttributeCopy attributes(call.op(), call.call.attributes);
+    if (attributes.get("training").integer || !call.has(3) || !call.has(4) || call.rank(0) < 2) return false;
+    for (std::size_t i = 1; i < call.count(); ++i)
+        if (call.has(i) && call.values[i].dtype() != call.values[0].dtype()) return false;
+    const auto fitted = [&](std::size_t i) {
+        Dims sizes{call.call.inputs[i].size(0)};
+        for (int axis = 2; axis < call.rank(0); ++axis) sizes.push_back(1);
+        return call.batched(i) ? at_rank(reshaped_sample(call.values[i], sizes), call.rank(0))
+                               : reshape(call.values[i], sizes);
+    };
+    Tensor output = mul(sub(call.expanded(0), fitted(3)), rsqrt(add(fitted(4), attributes.get("eps").real)));
+    if (call.has(1)) output = mul(output, fitted(1));
+    if (call.has(2)) output = add(output, fitted(2));
+    call.give(0, output);
+    for (std::size_t i = 1; i < call.call.outputs.size(); ++i)  // of no use then
+        call.give(i, zeros(Dims{call.by.size, 0}, output.dtype()));
+    return true;
+}
+
 // Rows of one table, or of one table for each sample, which is one long table.
 bool embedded(const Call& call) {
     const AttributeCopy attributes(call.op(), call.call.attributes);
@@ -111,6 +132,8 @@ Rule layer_rule(BatchBy batching) {
             return convolved;
         case BatchBy::LayerNorm:
             return normalized;
+        case BatchBy::BatchNorm:
+            return normalized_by_channel;
         case BatchBy::Embedding:
             return embedded;
         default:

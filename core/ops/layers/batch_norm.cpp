@@ -75,6 +75,7 @@ struct NativeBatchNorm {
         .node = "NativeBatchNormBackward0",
         .flags = kHidden,
         .outputs = "result0 result1 result2",
+        .batching = BatchBy::BatchNorm,
         .domain = "unsampled, 'its later results are for its backward alone; batch_norm runs it'"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                         const Tensor& running_var, const Attrs& attrs, Tensor& out, Tensor& mean_of_x, Tensor& rstd) {

@@ -69,6 +69,8 @@ def check_info(name: str, info: Tensor, message: str) -> None:
     Raises:
         LinAlgError: there is one.
     """
+    while _core.batch_of(info):  # under vmap: of all samples
+        info = _core.batch_value(info)
     if info.is_meta or not info.any():
         return
     codes = info.reshape(-1).tolist()
