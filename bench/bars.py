@@ -53,7 +53,7 @@ BARS = (
 class Share:
     """What clew.compile may take of another's time; beside nobody, the nanoseconds. On one thread.
 
-    ``by_code``: what is asked once steps become machine code, which they don't yet.
+    ``by_code``: what is asked where a C compiler has made code of steps.
     """
 
     workload: str
@@ -195,7 +195,7 @@ def _share(share: Share, row: Row) -> Verdict:
     found = ours / theirs if ours and theirs else None
     unit = f"of {LABELS.get(share.beside, 'eager')}'s time" if share.beside else "ns"
     said = _said(row, share.beside or "clew", "clew.compile") if found is None else f"{found:.2g} {unit}"
-    kind = "clew.compile by machine code (there is none yet)" if share.by_code else "clew.compile"
+    kind = "clew.compile with generated code" if share.by_code else "clew.compile"
     is_met = found is not None and found <= share.most
     return Verdict(kind, row["workload"], 1, f"at most {share.most:.2g} {unit}", said, is_met)
 

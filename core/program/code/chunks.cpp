@@ -10,7 +10,7 @@ namespace {
 constexpr int kStraight = 500;       // elements: so many are one chunk
 constexpr int kMostStraight = 4000;  // that are written out in all
 constexpr int kLongestPeriod = 400;  // statements
-constexpr int kUnrolled = 96;        // elements of a chunk that repeats itself: what it hands on stays in registers
+constexpr int kUnrolled = 192;       // elements of a chunk that repeats itself: what it hands on stays in registers
 
 int elements(const Statement& one) { return one.expression ? one.count : 1; }
 

@@ -32,6 +32,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{30};
 constexpr const char* kVersion = "1";  // of what the text means to us
 
+// Statements on elements that lie side by side are few and hang together otherwise: vectors would be packed and
+// unpacked.
 std::vector<std::string> options() {
     std::vector<std::string> list = {"-O2", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno",
                                      "-x",  "c"};
