@@ -27,7 +27,7 @@ _READS = """
     clew._core.get_mode clew._core.is_interpreted clew._core.function_call clew._core.function_record
     clew._core.function_kind clew._core.function_saved_tensors clew._core.function_zero_gradient
     clew._core.default_tensor clew._core.infer clew._core.python_step clew._core.timing clew._core.backward_serial
-    clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
+    clew._core.batch_of clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
     clew._core.choose_stream clew._core._set_makes_meta clew._core.default_stream clew.ops.einsum.make_plan
 """
 _TYPES = """
