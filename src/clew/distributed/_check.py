@@ -27,7 +27,7 @@ class DistError(RuntimeError):
     """Ranks that are in different calls, or that are not there in time."""
 
 
-class DebugLevel(enum.IntEnum):
+class DebugLevel(enum.Enum):
     """What is checked: at `DETAIL`, the default, that all ranks make the same call; at `OFF` and `INFO` nothing.
 
     A check is one exchange of 112 bytes a rank before the data.
@@ -72,7 +72,7 @@ def header(
     """A call in numbers: which one, dtype, operation, root, dimensions, sizes or others (the last as a checksum)."""
     made = numpy.full(_LENGTH, _NONE, dtype=numpy.int64)
     made[0] = KINDS.index(kind)
-    made[2] = _NONE if op is None else op
+    made[2] = _NONE if op is None else op.value
     made[3] = root
     if tensor is not None:
         made[1] = NUMBERS[tensor.dtype]
@@ -100,7 +100,7 @@ def described(numbers: Any) -> str:
 
 def agree(comm: Any, mine: Any) -> Iterator[Any]:
     """Steps of a collective: exchange headers, and raise in all ranks if they differ."""
-    if _Level.now < DebugLevel.DETAIL or comm.size == 1:
+    if _Level.now is not DebugLevel.DETAIL or comm.size == 1:
         return
     all_of_them = numpy.empty((comm.size, _LENGTH), dtype=numpy.int64)
     yield comm.Iallgather(mine, all_of_them)

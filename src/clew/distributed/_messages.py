@@ -46,10 +46,10 @@ def irecv(
         ValueError: no such rank, or this one itself.
         DistError: when it is waited for: what comes has another shape or dtype.
     """
-    from mpi4py import MPI
-
     chosen = group_of(group)
     check_tensor("irecv", "tensor", tensor)
+    from mpi4py import MPI
+
     anyone = src is None and group_src is None
     source = MPI.ANY_SOURCE if anyone else _other("irecv", "src", chosen, src, group_src)
     head, status = header("recv", tensor), MPI.Status()

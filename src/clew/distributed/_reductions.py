@@ -8,7 +8,7 @@ from typing import Any
 from .._core import Tensor
 
 
-class ReduceOp(enum.IntEnum):
+class ReduceOp(enum.Enum):
     """How elements of the ranks become one.
 
     `SUM`, `AVG` (of floating-point and complex numbers), `PRODUCT`, `MIN` and `MAX` (not of complex numbers), and
@@ -50,7 +50,7 @@ def mpi_operation(op: ReduceOp, array: Any) -> Any:
     """The operation of MPI's for the array's elements."""
     from mpi4py import MPI
 
-    return getattr(MPI, (_BOOL_NAMES if array.dtype.kind == "b" else _MPI_NAMES)[op])
+    return getattr(MPI, (_BOOL_NAMES if array.dtype.kind == "b" else _MPI_NAMES)[op.value])
 
 
 def finish(op: ReduceOp, array: Any, ranks: int) -> None:
