@@ -143,7 +143,9 @@ def test_what_is_not_there() -> None:
     program = """
 import importlib.util, torch
 x = torch.ones(1)
-statements = "import torch._inductor.config", "from torch import vmap", "torch.stft", "torch.nn.no_such", "x.stft"
+statements = (
+    "import torch._inductor.config", "from torch import sparse_coo_tensor", "torch.stft", "torch.nn.no_such", "x.stft"
+)
 for statement in statements:
     try:
         exec(statement)
@@ -162,7 +164,9 @@ print(hasattr(torch, "stft"), hasattr(x, "stft"), importlib.util.find_spec("torc
         "False False None",
     ]
     missing = "clew does not have it (yet)"
-    assert told[3].startswith(f"No module named 'torch.vmap': vmap: {missing}; use autograd.functional")
+    assert told[3].startswith(
+        f"No module named 'torch.sparse_coo_tensor': sparse_coo_tensor: {missing}; use dense tensors"
+    )
     assert told[5] == f"stft: {missing}; use fft.rfft (fft.irfft) of frames that unfold makes; see docs/coverage.md"
 
 

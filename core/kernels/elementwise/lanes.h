@@ -16,8 +16,9 @@ struct Lane {
     T& operator[](std::int64_t i) const { return data[i * stride]; }
 };
 
-// body(Lane of values, Lane of indices, Lane of in) for all lanes along `axis`, perhaps on several threads.
-template <class T, class Body>
+// body(Room&, Lane of values, Lane of indices, Lane of in) for all lanes along `axis`, perhaps on several threads, each
+// with a Room of its own that it keeps from lane to lane.
+template <class T, class Room, class Body>
 void for_each_lane(const View& values, const View& indices, const View& in, int axis, const Body& body) {
     std::int64_t sizes[kMaxDims];
     std::copy_n(in.sizes, in.ndim, sizes);
@@ -33,6 +34,7 @@ void for_each_lane(const View& values, const View& indices, const View& in, int 
     std::int64_t steps[3];
     for (int v = 0; v < 3; ++v) steps[v] = walk.stride(walk.ndim() - 1, v);
     parallel_for(walk.count(), std::max<std::int64_t>(1, 8192 / length(in)), [&](std::int64_t begin, std::int64_t end) {
+        Room room;
         walk.run(begin, end, [&](char* const* at, std::int64_t count) {
             for (std::int64_t i = 0; i < count; ++i) {
                 const auto place = [&](int v) { return at[v] + i * steps[v]; };
@@ -41,7 +43,7 @@ void for_each_lane(const View& values, const View& indices, const View& in, int 
                 const Lane<std::int64_t> places{
                     indices.data == nullptr ? nullptr : reinterpret_cast<std::int64_t*>(place(1)), length(indices),
                     stride(indices)};
-                body(to, places, Lane<const T>{reinterpret_cast<const T*>(place(2)), length(in), stride(in)});
+                body(room, to, places, Lane<const T>{reinterpret_cast<const T*>(place(2)), length(in), stride(in)});
             }
         });
     });

@@ -106,9 +106,15 @@ void list_best(std::vector<Item<T>>& items, const Lane<const T>& in, Index k, bo
         keep(Ascending<T>{});
 }
 
+template <class Entry>
+struct SortRoom {
+    std::vector<Entry> entries, scratch;
+};
+
 template <class T, class Entry>
-void sort_lane(const Lane<T>& values, const Lane<Index>& indices, const Lane<const T>& in, bool descending) {
-    thread_local std::vector<Entry> entries, scratch;
+void sort_lane(SortRoom<Entry>& room, const Lane<T>& values, const Lane<Index>& indices, const Lane<const T>& in,
+               bool descending) {
+    auto& [entries, scratch] = room;
     entries.resize(static_cast<std::size_t>(in.length));
     for (Index i = 0; i < in.length; ++i) entries[static_cast<std::size_t>(i)] = Entry(sort_key(in[i], descending), i);
     radix_sort(entries, scratch, sizeof(T));
@@ -136,55 +142,61 @@ Index median_rank(const std::vector<Item<T>>& items, bool ignore_nan) {
 void sort(const View& values, const View& indices, const View& in, int axis, bool descending) {
     CLEW_KERNEL();
     with_real_type(in.dtype, [&]<class T>() {
-        for_each_lane<T>(values, indices, in, axis, [descending](auto to, auto places, auto from) {
-            if (sizeof(T) < 8 && from.length <= std::numeric_limits<std::uint32_t>::max())
-                sort_lane<T, ShortEntry>(to, places, from, descending);
-            else
-                sort_lane<T, LongEntry>(to, places, from, descending);
-        });
+        const auto sort_by = [&]<class Entry>() {
+            for_each_lane<T, SortRoom<Entry>>(
+                values, indices, in, axis,
+                [descending](SortRoom<Entry>& room, const auto& to, const auto& places, const auto& from) {
+                    sort_lane<T>(room, to, places, from, descending);
+                });
+        };
+        const Index length = in.ndim == 0 ? 1 : in.sizes[axis];
+        if (sizeof(T) < 8 && length <= std::numeric_limits<std::uint32_t>::max())
+            sort_by.template operator()<ShortEntry>();
+        else
+            sort_by.template operator()<LongEntry>();
     });
 }
 
 void topk(const View& values, const View& indices, const View& in, int axis, bool largest, bool sorted) {
     CLEW_KERNEL();
     with_real_type(in.dtype, [&]<class T>() {
-        for_each_lane<T>(values, indices, in, axis, [=](auto to, auto places, auto from) {
-            thread_local std::vector<Item<T>> items;
-            if (to.length * 16 <= from.length && to.length <= kShortList && from.stride == 1) {
-                list_best<T>(items, from, to.length, largest);
-            } else {
-                load<T>(items, from);
-                select<T>(items, to.length, largest, sorted);
-            }
-            store<T>(items, to, places);
-        });
+        for_each_lane<T, std::vector<Item<T>>>(
+            values, indices, in, axis, [=](auto& items, auto to, auto places, auto from) {
+                if (to.length * 16 <= from.length && to.length <= kShortList && from.stride == 1) {
+                    list_best<T>(items, from, to.length, largest);
+                } else {
+                    load<T>(items, from);
+                    select<T>(items, to.length, largest, sorted);
+                }
+                store<T>(items, to, places);
+            });
     });
 }
 
 void kthvalue(const View& values, const View& indices, const View& in, int axis, std::int64_t k) {
     CLEW_KERNEL();
     with_real_type(in.dtype, [&]<class T>() {
-        for_each_lane<T>(values, indices, in, axis, [k](auto to, auto places, auto from) {
-            thread_local std::vector<Item<T>> items;
-            load<T>(items, from);
-            std::nth_element(items.begin(), items.begin() + (k - 1), items.end(), Ascending<T>{});
-            items.front() = items[static_cast<std::size_t>(k - 1)];
-            store<T>(items, to, places);
-        });
+        for_each_lane<T, std::vector<Item<T>>>(
+            values, indices, in, axis, [k](auto& items, auto to, auto places, auto from) {
+                load<T>(items, from);
+                std::nth_element(items.begin(), items.begin() + (k - 1), items.end(), Ascending<T>{});
+                items.front() = items[static_cast<std::size_t>(k - 1)];
+                store<T>(items, to, places);
+            });
     });
 }
 
 void median(const View& values, const View& indices, const View& in, int axis, bool ignore_nan) {
     CLEW_KERNEL();
     with_real_type(in.dtype, [&]<class T>() {
-        for_each_lane<T>(values, indices, in, axis, [ignore_nan](auto to, auto places, auto from) {
-            thread_local std::vector<Item<T>> items;
-            load<T>(items, from);
-            const Index rank = median_rank<T>(items, ignore_nan);
-            std::nth_element(items.begin(), items.begin() + rank, items.end(), Ascending<T>{});
-            items.front() = items[static_cast<std::size_t>(rank)];
-            store<T>(items, to, places);
-        });
+        for_each_lane<T, std::vector<Item<T>>>(
+            values, indices, in, axis, [ignore_nan](auto& items, auto to, auto places, auto from) {
+                load<T>(items, from);
+                const Index rank = median_rank<T>(items, ignore_nan);
+                std::nth_element(items.begin(), items.begin() + rank, items.end(), Ascending<T>{});
+                items.front() = items[static_cast<std::size_t>(rank)];
+                store<T>(items, to, places);
+            });
     });
 }
 
