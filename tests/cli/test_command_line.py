@@ -129,7 +129,7 @@ def test_doctor(command: Run) -> None:
     told = dict(line.split(maxsplit=1) for line in ran.stdout.splitlines()[:4])
     assert told["clew"].startswith(clew.__version__)
     assert told["python"].startswith(".".join(map(str, sys.version_info[:3])))
-    for fact in ("instruction set", "threads", "matrix products", "numpy", "rich", "slow here:"):
+    for fact in ("instruction set", "threads", "matrix products", "C compiler", "numpy", "rich", "slow here:"):
         assert f"\n{fact}" in ran.stdout
 
 

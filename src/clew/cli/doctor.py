@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -56,6 +57,8 @@ def facts() -> Iterator[tuple[str, str]]:
     yield "threads", f"{get_num_threads()} of {_allowed()} processors that this process may use"
     yield "matrix products", "clew's own kernels, no BLAS"
     yield "numpy", f"{numpy.__version__}, BLAS: {_blas()}; clew.linalg's factorizations use its LAPACK"
+    compiler = shutil.which(os.environ.get("CLEW_CC") or "cc")
+    yield "C compiler", f"{compiler or 'not found'} (code of compiled functions and kept programs)"
     for package, purpose in _OPTIONAL.items():
         yield package, f"{_version(package) or 'not installed'} ({purpose})"
 
