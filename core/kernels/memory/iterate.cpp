@@ -122,8 +122,9 @@ public:
     std::optional<FlatLoop> flat() const override { return flat_loop(inner_, kOperands, count_, strides_, items_); }
     void run() const override { inner_(data_, strides_, count_); }
     std::vector<Operand> operands() override {
+        const FlatLoop loop = flat_loop(inner_, kOperands, count_, strides_, items_);
         std::vector<Operand> list;
-        for (int k = 0; k < kOperands; ++k) list.push_back(flat()->operand(k, &data_[k]));
+        for (int k = 0; k < kOperands; ++k) list.push_back(loop.operand(k, &data_[k]));
         return list;
     }
     std::size_t bytes() const override { return sizeof(*this); }

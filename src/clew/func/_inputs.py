@@ -82,6 +82,19 @@ def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> tuple[Any,
     return tuple(replaced)
 
 
+def of_chosen_alone(
+    func: Func, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, name: str
+) -> tuple[Func, tuple[Any, ...]]:
+    """`func` as a function of the chosen arguments alone, and these."""
+    several = isinstance(argnums, tuple)
+    chosen = chosen_of(args, argnums, name)
+
+    def of_chosen(*primals: Any) -> Any:
+        return func(*replaced(args, argnums, primals if several else primals[0]), **kwargs)
+
+    return of_chosen, chosen if several else (chosen,)
+
+
 def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     if not has_aux:
         return result, None

@@ -11,7 +11,7 @@ import clew
 from .._core import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 from ._gradients import vjp
-from ._inputs import Argnums, Func, chosen_of, replaced
+from ._inputs import Argnums, Func, of_chosen_alone
 from ._tangents import linear_part
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
@@ -59,12 +59,8 @@ def jacrev(
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         several = isinstance(argnums, tuple)
-
-        def ofchosen_of(*chosen: Any) -> Any:
-            return func(*replaced(args, argnums, chosen if several else chosen[0]), **kwargs)
-
-        chosen = chosen_of(args, argnums, "jacrev")
-        output, pull, *aux = vjp(ofchosen_of, *(chosen if several else (chosen,)), has_aux=has_aux)
+        of_chosen, primals = of_chosen_alone(func, args, kwargs, argnums, "jacrev")
+        output, pull, *aux = vjp(of_chosen, *primals, has_aux=has_aux)
         outputs, spec = tree_flatten(output)
         rows = clew.vmap(pull, chunk_size=chunk_size)(_basis(spec, outputs))
         leaves, spec_of_inputs = tree_flatten(rows if several else rows[0])
@@ -101,13 +97,8 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         several = isinstance(argnums, tuple)
-
-        def ofchosen_of(*chosen: Any) -> Any:
-            return func(*replaced(args, argnums, chosen if several else chosen[0]), **kwargs)
-
-        chosen = chosen_of(args, argnums, "jacfwd")
-        primals = chosen if several else (chosen,)
-        push, output, aux = linear_part(ofchosen_of, primals, has_aux, "jacfwd")
+        of_chosen, primals = of_chosen_alone(func, args, kwargs, argnums, "jacfwd")
+        push, output, aux = linear_part(of_chosen, primals, has_aux, "jacfwd")
         inputs, spec_of_inputs = tree_flatten(primals)
         columns = clew.vmap(push, randomness=randomness)(_basis(spec_of_inputs, inputs))
         sizes = [one.numel() for one in inputs]
