@@ -1,7 +1,7 @@
 """Row 6.2: elementwise calls over long arrays run strip by strip in a replay; the bits are eager's.
 
 Programs are drawn: chains over arrays of an odd length, with views at other places, writes in place, sums between, and
-values that are not finite. See Note [Strips] in core/kernels/memory/strips.h.
+values that are not finite. See Note [Strips of captured calls] in core/kernels/memory/strips.h.
 """
 
 import random

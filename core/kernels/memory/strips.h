@@ -1,6 +1,6 @@
 // Several elementwise calls over the same elements, strip by strip.
 //
-// Note [Strips]
+// Note [Strips of captured calls]
 // Calls that follow one another over long arrays would each take their operands from memory and put their result back.
 // Cut into strips, all of them run over one strip before the next one begins, which then stays in the first-level
 // cache. What only these calls use has no more memory than a strip. An element's bits do not depend on how an array is
