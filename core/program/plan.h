@@ -10,7 +10,8 @@
 // nothing at all. Steps whose forwards do more (they decide by values, draw, run Python)
 // run as they are, between the others.
 //
-// Elementwise calls over the same many elements run together, strip by strip: Note [Strips of captured calls], core/program/grouping.cpp.
+// Elementwise calls over the same many elements run together, strip by strip: Note [Strips of captured calls],
+// core/program/grouping.cpp.
 //
 // Calls whose results nobody reads are left out: a captured kernel can't fail, draws nothing, and writes only its
 // operands. Calls that only read constants have run once.
