@@ -1,12 +1,11 @@
 #include "core/base/allocator.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <unordered_map>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/system.h"
 
 namespace clew {
 
@@ -32,7 +31,7 @@ public:
         return chunk;
     }
     void give_back(char* chunk) {
-        ::madvise(chunk, kChunk, MADV_DONTNEED);
+        system::discard(chunk, kChunk);
         spare_.push_back(chunk);
     }
     static char* holding(void* block) {
@@ -41,10 +40,9 @@ public:
 
 private:
     void map_more() {
-        constexpr std::size_t count = 16, room = (count + 1) * kChunk;
-        void* raw = ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (raw == MAP_FAILED) fail(ErrorKind::Memory, "allocator: out of memory for graph objects");
-        char* const first = holding(static_cast<char*>(raw) + kChunk - 1);
+        constexpr std::size_t count = 16;
+        auto* const first = static_cast<char*>(system::map(count * kChunk, kChunk));
+        if (first == nullptr) fail(ErrorKind::Memory, "allocator: out of memory for graph objects");
         for (std::size_t i = count; i-- > 0;) spare_.push_back(first + i * kChunk);
     }
     std::vector<char*> spare_;

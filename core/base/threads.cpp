@@ -1,7 +1,9 @@
 #include "core/base/threads.h"
 
+#if defined(__linux__)
 #include <pthread.h>
 #include <sched.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +11,6 @@
 #include <chrono>
 #include <climits>
 #include <condition_variable>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -20,6 +21,7 @@
 
 #include "core/base/error.h"
 #include "core/base/frame.h"
+#include "core/base/system.h"
 
 namespace clew {
 namespace {
@@ -104,7 +106,7 @@ bool look_out(std::chrono::microseconds patience, const Ready& ready) {
             __builtin_ia32_pause();
 #endif
         }
-        if (turn >= kFirstMoments) sched_yield();
+        if (turn >= kFirstMoments) std::this_thread::yield();
     }
     return false;
 }
@@ -146,20 +148,16 @@ public:
 
 private:
     bool start_worker() {
-        sigset_t all, old;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are for the threads of the user
-        bool started = true;
+        const system::BlockedSignals blocked;
         try {
             workers_.reserve(workers_.size() + 1);
             std::thread worker([this, number = static_cast<int>(workers_.size()) + 1] { serve(number); });
             workers_.push_back(worker.native_handle());
             worker.detach();
         } catch (const std::system_error&) {
-            started = false;  // no more threads to be had: those there are do the work
+            return false;  // no more threads to be had: those there are do the work
         }
-        pthread_sigmask(SIG_SETMASK, &old, nullptr);
-        return started;
+        return true;
     }
 
     // The kernel likes to wake a worker where the caller runs, and leaves it there, waiting, while the other core has
@@ -212,7 +210,7 @@ private:
     std::condition_variable wake_, done_;
     int calls_ = 0;  // of sleepers that have not woken yet; by mutex_
     Job* job_ = nullptr;
-    std::vector<pthread_t> workers_;
+    std::vector<std::thread::native_handle_type> workers_;
     int keep_from_ = -1;                        // the CPU that workers keep away from
     alignas(64) std::atomic<int> tickets_{0};   // workers that may still join the job
     alignas(64) std::atomic<int> finished_{0};  // workers that joined it and are through
@@ -231,7 +229,7 @@ void make_pool() { new (pool_memory) Pool; }
 Pool& pool() {
     static const bool made = [] {
         make_pool();
-        pthread_atfork(nullptr, nullptr, make_pool);
+        system::at_fork_in_child(make_pool);
         return true;
     }();
     (void)made;

@@ -1,18 +1,14 @@
 #include "core/program/code/cache.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/system.h"
 
 namespace clew::code {
 namespace {
@@ -28,15 +24,12 @@ std::uint64_t mixed(const std::string& text, std::uint64_t state) {
 }
 
 std::string home_of_caches() {
-    const auto variable = [](const char* name) {
-        const char* const value = std::getenv(name);
-        return std::string(value ? value : "");
-    };
-    if (const std::string given = variable("CLEW_CACHE_DIR"); !given.empty()) return given;
-    if (const std::string given = variable("XDG_CACHE_HOME"); !given.empty()) return given + "/clew";
-    const std::string home = variable("HOME");
-    if (home.empty()) fail(ErrorKind::Runtime, "no folder for a cache: HOME is not set; set CLEW_CACHE_DIR");
-    return home + "/.cache/clew";
+    const char* const given = std::getenv("CLEW_CACHE_DIR");
+    if (given && *given) return given;
+    const std::string home = system::cache_home();
+    if (home.empty())
+        fail(ErrorKind::Runtime, "no folder for a cache: the environment names no home; set CLEW_CACHE_DIR");
+    return home + "/clew";
 }
 
 void leave_out_oldest(const std::string& folder) {
@@ -61,13 +54,8 @@ std::string cache_folder() {
     const std::string folder = home_of_caches() + "/code";
     std::error_code failed;
     std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), failed);
-    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        fail(ErrorKind::Runtime, "%s: can't be made (%s); set CLEW_CACHE_DIR", folder.c_str(), std::strerror(errno));
-    struct stat found{};
-    if (lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid() ||
-        (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        fail(ErrorKind::Runtime, "%s: expected a folder that you own and nobody else may write to; set CLEW_CACHE_DIR",
-             folder.c_str());
+    if (const std::string problem = system::make_private_folder(folder); !problem.empty())
+        fail(ErrorKind::Runtime, "%s: %s; set CLEW_CACHE_DIR", folder.c_str(), problem.c_str());
     return folder;
 }
 
@@ -81,7 +69,8 @@ bool is_whole(const std::string& path) {
     constexpr std::size_t kHash = 32;
     if (all.empty()) return false;
     if (all.size() > kHash && hash_of(all.substr(0, all.size() - kHash)) == all.substr(all.size() - kHash)) return true;
-    unlink(path.c_str());
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
     return false;
 }
 
@@ -90,7 +79,9 @@ void put(const std::string& made, const std::string& path) {
     std::ofstream file(made, std::ios::binary | std::ios::app);
     file << hash_of(all);
     file.close();
-    if (all.empty() || !file || std::rename(made.c_str(), path.c_str()) != 0)
+    std::error_code failed;
+    if (!all.empty() && file) std::filesystem::rename(made, path, failed);
+    if (all.empty() || !file || failed)
         fail(ErrorKind::Runtime, "%s: can't be written; set CLEW_CACHE_DIR", path.c_str());
     leave_out_oldest(path.substr(0, path.rfind('/')));
 }

@@ -1,17 +1,10 @@
 #include "core/program/code/compiler.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <system_error>
@@ -20,14 +13,14 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/system.h"
 #include "core/kernels/isa.h"
 #include "core/program/code/cache.h"
-
-extern char** environ;
 
 namespace clew::code {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{30};
 constexpr const char* kVersion = "1";  // of what the text means to us
@@ -50,76 +43,46 @@ struct Compiler {
 Compiler find_compiler() {
     const char* const asked = std::getenv("CLEW_CC");
     const std::string name = asked && *asked ? asked : "cc";
-    std::string folders = name.find('/') == std::string::npos && std::getenv("PATH") ? std::getenv("PATH") : "";
-    for (std::size_t begin = 0; begin <= folders.size();) {
-        const std::size_t end = std::min(folders.find(':', begin), folders.size());
-        const std::string path = folders.empty() ? name : folders.substr(begin, end - begin) + "/" + name;
-        struct stat found{};
-        if (stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && access(path.c_str(), X_OK) == 0)
-            return {path, format("%s %lld %lld", path.c_str(), static_cast<long long>(found.st_size),
-                                 static_cast<long long>(found.st_mtime))};
-        begin = end + 1;
-    }
-    fail(ErrorKind::Runtime, "no C compiler: '%s' was not found; install one, or name it in CLEW_CC", name.c_str());
-}
-
-// Whether it ended well in time.
-bool run_program(const std::vector<std::string>& words, const std::string& said) {
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&files, 1, 2);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // so that what it starts ends with it
-    pid_t child = 0;
-    const int failed = posix_spawn(&child, arguments[0], &files, &attributes, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
-    if (failed) return false;
-    const auto end = Clock::now() + kPatience;
-    int status = 0;
-    for (pid_t ended = 0; (ended = waitpid(child, &status, WNOHANG)) == 0;) {
-        if (Clock::now() > end) {
-            kill(-child, SIGKILL);
-            waitpid(child, &status, 0);
-            fail(ErrorKind::Runtime, "%s: took longer than %d s", words[0].c_str(),
-                 static_cast<int>(kPatience.count()));
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const std::string path = system::find_program(name);
+    if (path.empty())
+        fail(ErrorKind::Runtime, "no C compiler: '%s' was not found; install one, or name it in CLEW_CC", name.c_str());
+    std::error_code ignored;
+    const long long size = static_cast<long long>(fs::file_size(path, ignored));
+    const long long time = fs::last_write_time(path, ignored).time_since_epoch().count();
+    return {path, format("%s %lld %lld", path.c_str(), size, time)};
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, std::min(text.find('\n'), std::size_t{200})); }
 
 void make(const std::string& source, const Compiler& compiler, const std::string& path) {
     static std::atomic<int> made = 0;
-    const std::string base = path + format(".%d.%d", static_cast<int>(getpid()), made++);
+    const std::string base = path + format(".%d.%d", system::process_id(), made++);
     struct Files {
         std::string text, library, said;
         ~Files() {
-            for (const std::string& one : {text, library, said}) unlink(one.c_str());
+            std::error_code ignored;
+            for (const std::string& one : {text, library, said}) fs::remove(one, ignored);
         }
     } const files{base + ".c", base + ".tmp", base + ".txt"};
     std::ofstream(files.text) << source;
     std::vector<std::string> words = {compiler.path};
     for (std::string& option : options()) words.push_back(std::move(option));
     for (const std::string& word : {std::string("-o"), files.library, files.text}) words.push_back(word);
-    if (!run_program(words, files.said))
+    const system::Ended ended = system::run_program(words, files.said, kPatience);
+    if (ended == system::Ended::Late)
+        fail(ErrorKind::Runtime, "%s: took longer than %d s", words[0].c_str(), static_cast<int>(kPatience.count()));
+    if (ended != system::Ended::Well)
         fail(ErrorKind::Runtime, "%s: failed: %s", compiler.path.c_str(), first_line(read_file(files.said)).c_str());
     put(files.library, path);
 }
 
 std::shared_ptr<Library> load(const std::string& path) {
-    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const handle = system::open_library(path);
     if (handle == nullptr) {
-        unlink(path.c_str());
-        fail(ErrorKind::Runtime, "%s", dlerror());
+        const std::string why = system::library_error();
+        std::error_code ignored;
+        fs::remove(path, ignored);
+        fail(ErrorKind::Runtime, "%s", why.c_str());
     }
     return std::make_shared<Library>(handle);
 }
@@ -129,7 +92,7 @@ struct Queue {
     std::mutex mutex;
     std::condition_variable filled;
     std::deque<std::shared_ptr<Job>> jobs;
-    std::atomic<pid_t> owner = 0;  // whose thread it is; 0: there is none
+    std::atomic<int> owner = 0;  // whose thread it is; 0: there is none
 };
 Queue& queue() {
     static Queue* const one = new Queue;
@@ -150,10 +113,10 @@ void work() {
 
 }  // namespace
 
-Library::Library(void* handle) : handle_(handle), function_(reinterpret_cast<Function>(dlsym(handle, "run"))) {
+Library::Library(void* handle) : handle_(handle), function_(reinterpret_cast<Function>(system::symbol(handle, "run"))) {
     if (function_ == nullptr) fail(ErrorKind::Runtime, "what the compiler made has no function");
 }
-Library::~Library() { dlclose(handle_); }
+Library::~Library() { system::close_library(handle_); }
 
 std::shared_ptr<Library> compile(const std::string& source) {
     static auto* const loaded = new std::unordered_map<std::string, std::weak_ptr<Library>>;
@@ -185,14 +148,15 @@ void do_now(Job& job) {
 
 void compile_later(std::shared_ptr<Job> job) {
     Queue& all = queue();
-    if (all.owner && all.owner != getpid()) return;  // forked since: the thread is not there, the lock may be held
+    if (all.owner && all.owner != system::process_id())
+        return;  // forked since: the thread is not there, the lock may be held
     const std::lock_guard lock(all.mutex);
     all.jobs.push_back(std::move(job));
     all.filled.notify_one();
     if (all.owner) return;
     try {
         std::thread(work).detach();
-        all.owner = getpid();
+        all.owner = system::process_id();
     } catch (const std::system_error&) {  // no more threads are to be had: no code
         all.jobs.clear();
     }
