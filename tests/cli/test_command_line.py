@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -42,6 +44,20 @@ def test_help_teaches_every_command_with_an_example(command: Run) -> None:
     examples = told.partition("examples:")[2]
     assert set(re.findall(r"^  clew (\w+)", examples, re.MULTILINE)) >= {"xray", "run", "doctor", "bench"}
     assert "Options of clew stand before the script's name" in examples
+
+
+@pytest.mark.parametrize("arguments", ["--help", "doctor", "bench --help", "run -c 'print(1)'", "xray -c 'print(1)'"])
+def test_a_reader_that_has_seen_enough_ends_it_quietly(arguments: str, tmp_path: Path) -> None:
+    """As of `clew doctor | head`: no traceback."""
+    words = shlex.split(arguments)
+    reader, writer = os.pipe()
+    os.close(reader)
+    ran = subprocess.run(
+        [sys.executable, "-m", "clew.cli", *words],
+        stdout=writer, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment(PYTHONUNBUFFERED=""),
+    )  # fmt: skip
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (141, "")
 
 
 @pytest.mark.parametrize("name", ["xray", "run"])

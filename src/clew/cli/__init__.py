@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
+from .output import drop_the_rest, flush
 
 __all__ = ["commands_of", "main", "parser"]
 
@@ -58,6 +59,17 @@ def commands_of(whole: argparse.ArgumentParser) -> list[argparse.ArgumentParser]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the ``clew`` command; returns the exit code."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            flush()
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        drop_the_rest()
+        return 128 + 13  # as of a command that SIGPIPE ended
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     whole = parser()
     options = whole.parse_args(arguments)
     if options.command is None:

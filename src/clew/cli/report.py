@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from ..graph.explanations.text import render
 from ..graph.model.wording import as_ascii, bytes_text, counted, freed_text
 from . import per_test
 from .held import grouped
+from .output import drop_the_rest, flush
 from .recorder import Backward, Step
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def show(report: Report) -> None:
     """Print it on stdout, in what the terminal can show."""
     try:
         _print(report)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        flush()
+    except BrokenPipeError:  # the exit code remains the script's
+        drop_the_rest()
 
 
 def _print(report: Report) -> None:

@@ -17,6 +17,7 @@ from types import CodeType, ModuleType, TracebackType
 
 from .._as_torch import as_torch
 from ..graph.program.frames import is_ours
+from .output import flush
 
 
 class NotAScript(Exception):
@@ -183,7 +184,7 @@ def _exit_code(exit_: SystemExit) -> int:
 
 def print_traceback(error: BaseException) -> None:
     """On stderr, through ``sys.excepthook`` if the script has set one."""
-    sys.stdout.flush()
+    flush()
     if sys.excepthook is not sys.__excepthook__:  # the user's own
         sys.excepthook(type(error), error, error.__traceback__)
     else:

@@ -22,6 +22,7 @@ from ..graph.pictures.picture import Picture
 from ..optim.optimizer import watchers
 from . import per_test, report, script
 from .held import Held, find_held, kept_graphs, scopes_at_the_end
+from .output import flush
 from .place import At
 from .recorder import Backward, GrowthCurve, Recorder
 from .stepping import Stepper
@@ -105,8 +106,7 @@ def main(options: argparse.Namespace) -> int:
         recorder.stop()
         observer.stop()
         watch.stop()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush()
     found = _report(options, ending, recorder, watch, observer, before)
     report.show(found)
     if options.html is not None:
