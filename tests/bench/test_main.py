@@ -13,6 +13,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
 
+import clew
 from bench import __main__, against, session
 from bench.rivals import RIVALS
 
@@ -90,7 +91,7 @@ def test_beside_another_clew(tmp_path: Path) -> None:
     [
         ("no/such/python", "neither an interpreter nor a folder"),
         (str(Path(__file__).parent), "holds no clew"),
-        (sys.executable, "there, too,"),
+        (str(Path(clew.__file__).parents[1]), "there, too,"),
     ],
 )
 def test_no_other_clew(where: str, wrong: str) -> None:

@@ -2,51 +2,28 @@
 
 import itertools
 import re
+import runpy
+import sys
 import xml.etree.ElementTree
+from pathlib import Path
 
 import pytest
 
 import clew
 from clew import nn
 from clew.graph import draw
-from clew.nn import functional as F
 
 pytestmark = pytest.mark.beyond
 
+RESNET = Path(__file__).parents[1] / "browser" / "programs" / "resnet18.py"
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
-class Residual(nn.Module):
-    """A block of a ResNet."""
-
-    def __init__(self, inputs, outputs, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
-        self.downsample = nn.Conv2d(inputs, outputs, 1, stride) if inputs != outputs else nn.Identity()
-
-    def forward(self, x):
-        out = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
-        return F.relu(out + self.downsample(x))
-
-
-class ResNet(nn.Module):
-    def __init__(self):
-        super().__init__()
-        sizes = (4, 4, 8, 16, 32)
-        self.stem = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2))
-        self.layers = nn.Sequential(
-            *(
-                nn.Sequential(Residual(inputs, outputs, 1 + (inputs != outputs)), Residual(outputs, outputs, 1))
-                for inputs, outputs in itertools.pairwise(sizes)
-            )
-        )
-        self.head = nn.Linear(32, 10)
-
-    def forward(self, x):
-        return self.head(self.layers(self.stem(x)).mean((2, 3)))
+def resnet18():
+    """That of the program whose report tests/browser looks at; narrow, as a picture shows no width."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "torch", clew)
+        return runpy.run_path(str(RESNET))["ResNet18"](width=4)
 
 
 class Unrolled(nn.Module):
@@ -67,7 +44,7 @@ def transformer():
 
 
 MODELS = {
-    "ResNet-18": (ResNet, (2, 3, 32, 32)),
+    "ResNet-18": (resnet18, (2, 3, 32, 32)),
     "transformer of 6 layers": (transformer, (2, 5, 16)),
     "RNN of 30 steps": (Unrolled, (30, 2, 3)),
 }
@@ -162,7 +139,7 @@ def test_lines_pass_no_box(picture):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("ResNet-18", {f"layers.{layer}.{block} · Residual" for layer in range(4) for block in range(2)}),
+        ("ResNet-18", {f"layer{layer}.{block} · BasicBlock" for layer in range(1, 5) for block in range(2)}),
         ("transformer of 6 layers", {f"layers.{layer} · TransformerEncoderLayer" for layer in range(6)}),
         ("RNN of 30 steps", {"cell · LSTMCell"}),
     ],

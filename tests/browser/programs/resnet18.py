@@ -43,13 +43,14 @@ class ResNet18(nn.Module):
         return self.fc(self.pool(x).flatten(1))
 
 
-torch.manual_seed(0)
-model = ResNet18()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-criterion = nn.CrossEntropyLoss()
-for _ in range(3):
-    images, labels = torch.randn(8, 3, 32, 32), torch.randint(0, 10, (8,))
-    loss = criterion(model(images), labels)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    model = ResNet18()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    criterion = nn.CrossEntropyLoss()
+    for _ in range(3):
+        images, labels = torch.randn(8, 3, 32, 32), torch.randint(0, 10, (8,))
+        loss = criterion(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
