@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy
 import pytest
 import sampling
+import stored_values
 
 import clew
 
@@ -318,17 +319,31 @@ def assert_same(ours, theirs, tolerance):
     numpy.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=tolerance, atol=tolerance / 10)
 
 
+@pytest.fixture
+def expected_of(request):
+    """What PyTorch gives for a sample, computed or stored; None if it has no such operation."""
+    if stored_values.PATH:
+        return lambda number, sample: stored_values.of(sample.overload, number, clew)
+    oracle = request.getfixturevalue("oracle")
+
+    def computed(number, sample):
+        expected = pytorchs(sample, oracle)
+        assert expected or not sampling.calls_of(sample.overload, oracle), "PyTorch has it with other arguments"
+        return expected
+
+    return computed
+
+
 # PyTorch keeps constants of the first in float32, and has eight digits of trigamma.
 ROUNDED = {"hardsigmoid", "digamma", "polygamma"}
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, of what is deprecated
 @every([overload for overload in SAMPLED if overload.is_public])
-def test_values_and_gradients_are_pytorchs(overload, oracle):
-    for sample in sampling.samples(overload):
-        expected = pytorchs(sample, oracle)
+def test_values_and_gradients_are_pytorchs(overload, expected_of):
+    for number, sample in enumerate(sampling.samples(overload)):
+        expected = expected_of(number, sample)
         if expected is None:
-            assert not sampling.calls_of(overload, oracle), "PyTorch has it with other arguments"
             continue
         results, gradients = outcome(Prepared(sample))
         pairs = list(zip(results, expected[0], strict=True))
