@@ -24,6 +24,16 @@ def test_a_rank_that_dies_ends_all():
     assert "all came" not in output
 
 
+def test_a_rank_that_ends_its_program_ends_those_that_wait_for_it():
+    begin = time.monotonic()
+    status, output, _ = launch(3, "failures.py", "exits")
+    assert status != 0
+    ended = "expected rank 2 of the group to come, got the end of its program: by sys.exit"
+    assert f"rank 0: recv: {ended}" in output
+    assert f"rank 1: all_reduce: {ended}" in output
+    assert time.monotonic() - begin < 20  # and not after the time that calls wait for
+
+
 def test_a_late_rank_is_waited_for():
     status, output, errors = launch(2, "failures.py", "late")
     assert (status, output.count("all came")) == (0, 2), errors

@@ -62,6 +62,8 @@ LAYERS = {
     ("Softshrink", (0.3,)): SEQUENCE,
     ("RReLU", (0.1, 0.4)): IMAGE,
     ("RReLU", (0.1, 0.3, True)): lambda m: [ramp(m, 5)],
+    ("SyncBatchNorm", (4,)): SEQUENCE,  # without a process group: over the process's own batch
+    ("SyncBatchNorm", (3, 0.1, None, False, False)): lambda m: [ramp(m, 4, 3)],
     ("RMSNorm", (6,)): SEQUENCE,
     ("RMSNorm", ((4, 6), 0.1, False)): SEQUENCE,
     ("LocalResponseNorm", (2,)): SEQUENCE,
@@ -112,6 +114,18 @@ def test_a_layer_agrees(case, agree):
         grads = [leaf.grad for leaf in leaves if leaf.requires_grad]
         parameters = {name: (one, one.grad) for name, one in layer.named_parameters()}
         return output, grads, parameters, repr(layer), repr(layer.eval()), layer(*LAYERS[case](m))
+
+    agree(program)
+
+
+def test_batch_norms_of_a_module_are_converted(agree):
+    def program(m):
+        model = m.nn.Sequential(m.nn.Linear(3, 4), m.nn.ModuleDict({"norm": m.nn.BatchNorm1d(4, momentum=0.3).eval()}))
+        weight = model[1]["norm"].weight
+        made = m.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+        alone = m.nn.SyncBatchNorm.convert_sync_batchnorm(m.nn.BatchNorm2d(2, affine=False), "group")
+        same = made is model, made[1]["norm"].weight is weight, made[1]["norm"].training
+        return repr(made), same, type(alone).__name__, alone.weight, alone.process_group, alone.state_dict()
 
     agree(program)
 

@@ -33,8 +33,8 @@ class Entry(NamedTuple):
     data: memoryview
 
 
-def write(path: str | os.PathLike[str], kind: str, content: Any, entries: Sequence[Entry]) -> None:
-    """Write a file of that kind ("clew program"). It appears whole, or not at all."""
+def packed(kind: str, content: Any, entries: Sequence[Entry]) -> list[Any]:
+    """The bytes of a file of that kind ("clew program"), in parts."""
     header: dict[str, Any] = {
         "__metadata__": dict(zip(_KEYS, (kind, str(_VERSION), _BLANK, json.dumps(content)), strict=True))
     }
@@ -52,12 +52,16 @@ def write(path: str | os.PathLike[str], kind: str, content: Any, entries: Sequen
     for one in entries:
         digest.update(one.data)
     text = text.replace(_BLANK.encode(), digest.hexdigest().encode(), 1)
+    return [len(text).to_bytes(8, "little") + text, *(one.data for one in entries)]
+
+
+def write(path: str | os.PathLike[str], kind: str, content: Any, entries: Sequence[Entry]) -> None:
+    """Write a file of that kind. It appears whole, or not at all."""
+    parts = packed(kind, content, entries)
     target = Path(path)
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file:
         try:
-            file.write(len(text).to_bytes(8, "little") + text)
-            for one in entries:
-                file.write(one.data)
+            file.writelines(parts)
             file.close()
             os.replace(file.name, target)
         except BaseException:
@@ -73,10 +77,15 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[Any, dict[str, memory
         ProgramError: it is no such file, or damaged.
         OSError: it can't be read.
     """
-    whole = memoryview(Path(path).read_bytes())
+    return unpacked(Path(path).read_bytes(), kind)
+
+
+def unpacked(data: bytes, kind: str) -> tuple[Any, dict[str, memoryview]]:
+    """As `read`, of a file's bytes."""
+    whole = memoryview(data)
     length = int.from_bytes(whole[:8], "little")
     _need(len(whole) >= 8 and length <= min(len(whole) - 8, _LONGEST_HEADER), "it is shorter than its header")
-    text, data = bytes(whole[8 : 8 + length]), whole[8 + length :]
+    text, rest = bytes(whole[8 : 8 + length]), whole[8 + length :]
     try:
         header = json.loads(text)
         metadata = header.pop("__metadata__")
@@ -87,9 +96,9 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[Any, dict[str, memory
     _need(version == str(_VERSION), f"it is of version {version!r:.20}, and this clew reads version {_VERSION}")
     _need(isinstance(digest, str) and len(digest) == len(_BLANK), "it has no digest")
     blank = text.replace(digest.encode(), _BLANK.encode(), 1)
-    _need(hashlib.sha256(b"".join((blank, data))).hexdigest() == digest, "it is damaged: its digest is another")
+    _need(hashlib.sha256(b"".join((blank, rest))).hexdigest() == digest, "it is damaged: its digest is another")
     try:
-        return json.loads(content), {name: _slice(data, one["data_offsets"]) for name, one in header.items()}
+        return json.loads(content), {name: _slice(rest, one["data_offsets"]) for name, one in header.items()}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ProgramError(f"the file is not in order: {error}") from None
 

@@ -95,6 +95,7 @@ __all__ = [
     "monitored_barrier",
     "new_group",
     "nn",
+    "optim",
     "recv",
     "reduce",
     "reduce_scatter",
@@ -120,8 +121,8 @@ _missing = missing_from(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "nn":  # imported when asked for: few programs differentiate through collectives
+    if name in ("nn", "optim"):  # imported when asked for: they import what few programs need
         from importlib import import_module
 
-        return import_module(f"{__name__}.nn")
+        return import_module(f"{__name__}.{name}")
     return _missing(name)

@@ -10,7 +10,7 @@ import numpy
 
 from ._check import KINDS, ranks_text
 
-_QUESTION, _ANSWER = 1, 2
+_QUESTION, _ANSWER, _ENDED = 1, 2, 3
 _GRACE = 1.0  # seconds in which those who wait have answered: they look for questions every few milliseconds
 
 
@@ -23,6 +23,7 @@ class Attendance:
     def __init__(self, comm: Any) -> None:
         self._comm = comm
         self._heard: dict[int, tuple[int, int]] = {}
+        self._ended: dict[int, tuple[int, float]] = {}  # a rank's last call, and when this one learned of its end
         self._sent: list[Any] = []  # requests with their messages, which must live until these are sent
 
     def listen(self, call: tuple[int, int]) -> None:
@@ -33,9 +34,30 @@ class Attendance:
         while self._comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status):
             message = numpy.empty(2, dtype=numpy.int64)
             self._comm.Recv(message, status.source, status.tag)
+            if status.tag == _ENDED:
+                self._ended[status.source] = (int(message[0]), time.monotonic())
+                continue
             self._heard[status.source] = (int(message[0]), int(message[1]))
             if status.tag == _QUESTION:
                 self._send(call, status.source, _ANSWER)
+
+    def end(self, calls: int) -> None:
+        """Tell all that this process ends after so many calls in the group."""
+        for rank in range(self._comm.size):
+            if rank != self._comm.rank:
+                self._send((calls, 0), rank, _ENDED)
+
+    def ended(self, number: int, ranks: Iterable[int]) -> list[int]:
+        """Which of these ranks have ended without having made a call: its number, or 0 for a message.
+
+        A message may still be on its way when its sender has ended.
+        """
+        now = time.monotonic()
+        return [
+            rank
+            for rank, (calls, since) in self._ended.items()
+            if rank in ranks and (calls < number if number else now - since > _GRACE)
+        ]
 
     def missing(self, call: tuple[int, int], ranks: Iterable[int]) -> str:
         """Ask these ranks, and say which are not in the call, and where they are."""

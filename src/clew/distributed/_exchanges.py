@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from .._core import Tensor
-from ._check import DistError, agree, header, ranks_text
+from ._check import DistError, agree, checks, header, ranks_text
 from ._collectives import row_of
 from ._groups import ProcessGroup, group_of, root_of
 from ._memory import check_alike, check_tensor, packed, readable, spread, writable
@@ -180,6 +180,8 @@ def _agree_on_counts(
 ) -> Iterator[Any]:
     """All ranks look at the whole table of who sends how much to whom, and raise if it is wrong anywhere."""
     yield from agree(group.comm, header(kind, tensor.reshape(-1)[:0]))  # the dtype
+    if not checks():
+        return
     size = group.size()
     mine = numpy.array([*sent, *expected], dtype=numpy.int64)
     table = numpy.empty((size, 2 * size), dtype=numpy.int64)

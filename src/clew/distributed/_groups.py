@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import sys
@@ -30,6 +31,7 @@ class ProcessGroup:
         self.transfers: list[Work] = []
         self.sent: dict[int, int] = {}  # how many messages went to each rank
         self.calls = 0
+        self.shared: Any = None  # memory of all ranks, if they are on one machine and something asked for it
 
     def rank(self) -> int:
         """The number of this process in the group."""
@@ -131,16 +133,28 @@ def _check_launch(size: int, own: int, world_size: int, rank: int) -> None:
 
 
 class _Hook:
-    """What is done with an exception that nobody caught: shown, and all ranks are ended."""
+    """What is done with an exception that nobody caught: shown, and all ranks are ended.
+
+    `sys.exit` is no such exception. A program that ends in a group tells its other ranks, which may wait for it.
+    """
 
     before: Any = None
 
     @classmethod
     def install(cls) -> None:
         cls.before, sys.excepthook = sys.excepthook, cls.end_all
+        atexit.register(cls.say_goodbye)
+
+    @staticmethod
+    def say_goodbye() -> None:
+        from mpi4py import MPI
+
+        for group in [] if MPI.Is_finalized() else live:
+            group.attendance.end(group.calls)
 
     @classmethod
     def remove(cls) -> None:
+        atexit.unregister(cls.say_goodbye)
         if cls.before is not None:
             sys.excepthook, cls.before = cls.before, None
 

@@ -70,6 +70,7 @@ def irecv(
         store()
 
     work = Work(chosen, "recv", steps(), [tensor])
+    work._from_any = anyone
     return _begin(work, range(chosen.size()) if anyone else [source])
 
 

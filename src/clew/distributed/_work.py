@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
-from ._check import KINDS, DistError
+from ._check import KINDS, DistError, ranks_text
 from ._memory import announce
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Work:
         self._done = False
         self._error: Exception | None = None
         self._peers: Sequence[int] = range(group.size())  # those that it needs
+        self._from_any = False  # whether one of them is enough
         self._source: int | None = None
         self._number = 0  # of a collective: which of the group's it is
 
@@ -92,6 +93,7 @@ class Work:
             if now - listened > _LISTEN:
                 listened = now
                 listen((self._number, KINDS.index(self._kind)))
+                self._check_peers()
             if now - started > limit:
                 raise DistError(f"{self._kind}: waited {limit:g} s for " + self._missing())
             _pause(now - started)
@@ -101,6 +103,14 @@ class Work:
             announce(one)
         self._outputs = []
         return True
+
+    def _check_peers(self) -> None:
+        gone = self._group.attendance.ended(self._number, self._peers)
+        if gone and not (self._from_any and len(gone) < self._group.size() - 1):
+            raise DistError(
+                f"{self._kind}: expected {ranks_text(gone)} of the group to come, got the end of its program: by "
+                "sys.exit, or with fewer calls than here"
+            )
 
     def _missing(self) -> str:
         call = (self._number, KINDS.index(self._kind))

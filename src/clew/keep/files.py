@@ -20,14 +20,28 @@ _KIND = "clew program"
 
 def save(program: Program, path: str | os.PathLike[str]) -> None:
     """What `Program.save` does."""
+    content, entries = _written(program)
+    container.write(path, _KIND, content, entries)
+
+
+def to_bytes(program: Program) -> bytes:
+    """What a file of it would hold, for a pickle."""
+    return b"".join(container.packed(_KIND, *_written(program)))
+
+
+def from_bytes(data: bytes) -> Program:
+    """The reverse."""
+    return _made(*container.unpacked(data, _KIND))
+
+
+def _written(program: Program) -> tuple[dict[str, Any], list[container.Entry]]:
     writer = TensorWriter()
     names = {name: writer.number(tensor, name) for name, tensor in program._names.items()}
     named = list(program._names.values())
     data = _core.program_to_python(program._core, named)
     _check(data)
     text = mapped(data, lambda value: to_json(value, writer))
-    content = {"program": text, "names": names, "tensors": writer.tensors}
-    container.write(path, _KIND, content, writer.entries)
+    return {"program": text, "names": names, "tensors": writer.tensors}, writer.entries
 
 
 def _check(data: dict[str, Any]) -> None:
@@ -66,7 +80,10 @@ def load_program(path: str | os.PathLike[str]) -> Program:
         >>> loaded["w"].grad
         tensor([6., 6.])
     """
-    content, memories = container.read(path, _KIND)
+    return _made(*container.read(path, _KIND))
+
+
+def _made(content: Any, memories: dict[str, memoryview]) -> Program:
     program = Program()
     try:
         reader = TensorReader(content["tensors"], memories)

@@ -101,6 +101,12 @@ class Program:
 
         save(self, path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travels as its file would, names included: it runs elsewhere without the source."""
+        from .files import from_bytes, to_bytes
+
+        return from_bytes, (to_bytes(self),)
+
     def to_c(self, folder: str | os.PathLike[str]) -> Sizes:
         """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
 

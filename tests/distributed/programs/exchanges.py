@@ -163,11 +163,32 @@ def check_groups():
     raises(dist.DistError, "new_group of (0, 1)", lambda: dist.new_group([0, 1] if rank else [1]))
 
 
+class Counting:
+    """A communicator that notes what is called of it."""
+
+    def __init__(self, comm):
+        self._comm, self.called = comm, []
+
+    def __getattr__(self, name):
+        found = getattr(self._comm, name)
+        if callable(found):
+            self.called.append(name)
+        return found
+
+
 def check_without_the_check():
     dist.set_debug_level(dist.DebugLevel.OFF)
     x = clew.ones(3)
     dist.all_reduce(x)
     assert same(x, numpy.full(3, size))
+    group = dist.GroupMember.WORLD
+    group.comm, comm = Counting(group.comm), group.comm
+    parts = [clew.full((one + rank,), float(rank)) for one in everyone]
+    found = [clew.zeros(one + rank) for one in everyone]
+    dist.all_to_all(found, parts)
+    assert all(same(part, numpy.full(one + rank, one)) for one, part in enumerate(found))
+    assert group.comm.called == ["Ialltoallv"]
+    group.comm = comm
     dist.set_debug_level(dist.DebugLevel.DETAIL)
 
 

@@ -24,6 +24,10 @@ if rank == last and case == "raises":
     raise LookupError("this rank fails")
 if rank == last and case == "dies":
     os._exit(3)
+if case == "exits":
+    dist.all_reduce(clew.ones(2))
+    if rank == last:
+        sys.exit(3)
 if rank == last and case == "late":
     time.sleep(1.5)
 elif rank == last and case != "all there":
@@ -31,6 +35,8 @@ elif rank == last and case != "all there":
 
 if case == "collective":
     told(lambda: dist.all_reduce(clew.ones(2), async_op=True).wait(soon))
+elif case == "exits":
+    told(lambda: dist.all_reduce(clew.ones(2)) if rank else dist.recv(clew.ones(2), last))
 elif case == "receive":
     told(lambda: dist.irecv(clew.ones(2), last).wait(soon))
 elif case == "elsewhere" and rank == 0:

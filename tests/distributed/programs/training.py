@@ -1,6 +1,8 @@
 """Training on all ranks, each on its part of the batch, against one process with all of it."""
 
+import normalizing
 import numpy
+import sharding
 from common import clew, dist, raises, rank, run, same, size
 
 from clew import nn
@@ -147,4 +149,4 @@ def check_the_sampler_asks_the_group():
     assert taken == [(rank + size * one) % 10 for one in range(-(-10 // size))]
 
 
-run(globals())
+run(globals() | vars(normalizing) | vars(sharding))

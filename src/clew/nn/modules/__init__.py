@@ -22,6 +22,7 @@ from . import (
     pixelshuffle,
     pooling,
     rnn,
+    sync_batchnorm,
     transformer,
     unpooling,
     upsampling,
@@ -47,6 +48,7 @@ from .parameter_container import *  # noqa: F403
 from .pixelshuffle import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .rnn import *  # noqa: F403
+from .sync_batchnorm import *  # noqa: F403
 from .transformer import *  # noqa: F403
 from .unpooling import *  # noqa: F403
 from .upsampling import *  # noqa: F403
@@ -72,6 +74,7 @@ __all__ += parameter_container.__all__
 __all__ += pixelshuffle.__all__
 __all__ += pooling.__all__
 __all__ += rnn.__all__
+__all__ += sync_batchnorm.__all__
 __all__ += transformer.__all__
 __all__ += unpooling.__all__
 __all__ += upsampling.__all__

@@ -80,6 +80,9 @@ class _BatchNorm(_NormBase):
             if self.momentum is None:  # the mean of all batches so far
                 momentum = 1.0 / float(self.num_batches_tracked)
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        return self._normalized(input, by_batch, momentum)
+
+    def _normalized(self, input: Tensor, by_batch: bool, momentum: float) -> Tensor:
         keep = not self.training or self.track_running_stats
         return F.batch_norm(
             input,

@@ -10,6 +10,7 @@ from clew import Tensor
 
 from ... import distributed as dist
 from ...distributed._ordered import ordered_all_reduce
+from ...distributed._shared import SharedRow, shared_row
 from ...distributed._work import progress
 from ...utils._pytree import tree_leaves
 
@@ -19,10 +20,36 @@ _FIRST = 1 << 20  # bytes of the first bucket, which is small so that it is soon
 class _Bucket:
     """Gradients that are reduced together: some parameters of one dtype, in the order in which they become ready."""
 
-    def __init__(self, places: list[int]) -> None:
+    def __init__(self, places: list[int], parameters: Sequence[Tensor]) -> None:
         self.places = places
-        self.row: Tensor | None = None  # their gradients, while they are reduced
+        self.parameters = [parameters[place] for place in places]
+        self.dtype = self.parameters[0].dtype
+        self.length = sum(one.numel() for one in self.parameters)
+        self.shared: tuple[Tensor, list[Tensor], list[Tensor]] | None = None  # a row that others see, and the mean
+        self.row: list[Tensor] | None = None  # the gradients, while they are reduced by messages
+        self.means: dict[int, Tensor] = {}  # of parameters that this rank has no gradient of
         self.work: Any = None
+
+    def parts(self, row: Tensor) -> list[Tensor]:
+        """Views of a row in the shapes of the parameters."""
+        pieces = row.split([one.numel() for one in self.parameters])
+        return [piece.view(one.shape) for piece, one in zip(pieces, self.parameters, strict=True)]
+
+    def write(self, parts: list[Tensor]) -> None:
+        """Put the gradients into the parts of a row."""
+        for parameter, part in zip(self.parameters, parts, strict=True):
+            if parameter.grad is None:
+                part.zero_()
+            else:
+                part.copy_(parameter.grad)
+
+    def read(self, parts: list[Tensor]) -> None:
+        """Take their means from there."""
+        for place, parameter, part in zip(self.places, self.parameters, parts, strict=True):
+            if parameter.grad is None:
+                self.means[place] = part.clone()
+            else:
+                parameter.grad.copy_(part)
 
 
 class Reducer:
@@ -40,7 +67,8 @@ class Reducer:
         self, names: list[str], parameters: Sequence[Tensor], group: Any, bucket_bytes: int, deterministic: bool
     ) -> None:
         self._names, self._parameters, self._group, self._deterministic = names, parameters, group, deterministic
-        self._buckets = [_Bucket(places) for places in _divided(parameters, bucket_bytes)]
+        self._buckets = [_Bucket(places, parameters) for places in _divided(parameters, bucket_bytes)]
+        self._shared = self._share()
         self._unused: set[int] | None = None  # None: nobody looks for unused parameters
         self._armed = False
         self._reset()
@@ -52,7 +80,8 @@ class Reducer:
         self._waiting = set(self._expected)
         self._launched = 0
         for bucket in self._buckets:
-            bucket.row = bucket.work = None
+            bucket.work = bucket.row = None
+            bucket.means.clear()
 
     def _hook_of(self, place: int) -> Any:
         return lambda _: self._is_ready(place)
@@ -81,6 +110,8 @@ class Reducer:
                 "backward, and that forward returns what depends on it as a tensor or in lists, tuples and dictionaries"
             )
         self._waiting.remove(place)
+        if not self._group.queue and not self._waiting.isdisjoint(self._next().places):
+            return
         with clew.no_grad():
             while self._launched < len(self._buckets) and self._waiting.isdisjoint(self._next().places):
                 self._launch(self._next())
@@ -92,34 +123,41 @@ class Reducer:
     def _next(self) -> _Bucket:
         return self._buckets[self._launched]
 
-    def _launch(self, bucket: _Bucket) -> None:
-        rows = [self._row(self._parameters[place]) for place in bucket.places]
-        bucket.row = clew.cat(rows)
-        if self._deterministic:
-            bucket.work = ordered_all_reduce(bucket.row, dist.ReduceOp.AVG, self._group)
-        else:
-            bucket.work = dist.all_reduce(bucket.row, dist.ReduceOp.AVG, self._group, async_op=True)
+    def _share(self) -> SharedRow | None:
+        """Let the buckets that NumPy can add up use memory that all ranks see, if there is such."""
+        chosen = [one for one in self._buckets if one.dtype in (clew.float32, clew.float64)]
+        if not chosen:
+            return None
+        shared = shared_row(self._group, max(one.length * one.dtype.itemsize for one in chosen))
+        if shared is not None:
+            for bucket in chosen:
+                own, mean = shared.views(bucket.length, bucket.dtype)
+                bucket.shared = own, bucket.parts(own), bucket.parts(mean)
+        return shared
 
-    @staticmethod
-    def _row(parameter: Tensor) -> Tensor:
-        grad = parameter.grad
-        return parameter.new_zeros(parameter.numel()) if grad is None else grad.reshape(-1)
+    def _launch(self, bucket: _Bucket) -> None:
+        if self._shared is not None and bucket.shared is not None:
+            own, parts, means = bucket.shared
+            bucket.work = self._shared.mean(own, lambda: bucket.write(parts), lambda: bucket.read(means))
+            return
+        row = clew.empty(bucket.length, dtype=bucket.dtype)
+        bucket.row = bucket.parts(row)
+        bucket.write(bucket.row)
+        if self._deterministic:
+            bucket.work = ordered_all_reduce(row, dist.ReduceOp.AVG, self._group)
+        else:
+            bucket.work = dist.all_reduce(row, dist.ReduceOp.AVG, self._group, async_op=True)
 
     def _finish(self) -> None:
         """Wait for all buckets, and put the means into the gradients."""
         used = self._used_anywhere()
         for bucket in self._buckets:
             bucket.work.wait()
-            assert bucket.row is not None
-            start = 0
-            for place in bucket.places:
-                parameter = self._parameters[place]
-                mean = bucket.row[start : start + parameter.numel()].view(tuple(parameter.shape))
-                start += parameter.numel()
-                if parameter.grad is not None:
-                    parameter.grad.copy_(mean)
-                elif place in used:
-                    parameter.grad = mean.clone()
+            if bucket.row is not None:
+                bucket.read(bucket.row)
+            for place, mean in bucket.means.items():
+                if place in used:
+                    self._parameters[place].grad = mean
         self._reset()
 
     def _used_anywhere(self) -> set[int]:
