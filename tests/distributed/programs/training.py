@@ -2,6 +2,7 @@
 
 import normalizing
 import numpy
+import real_models
 import sharding
 from common import clew, dist, raises, rank, run, same, size
 
@@ -149,4 +150,4 @@ def check_the_sampler_asks_the_group():
     assert taken == [(rank + size * one) % 10 for one in range(-(-10 // size))]
 
 
-run(globals() | vars(normalizing) | vars(sharding))
+run(globals() | vars(normalizing) | vars(real_models) | vars(sharding))
