@@ -7,6 +7,7 @@
 
 #include "bind/compile/compiled_function.h"
 #include "bind/errors.h"
+#include "core/program/code/compiler.h"
 
 namespace nb = nanobind;
 
@@ -68,6 +69,7 @@ void init_compile(nb::module_& module) {
     module.def("set_compile_disabled", &set_compile_disabled);
     module.attr("records_calls") = static_cast<bool>(CLEW_READS_FRAMES);
     module.def("set_known_calls", &set_known_calls);
+    module.def("set_spare_compiler", &code::set_spare_compiler, nb::arg("path"));
 }
 
 }  // namespace clew::bind

@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
-#include "core/program/code/coded.h"
+#include "core/program/code/coded_strips.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -22,7 +23,8 @@ public:
     // After the calls have gone to the plan.
     void go() {
         std::vector<Planned> order;
-        std::vector<code::Coded*> all;
+        std::vector<code::Replaceable*> all = strips();
+        plan_.located.resize(all.size());
         std::size_t safe = 0;
         for (std::size_t at = 0; at < plan_.order.size();) {
             if (at == plan_.safe) safe = order.size();
@@ -48,6 +50,14 @@ public:
 private:
     static constexpr int kFewest = 3;  // statements on elements that are worth a function
 
+    // Which follow nothing: they know where their operands lie.
+    std::vector<code::Replaceable*> strips() const {
+        std::vector<code::Replaceable*> found;
+        for (const auto& call : plan_.calls)
+            if (auto* const one = dynamic_cast<code::CodedStrips*>(call.get())) found.push_back(one);
+        return found;
+    }
+
     code::Coded* put_together(std::size_t begin, std::size_t end) {
         auto job = std::make_shared<code::Job>();
         std::unordered_map<int, int> known;  // memories
@@ -59,7 +69,7 @@ private:
         for (std::size_t i = begin; i < end; ++i) {
             const auto* const call = plan_.order[i].call;
             const std::vector<Planner::Reference>& references = references_.at(call);
-            code::Statement made = statement_of(*call, references);
+            code::Statement made = small_statement(*call, references);
             // Of one type: what lies at one place at different times is then of one type, too.
             if (made.expression && first && made.expression->wide != first->wide) made.expression = nullptr;
             if (made.expression) first = made.expression, ++written;
@@ -88,27 +98,12 @@ private:
     }
 
     // A written input may overlap another one: that stays a call.
-    code::Statement statement_of(const kernels::KernelCall& call,
-                                 const std::vector<Planner::Reference>& references) const {
-        code::Statement made;
-        for (const Planner::Reference& one : references) made.accesses.push_back({0, one.offset, 0, one.written});
+    code::Statement small_statement(const kernels::KernelCall& call,
+                                    const std::vector<Planner::Reference>& references) const {
         const auto loop = call.flat();
-        if (!loop || loop->count > code::kFewElements) return made;
-        const kernels::Expression* const expression = kernels::expression_of(*loop);
-        if (expression == nullptr || loop->operands != expression->inputs + 1) return made;
-        const std::int64_t item = expression->wide ? 8 : 4;
-        for (int k = 0; k < loop->operands; ++k) {
-            const auto place = static_cast<std::size_t>(k);
-            if (loop->items[k] != item || loop->strides[k] % item != 0 || references[place].offset % item != 0 ||
-                (k == 0 && planner_.is_input(references[place].memory)))
-                return made;
-            made.accesses[place].stride = loop->strides[k] / item;
-        }
-        for (int k = 0; k < expression->numbers; ++k)
-            if (!std::isfinite(static_cast<float>(loop->numbers[k].real))) return made;
-        std::copy_n(loop->numbers, 3, made.numbers);
-        made.expression = expression;
-        made.count = static_cast<int>(loop->count);
+        code::Statement made = Planner::statement_of(loop, references);
+        if (made.expression && (loop->count > code::kFewElements || planner_.is_input(references[0].memory)))
+            made.expression = nullptr;
         return made;
     }
 
@@ -117,6 +112,27 @@ private:
     std::vector<int> uses_;
     std::unordered_map<const kernels::KernelCall*, std::vector<Planner::Reference>> references_;
 };
+
+code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& loop,
+                                      const std::vector<Reference>& references) {
+    code::Statement made;
+    for (const Reference& one : references) made.accesses.push_back({0, one.offset, 0, one.written});
+    if (!loop) return made;
+    const kernels::Expression* const expression = kernels::expression_of(*loop);
+    if (expression == nullptr || loop->operands != expression->inputs + 1) return made;
+    const std::int64_t item = expression->wide ? 8 : 4;
+    for (int k = 0; k < loop->operands; ++k) {
+        const auto place = static_cast<std::size_t>(k);
+        if (loop->items[k] != item || loop->strides[k] % item != 0 || references[place].offset % item != 0) return made;
+        made.accesses[place].stride = loop->strides[k] / item;
+    }
+    for (int k = 0; k < expression->numbers; ++k)
+        if (!std::isfinite(static_cast<float>(loop->numbers[k].real))) return made;
+    std::copy_n(loop->numbers, 3, made.numbers);
+    made.expression = expression;
+    made.count = static_cast<int>(std::min<std::int64_t>(loop->count, std::numeric_limits<int>::max()));
+    return made;
+}
 
 void Planner::order_with_code(Plan& plan) {
     if (!program_.coded || !code::is_wanted()) return order(plan);

@@ -5,6 +5,8 @@
 
 #include "core/kernels/memory/strips.h"
 #include "core/program/arena.h"
+#include "core/program/code/coded_strips.h"
+#include "core/program/code/pieces.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -33,7 +35,7 @@ private:
     using Call = Planner::Call;
     using Reference = Planner::Reference;
     static constexpr std::int64_t kWorthIt = 32 << 10;  // bytes of an operand: less stays in a cache from call to call
-    static constexpr std::size_t kMost = 64, kMostBetween = 64;
+    static constexpr std::size_t kMost = kernels::kMostStages, kMostBetween = 64;
 
     struct Member {
         Call* call;
@@ -138,7 +140,44 @@ private:
         return found == uses_[static_cast<std::size_t>(memory)];
     }
 
+    // Statements for code, and the members in the order in which they are to run.
+    std::shared_ptr<code::Job> put_in_order() {
+        auto job = std::make_shared<code::Job>();
+        job->write = code::write_pieces;
+        std::vector<code::Statement> statements;
+        std::vector<int> memories;
+        const kernels::Expression* first = nullptr;
+        for (const Member& member : members_) {
+            code::Statement made = Planner::statement_of(member.loop, member.call->references);
+            const auto lies_loose = [&](const code::Access& one) {
+                return one.stride != 1 && (one.stride != 0 || one.written);
+            };
+            if (made.expression &&
+                ((first && made.expression->wide != first->wide) || std::ranges::any_of(made.accesses, lies_loose)))
+                made.expression = nullptr;
+            if (made.expression) first = made.expression;
+            for (std::size_t k = 0; k < made.accesses.size(); ++k) {
+                const int memory = member.call->references[k].memory;
+                const auto known = std::ranges::find(memories, memory);
+                made.accesses[k].memory = static_cast<int>(known - memories.begin());
+                if (known != memories.end()) continue;
+                memories.push_back(memory);
+                job->memories.push_back({!is_local(memory), planner_.is_input(memory)});
+            }
+            statements.push_back(std::move(made));
+        }
+        std::vector<Member> members;
+        for (const int index : code::in_few_pieces(statements)) {
+            members.push_back(members_[static_cast<std::size_t>(index)]);
+            job->statements.push_back(std::move(statements[static_cast<std::size_t>(index)]));
+        }
+        members_ = std::move(members);
+        return job;
+    }
+
     void put_together() {
+        Call& place = *members_[0].call;
+        std::shared_ptr<code::Job> job = put_in_order();
         auto strips = std::make_unique<kernels::Strips>(members_[0].loop.count);
         const std::vector<std::int64_t> places = place_locals(*strips);
         std::vector<Reference> references;
@@ -157,7 +196,12 @@ private:
         }
         const std::vector<kernels::Operand> operands = strips->operands();
         for (std::size_t i = 0; i < references.size(); ++i) references[i].pointer = operands[i].place;
-        *members_[0].call = {std::move(strips), std::move(references), true, false};
+        if (planner_.program_.coded && code::is_wanted() && code::is_worth_it(job->statements))
+            place.call = std::make_unique<code::CodedStrips>(std::move(strips), std::move(job));
+        else
+            place.call = std::move(strips);
+        place.references = std::move(references);
+        place.runs = true;
     }
 
     // Of each reference, member by member: its place in a thread's memory, or -1.

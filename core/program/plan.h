@@ -22,6 +22,7 @@
 // the new gradient into the old one if nobody else has that, once nothing can fail any more.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/kernels/capture.h"
@@ -146,6 +147,8 @@ private:
         return index < program_.memories.size() && program_.memories[index].input >= 0;
     }
     std::vector<int> count_uses() const;
+    static code::Statement statement_of(const std::optional<kernels::FlatLoop>& loop,
+                                        const std::vector<Reference>& references);
     bool may_be_captured(int index) const;
     bool refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call);
     bool refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call);

@@ -1,10 +1,6 @@
 #include "core/kernels/memory/strips.h"
 
-#include <algorithm>
-
 #include "core/base/frame.h"
-#include "core/base/threads.h"
-#include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels {
 
@@ -24,20 +20,16 @@ std::vector<Operand> Strips::operands() {
 
 void Strips::run() const {
     CLEW_ASSERT_FRAME();
-    constexpr std::int64_t kPiece = 4 * kStrip;  // several loops run over it: as much work as one has over kChunk
-    parallel_for(count_, kPiece, [&](std::int64_t begin, std::int64_t end) {
-        const Scratch local(static_cast<std::size_t>(local_bytes_));
-        for (; begin < end; begin += kStrip) run_part(begin, std::min(begin + kStrip, end), local.as<char>());
+    each(false, [&](const Strip& strip) {
+        for (int stage = 0; stage < stages(); ++stage) run_stage(stage, strip);
     });
 }
 
-void Strips::run_part(std::int64_t begin, std::int64_t end, char* local) const {
-    for (const Stage& stage : stages_) {
-        char* data[kMaxOperands];
-        for (int k = 0; k < stage.loop.operands; ++k)
-            data[k] = stage.local[k] < 0 ? stage.data[k] + begin * stage.loop.strides[k] : local + stage.local[k];
-        stage.loop.run(data, end - begin);
-    }
+void Strips::run_stage(int stage, const Strip& strip) const {
+    const FlatLoop& one = loop(stage);
+    char* data[kMaxOperands];
+    for (int k = 0; k < one.operands; ++k) data[k] = address(stage, k, strip);
+    one.run(data, strip.end - strip.begin);
 }
 
 }  // namespace clew::kernels

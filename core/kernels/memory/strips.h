@@ -6,13 +6,17 @@
 // cache. What only these calls use has no more memory than a strip. An element's bits do not depend on how an array is
 // cut: Note [Bitwise reproducible elements].
 #pragma once
+#include <algorithm>
 #include <vector>
 
+#include "core/base/threads.h"
 #include "core/kernels/capture.h"
+#include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels {
 
 inline constexpr std::int64_t kStrip = 2048;  // elements
+inline constexpr int kMostStages = 64;
 
 class Strips final : public KernelCall {
 public:
@@ -22,6 +26,30 @@ public:
     void add(const FlatLoop& loop, const char* const* data, const std::int64_t* local);
     void set_local_bytes(std::int64_t bytes) { local_bytes_ = bytes; }
     void run() const override;
+    // For who runs them in another way. `run(strip)`, on several threads; `one_by_one`: on this one alone.
+    struct Strip {
+        std::int64_t begin, end;
+        char* local;
+    };
+    template <class Run>
+    void each(bool one_by_one, const Run& run) const {
+        const auto some = [&](std::int64_t begin, std::int64_t end) {
+            const Scratch local(static_cast<std::size_t>(local_bytes_));
+            for (; begin < end; begin += kStrip) run(Strip{begin, std::min(begin + kStrip, end), local.as<char>()});
+        };
+        constexpr std::int64_t kPiece = 4 * kStrip;  // several loops run over it: as much work as one has over kChunk
+        one_by_one ? some(0, count_) : parallel_for(count_, kPiece, some);
+    }
+    int stages() const { return static_cast<int>(stages_.size()); }
+    const FlatLoop& loop(int stage) const { return stages_[static_cast<std::size_t>(stage)].loop; }
+    void run_stage(int stage, const Strip& strip) const;
+    // Where the operand's part of the strip lies.
+    char* address(int stage, int operand, const Strip& strip) const {
+        const Stage& of = stages_[static_cast<std::size_t>(stage)];
+        return of.local[operand] < 0 ? of.data[operand] + strip.begin * of.loop.strides[operand]
+                                     : strip.local + of.local[operand];
+    }
+    bool is_local(int stage, int operand) const { return stages_[static_cast<std::size_t>(stage)].local[operand] >= 0; }
     std::vector<Operand> operands() override;  // those that are not local, loop by loop
     std::size_t bytes() const override { return sizeof(*this) + stages_.capacity() * sizeof(Stage); }
     std::int64_t work() const override { return count_ * static_cast<std::int64_t>(stages_.size()); }
@@ -32,7 +60,6 @@ private:
         char* data[kMaxOperands];
         std::int64_t local[kMaxOperands];
     };
-    void run_part(std::int64_t begin, std::int64_t end, char* local) const;
 
     std::int64_t count_, local_bytes_ = 0;
     std::vector<Stage> stages_;

@@ -15,13 +15,39 @@
 
 #include "core/kernels/capture.h"
 #include "core/program/code/compiler.h"
+#include "core/program/code/saved.h"
 
 namespace clew::code {
 
 // Lets `pointer` follow memory: operand `access` of call `statement`.
 using Follow = std::function<void(char** pointer, int statement, int access)>;
 
-class Coded final : public kernels::KernelCall {
+// What code may take over.
+class Replaceable {
+public:
+    explicit Replaceable(std::shared_ptr<Job> job);
+    virtual ~Replaceable() = default;
+    virtual std::int64_t calls() const = 0;  // that are made in one run
+    void ask(bool now) const { now ? do_now(*job_) : compile_later(job_); }
+    bool is_done() const { return job_->done.load(std::memory_order_acquire); }
+    // Once it is done.
+    void install(const Follow& follow);
+    std::string text() const;  // how it stands
+
+protected:
+    enum class State { Calls, First, Code, Differed };
+    virtual void take(const Text& text, const Follow& follow) = 0;
+    virtual std::string name() const = 0;
+    void run_code(void* const* p, const long* n, void (*call)(void*)) const { job_->library->function()(p, n, call); }
+    bool agrees(const Saved& wanted) const { return wide_ ? wanted.is_there<double>() : wanted.is_there<float>(); }
+
+    std::shared_ptr<Job> job_;
+    bool wide_ = false;  // statements are on doubles
+    std::vector<long> repeats_;
+    mutable State state_ = State::Calls;
+};
+
+class Coded final : public kernels::KernelCall, public Replaceable {
 public:
     Coded(std::vector<kernels::KernelCall*> calls, std::shared_ptr<Job> job);
 
@@ -29,35 +55,26 @@ public:
     std::vector<kernels::Operand> operands() override { return {}; }
     std::size_t bytes() const override;
     std::int64_t work() const override { return 0; }
-    std::size_t calls() const { return calls_.size(); }
-
-    void ask(bool now) const { now ? do_now(*job_) : compile_later(job_); }
-    bool is_done() const { return job_->done.load(std::memory_order_acquire); }
-    // Once it is done.
-    void install(const Follow& follow);
-    std::string text() const;  // how it stands
+    std::int64_t calls() const override { return static_cast<std::int64_t>(calls_.size()); }
 
 private:
-    enum class State { Calls, First, Code, Differed };
+    void take(const Text& text, const Follow& follow) override;
+    std::string name() const override;
     void run_calls() const {
         for (const kernels::KernelCall* call : calls_) call->run();
     }
-    void run_code() const;
+    void run_all() const;
     void compare() const;
 
     std::vector<kernels::KernelCall*> calls_;
-    std::shared_ptr<Job> job_;
     std::vector<char> outside_;  // of each operand that is written, call by call: somebody reads it afterwards
-    bool wide_ = false;          // statements are on doubles
     std::vector<char*> table_;
-    std::vector<long> repeats_;
-    mutable State state_ = State::Calls;
 };
 
 // All of one plan.
 class Codes {
 public:
-    explicit Codes(std::vector<Coded*> all);
+    explicit Codes(std::vector<Replaceable*> all);
     // Before a replay. `follow` is asked for each of them.
     void advance(const std::function<Follow(std::size_t)>& follow);
     bool is_settled() const { return stage_ == Stage::Settled; }
@@ -66,7 +83,7 @@ public:
 private:
     enum class Stage { Counting, Asked, Settled };
 
-    std::vector<Coded*> all_;
+    std::vector<Replaceable*> all_;
     std::int64_t calls_ = 0;  // of one run
     std::int64_t runs_ = 0;
     bool now_;

@@ -25,27 +25,45 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{30};
 constexpr const char* kVersion = "1";  // of what the text means to us
 
+// Where it is, and which one: a newer one makes other code.
+struct Compiler {
+    std::string path, identity;
+    // Clang, with names of its own for processors. It would make a C library first, of which we need nothing.
+    bool is_zig() const { return fs::path(path).stem() == "zig"; }
+    std::vector<std::string> words(bool vectors) const;
+};
+
 // Statements on elements that lie side by side are few and hang together otherwise: vectors would be packed and
 // unpacked.
-std::vector<std::string> options() {
-    std::vector<std::string> list = {"-O2", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno",
-                                     "-x",  "c"};
+std::vector<std::string> Compiler::words(bool vectors) const {
+    std::vector<std::string> list = {path};
+    if (is_zig()) list.insert(list.end(), {"cc", "-nostdlib"});
+    list.insert(list.end(), {"-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno", "-x", "c"});
+    list.push_back(vectors ? "-O3" : "-O2");
+    if (vectors) list.push_back("-fno-trapping-math");  // comparisons in vectors, as in our kernels
 #ifdef __x86_64__
-    list.push_back(std::string("-march=x86-64-") + kernels::isa_name(kernels::active_isa()));
+    list.push_back(std::string(is_zig() ? "-march=x86_64_" : "-march=x86-64-") +
+                   kernels::isa_name(kernels::active_isa()));
+    if (vectors && kernels::active_isa() == kernels::Isa::v4) list.push_back("-mprefer-vector-width=512");
 #endif
     return list;
 }
 
-// Where it is, and which one: a newer one makes other code.
-struct Compiler {
-    std::string path, identity;
-};
+std::string& spare() {
+    static auto* const path = new std::string;
+    return *path;
+}
+
 Compiler find_compiler() {
     const char* const asked = std::getenv("CLEW_CC");
-    const std::string name = asked && *asked ? asked : "cc";
-    const std::string path = system::find_program(name);
+    const bool is_asked = asked && *asked;
+    const std::string name = is_asked ? asked : "cc";
+    std::string path = system::find_program(name);
+    if (path.empty() && !is_asked && !spare().empty()) path = system::find_program(spare());
     if (path.empty())
-        fail(ErrorKind::Runtime, "no C compiler: '%s' was not found; install one, or name it in CLEW_CC", name.c_str());
+        fail(ErrorKind::Runtime,
+             "no C compiler: '%s' was not found; install one or the Python package ziglang, or name it in CLEW_CC",
+             name.c_str());
     std::error_code ignored;
     const long long size = static_cast<long long>(fs::file_size(path, ignored));
     const long long time = fs::last_write_time(path, ignored).time_since_epoch().count();
@@ -54,7 +72,7 @@ Compiler find_compiler() {
 
 std::string first_line(const std::string& text) { return text.substr(0, std::min(text.find('\n'), std::size_t{200})); }
 
-void make(const std::string& source, const Compiler& compiler, const std::string& path) {
+void make(const Text& text, const Compiler& compiler, const std::string& path) {
     static std::atomic<int> made = 0;
     const std::string base = path + format(".%d.%d", system::process_id(), made++);
     struct Files {
@@ -64,9 +82,8 @@ void make(const std::string& source, const Compiler& compiler, const std::string
             for (const std::string& one : {text, library, said}) fs::remove(one, ignored);
         }
     } const files{base + ".c", base + ".tmp", base + ".txt"};
-    std::ofstream(files.text) << source;
-    std::vector<std::string> words = {compiler.path};
-    for (std::string& option : options()) words.push_back(std::move(option));
+    std::ofstream(files.text) << text.source;
+    std::vector<std::string> words = compiler.words(text.vectors);
     for (const std::string& word : {std::string("-o"), files.library, files.text}) words.push_back(word);
     const system::Ended ended = system::run_program(words, files.said, kPatience);
     if (ended == system::Ended::Late)
@@ -118,27 +135,29 @@ Library::Library(void* handle) : handle_(handle), function_(reinterpret_cast<Fun
 }
 Library::~Library() { system::close_library(handle_); }
 
-std::shared_ptr<Library> compile(const std::string& source) {
+std::shared_ptr<Library> compile(const Text& text) {
     static auto* const loaded = new std::unordered_map<std::string, std::weak_ptr<Library>>;
     static auto* const mutex = new std::mutex;
     const std::lock_guard lock(*mutex);
     const Compiler compiler = find_compiler();
-    std::string all = kVersion + compiler.identity + source;
-    for (const std::string& option : options()) all += option;
+    std::string all = kVersion + compiler.identity + text.source;
+    for (const std::string& word : compiler.words(text.vectors)) all += word;
     const std::string path = cache_folder() + "/" + hash_of(all) + ".so";
     std::erase_if(*loaded, [](const auto& one) { return one.second.expired(); });
     if (const auto known = (*loaded)[path].lock()) return known;
-    if (!is_whole(path)) make(source, compiler, path);
+    if (!is_whole(path)) make(text, compiler, path);
     const std::shared_ptr<Library> library = load(path);
     (*loaded)[path] = library;
     return library;
 }
 
+void set_spare_compiler(std::string path) { spare() = std::move(path); }
+
 void do_now(Job& job) {
     const auto begin = Clock::now();
     try {
-        job.text = write(std::move(job.statements), job.memories);
-        job.library = compile(job.text.source);
+        job.text = job.write(std::move(job.statements), job.memories);
+        job.library = compile(job.text);
     } catch (const std::exception& error) {
         job.problem = error.what();
     }

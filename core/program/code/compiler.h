@@ -6,7 +6,8 @@
 // hash of itself; a file that does not fit its hash is made anew. Files get their names when they are whole, so that
 // several processes may do the same at once. The folder is the user's alone; one that is not is refused.
 //
-// CLEW_CC names another compiler than `cc`.
+// CLEW_CC names another compiler than `cc`. One that is called zig (the one in the Python package ziglang) is asked for
+// its C compiler.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -34,6 +35,7 @@ private:
 struct Job {
     std::vector<Statement> statements;
     std::vector<MemoryUse> memories;
+    Text (*write)(std::vector<Statement>, const std::vector<MemoryUse>&) = code::write;
     // Once it is done:
     Text text{};
     std::shared_ptr<Library> library{};  // null: `problem` says why
@@ -42,11 +44,14 @@ struct Job {
     std::atomic<bool> done = false;
 };
 
+// Where there is no `cc`, and CLEW_CC names none. To be set before anything is compiled.
+void set_spare_compiler(std::string path);
+
 void do_now(Job& job);
 // In the order in which they were asked for.
 void compile_later(std::shared_ptr<Job> job);
 
-// `source` as a library, from the cache or compiled. Fails with an Error.
-std::shared_ptr<Library> compile(const std::string& source);
+// The text as a library, from the cache or compiled. Fails with an Error.
+std::shared_ptr<Library> compile(const Text& text);
 
 }  // namespace clew::code

@@ -7,20 +7,16 @@
 
 #include "core/base/error.h"
 #include "core/program/code/chunks.h"
+#include "core/program/code/functions.h"
 
 namespace clew::code {
 namespace {
-
-constexpr const char* kBeginning =
-    "typedef void Call(void*);\n"
-    "#define ROOT32(x) __builtin_sqrtf(x)\n#define ROOT64(x) __builtin_sqrt(x)\n"
-    "#define SIZE32(x) __builtin_fabsf(x)\n#define SIZE64(x) __builtin_fabs(x)\n";
 
 // One chunk as the body of a function.
 class Body {
 public:
     Body(const std::vector<Statement>& statements, const std::vector<MemoryUse>& memories,
-         const std::vector<Span>& spans, std::vector<std::string>& functions)
+         const std::vector<Span>& spans, Functions& functions)
         : statements_(statements), memories_(memories), spans_(spans), functions_(functions) {}
 
     std::string write(Chunk chunk, std::vector<Entry>& table) {
@@ -92,7 +88,7 @@ private:
     void elements(int i, std::vector<Entry>& table) {
         const Statement& one = at(i);
         const bool wide = one.expression->wide;
-        const char* const type = wide ? "double" : "float";
+        const char* const type = type_of(*one.expression);
         std::size_t places[kernels::kMaxOperands];
         std::fill_n(places, one.accesses.size(), ~std::size_t{0});
         const auto place = [&](std::size_t k) {
@@ -113,12 +109,8 @@ private:
                                     static_cast<long long>(e * access.stride));
                 arguments += format("%sv%d", arguments.empty() ? "" : ", ", found->second);
             }
-            for (int k = 0; k < one.expression->numbers; ++k)
-                arguments +=
-                    format(wide ? "%s%a" : "%s%af", arguments.empty() ? "" : ", ",
-                           wide ? one.numbers[k].real : static_cast<double>(static_cast<float>(one.numbers[k].real)));
             text_ +=
-                format("  const %s v%d = f%zu(%s);\n", type, variables_, function(*one.expression), arguments.c_str());
+                format("  const %s v%d = %s;\n", type, variables_, functions_.call(one, std::move(arguments)).c_str());
             made.emplace_back(element(one.accesses[0], e, wide), variables_++);
         }
         for (int e = 0; e < one.count; ++e) {
@@ -130,34 +122,10 @@ private:
         }
     }
 
-    std::size_t function(const kernels::Expression& expression) {
-        const char* const type = expression.wide ? "double" : "float";
-        std::string parameters;
-        const auto add = [&](char name) {
-            parameters += format("%s%s %c", parameters.empty() ? "" : ", ", type, name);
-        };
-        for (int k = 0; k < expression.inputs; ++k) add(static_cast<char>('a' + k));
-        for (int k = 0; k < expression.numbers; ++k) add(static_cast<char>('p' + k));
-        std::string text = expression.text;
-        const auto replace = [&](const std::string& from, const std::string& to) {
-            for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-                text.replace(at, from.size(), to);
-        };
-        replace("(T)", format("(%s)", type));
-        replace("ROOT(", expression.wide ? "ROOT64(" : "ROOT32(");
-        replace("SIZE(", expression.wide ? "SIZE64(" : "SIZE32(");
-        const std::string whole = format("(%s) { return %s; }\n", parameters.c_str(), text.c_str());
-        const std::string signature = format("static inline %s ", type);
-        const auto found = std::ranges::find(functions_, signature + whole);
-        if (found != functions_.end()) return static_cast<std::size_t>(found - functions_.begin());
-        functions_.push_back(signature + whole);
-        return functions_.size() - 1;
-    }
-
     const std::vector<Statement>& statements_;
     const std::vector<MemoryUse>& memories_;
     const std::vector<Span>& spans_;
-    std::vector<std::string>& functions_;
+    Functions& functions_;
     std::string text_;
     std::map<Element, int> values_;
     std::map<Element, int> last_;
@@ -172,7 +140,8 @@ Text write(std::vector<Statement> statements, const std::vector<MemoryUse>& memo
     Text made;
     const std::vector<Chunk> chunks = chunks_of(statements);
     const std::vector<Span> spans = spans_of(statements, chunks, memories.size());
-    std::vector<std::string> functions, bodies;
+    Functions functions;
+    std::vector<std::string> bodies;
     std::unordered_map<std::string, std::size_t> known;
     std::string main;
     Body body(statements, memories, spans, functions);
@@ -194,11 +163,7 @@ Text write(std::vector<Statement> statements, const std::vector<MemoryUse>& memo
                        made.table.size() - before, last);
         made.repeats.push_back(1);
     }
-    made.source = kBeginning;
-    for (std::size_t i = 0; i < functions.size(); ++i) {
-        const std::size_t parameters = functions[i].find('(');
-        made.source += functions[i].substr(0, parameters) + format("f%zu", i) + functions[i].substr(parameters);
-    }
+    made.source = functions.text();
     for (std::size_t i = 0; i < bodies.size(); ++i)
         made.source +=
             format("static __attribute__((noinline)) void c%zu(void* const* p, Call* call) {\n", i) + bodies[i] + "}\n";

@@ -46,7 +46,8 @@ struct Text {
     std::string source;
     std::vector<Entry> table;
     std::vector<long> repeats;
-    int folded = 0;  // statements on elements that stand for all
+    int folded = 0;        // statements on elements that stand for all
+    bool vectors = false;  // it is loops over many elements
 };
 
 inline constexpr int kFewElements = 16;

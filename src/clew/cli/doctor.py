@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy
 
 from .. import __version__, _core, get_num_threads
+from ..keep.spare_compiler import spare_compiler
 from .system import cpu_info, read
 
 HELP = "versions, instruction set, threads, BLAS, what is installed, and what is slow here"
@@ -57,8 +58,10 @@ def facts() -> Iterator[tuple[str, str]]:
     yield "threads", f"{get_num_threads()} of {_allowed()} processors that this process may use"
     yield "matrix products", "clew's own kernels, no BLAS"
     yield "numpy", f"{numpy.__version__}, BLAS: {_blas()}; clew.linalg's factorizations use its LAPACK"
-    compiler = shutil.which(os.environ.get("CLEW_CC") or "cc")
-    yield "C compiler", f"{compiler or 'not found'} (code of compiled functions and kept programs)"
+    asked = os.environ.get("CLEW_CC")
+    compiler = shutil.which(asked or "cc") or (None if asked else spare_compiler())
+    missing = "not found: install one, or clew[compile]"
+    yield "C compiler", f"{compiler or missing} (code of compiled functions and kept programs)"
     for package, purpose in _OPTIONAL.items():
         yield package, f"{_version(package) or 'not installed'} ({purpose})"
 

@@ -8,6 +8,7 @@ from .. import _core
 from ..autograd.errors import KeepError
 from ..optim import optimizer
 from .program import Program
+from .spare_compiler import spare_compiler
 
 
 class keep_graph:
@@ -36,6 +37,7 @@ class keep_graph:
 
     def __init__(self) -> None:
         self._program: Program | None = None
+        spare_compiler()
 
     def __enter__(self) -> Program:
         if self._program is not None:

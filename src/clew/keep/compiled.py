@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _core
 from .known_calls import KNOWN
+from .spare_compiler import spare_compiler
 
 _core.set_known_calls(KNOWN)
 if os.environ.get("CLEW_COMPILE") == "0":
@@ -104,6 +105,8 @@ class Compiled(_core.CompiledFunction):
         if max_variants < 1:
             raise ValueError(f"compile: expected max_variants of at least 1, got {max_variants}")
         super().__init__(function, max_variants, strict)
+        if code:
+            spare_compiler()
         self._coded = code
         self._options = (max_variants, strict, code)
         for name in functools.WRAPPER_ASSIGNMENTS:

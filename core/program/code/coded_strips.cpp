@@ -1,0 +1,61 @@
+#include "core/program/code/coded_strips.h"
+
+#include "core/base/error.h"
+#include "core/base/frame.h"
+
+namespace clew::code {
+
+void CodedStrips::take(const Text& text, const Follow&) { table_ = text.table; }
+
+std::string CodedStrips::name() const { return format("strips of %d calls", strips_->stages()); }
+
+void CodedStrips::run() const {
+    CLEW_ASSERT_FRAME();
+    if (state_ == State::Code) return strips_->each(false, [&](const Strip& strip) { run_pieces(strip); });
+    if (state_ != State::First) return strips_->run();
+    state_ = State::Code;
+    strips_->each(true, [&](const Strip& strip) {
+        if (state_ == State::Differed)
+            run_stages(strip);
+        else if (!compare(strip))
+            state_ = State::Differed;
+    });
+}
+
+void CodedStrips::run_pieces(const Strip& strip) const {
+    void* data[kernels::kMostStages * kernels::kMaxOperands];
+    const Entry* entry = table_.data();
+    for (std::size_t piece = 0; piece < repeats_.size(); ++piece) {
+        if (entry->access < 0) {
+            strips_->run_stage((entry++)->statement, strip);
+            continue;
+        }
+        for (long k = 0; k < repeats_[piece]; ++k, ++entry)
+            data[k] = strips_->address(entry->statement, entry->access, strip);
+        const long numbers[] = {strip.end - strip.begin, static_cast<long>(piece)};
+        run_code(data, numbers, nullptr);
+    }
+}
+
+// Runs one strip both ways, and leaves what its stages make.
+bool CodedStrips::compare(const Strip& strip) const {
+    Saved before, wanted;
+    const auto save = [&](Saved& saved) {
+        for (int stage = 0; stage < strips_->stages(); ++stage) {
+            if (strips_->is_local(stage, 0)) continue;
+            const kernels::FlatLoop& loop = strips_->loop(stage);
+            char* const begin = strips_->address(stage, 0, strip);
+            saved.add(begin, begin + (strip.end - strip.begin - 1) * loop.strides[0] + loop.items[0]);
+        }
+    };
+    save(before);
+    run_stages(strip);
+    save(wanted);
+    before.put_back();
+    run_pieces(strip);
+    if (agrees(wanted)) return true;
+    wanted.put_back();
+    return false;
+}
+
+}  // namespace clew::code

@@ -1,0 +1,37 @@
+// Strips of captured calls, which are run stage by stage until there is code for them: Note [Code of strips].
+#pragma once
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/kernels/memory/strips.h"
+#include "core/program/code/coded.h"
+
+namespace clew::code {
+
+class CodedStrips final : public kernels::KernelCall, public Replaceable {
+public:
+    CodedStrips(std::unique_ptr<kernels::Strips> strips, std::shared_ptr<Job> job)
+        : Replaceable(std::move(job)), strips_(std::move(strips)) {}
+
+    void run() const override;
+    std::vector<kernels::Operand> operands() override { return strips_->operands(); }
+    std::size_t bytes() const override { return sizeof(*this) + strips_->bytes() + table_.capacity() * sizeof(Entry); }
+    std::int64_t work() const override { return strips_->work(); }
+    std::int64_t calls() const override { return strips_->work() / kernels::kStrip; }
+
+private:
+    using Strip = kernels::Strips::Strip;
+    void take(const Text& text, const Follow& follow) override;
+    std::string name() const override;
+    void run_stages(const Strip& strip) const {
+        for (int stage = 0; stage < strips_->stages(); ++stage) strips_->run_stage(stage, strip);
+    }
+    void run_pieces(const Strip& strip) const;
+    bool compare(const Strip& strip) const;
+
+    std::unique_ptr<kernels::Strips> strips_;
+    std::vector<Entry> table_;  // operands of pieces, or stages that run as they are
+};
+
+}  // namespace clew::code

@@ -1,0 +1,56 @@
+#include "core/program/code/functions.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace clew::code {
+namespace {
+
+constexpr const char* kBeginning =
+    "typedef void Call(void*);\n"
+    "#define ROOT32(x) __builtin_sqrtf(x)\n#define ROOT64(x) __builtin_sqrt(x)\n"
+    "#define SIZE32(x) __builtin_fabsf(x)\n#define SIZE64(x) __builtin_fabs(x)\n";
+
+}  // namespace
+
+std::string Functions::call(const Statement& of, std::string arguments) {
+    const bool wide = of.expression->wide;
+    for (int k = 0; k < of.expression->numbers; ++k)
+        arguments += format(wide ? "%s%a" : "%s%af", arguments.empty() ? "" : ", ",
+                            wide ? of.numbers[k].real : static_cast<double>(static_cast<float>(of.numbers[k].real)));
+    return format("f%zu(%s)", index_of(*of.expression), arguments.c_str());
+}
+
+std::size_t Functions::index_of(const kernels::Expression& expression) {
+    const char* const type = type_of(expression);
+    std::string parameters;
+    const auto add = [&](char name) { parameters += format("%s%s %c", parameters.empty() ? "" : ", ", type, name); };
+    for (int k = 0; k < expression.inputs; ++k) add(static_cast<char>('a' + k));
+    for (int k = 0; k < expression.numbers; ++k) add(static_cast<char>('p' + k));
+    std::string text = expression.text;
+    const auto replace = [&](const std::string& from, const std::string& to) {
+        for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+            text.replace(at, from.size(), to);
+    };
+    replace("(T)", format("(%s)", type));
+    replace("ROOT(", expression.wide ? "ROOT64(" : "ROOT32(");
+    replace("SIZE(", expression.wide ? "SIZE64(" : "SIZE32(");
+    const std::string whole = format("(%s) { return %s; }\n", parameters.c_str(), text.c_str());
+    const std::string signature = format("static inline %s ", type);
+    const auto found = std::ranges::find(functions_, signature + whole);
+    if (found != functions_.end()) return static_cast<std::size_t>(found - functions_.begin());
+    functions_.push_back(signature + whole);
+    return functions_.size() - 1;
+}
+
+std::string Functions::text() const {
+    std::string text = kBeginning;
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+        const std::size_t parameters = functions_[i].find('(');
+        text += functions_[i].substr(0, parameters) + format("f%zu", i) + functions_[i].substr(parameters);
+    }
+    return text;
+}
+
+}  // namespace clew::code
