@@ -61,6 +61,7 @@ void init_compile(nb::module_& module) {
         .def_prop_ro("bytes", &CompiledFunction::bytes)
         .def_rw("_to_check", &CompiledFunction::to_check)
         .def_rw("_coded", &CompiledFunction::coded)
+        .def_rw("_fused", &CompiledFunction::fused)
         .def("_code", &CompiledFunction::code)
         .def_ro("_checked", &CompiledFunction::checked_calls)
         .def("cache_clear", &CompiledFunction::clear)

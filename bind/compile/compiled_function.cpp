@@ -205,6 +205,7 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
 
 void CompiledFunction::keep(const std::shared_ptr<Variant>& variant) {
     variant->program.coded = coded;
+    variant->program.fused = fused;
     variants_->push_front(variant);
     variant->weaken(nb::cpp_function([list = std::weak_ptr(variants_), one = std::weak_ptr(variant)](nb::handle) {
         const auto gone = one.lock();  // its end may run Python

@@ -20,7 +20,7 @@ public:
 
     nanobind::object function;
     std::uint64_t hits = 0, misses = 0;
-    bool coded = true;  // variants from now on
+    bool coded = true, fused = false;  // variants from now on
     std::uint64_t to_check = 0, checked_calls = 0;
 
     std::size_t variants() const { return variants_->size(); }

@@ -57,6 +57,18 @@ struct FlatLoop {
     }
 };
 
+// What is done to the result of a matrix product block by block, while a block is in the cache: before anything is
+// added to it, and once it is there. Blocks are of rows and columns of the result; it may be on several threads.
+class BlockWork {
+public:
+    virtual ~BlockWork() = default;
+    virtual void before(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const = 0;
+    virtual void after(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const = 0;
+};
+struct ProductShape {
+    std::int64_t rows, columns, item;  // bytes of an element
+};
+
 class KernelCall {
 public:
     KernelCall() = default;
@@ -69,6 +81,11 @@ public:
     virtual std::int64_t work() const = 0;  // elements, for who asks whether other threads may run meanwhile
     // What it does, if it is one loop over flat operands, in the order of operands().
     virtual std::optional<FlatLoop> flat() const { return std::nullopt; }
+    // Of a product whose result, operand 0, lies row by row.
+    virtual std::optional<ProductShape> product() const { return std::nullopt; }
+    virtual void run_with(const BlockWork&) const {}
+    // Of a copy of one row, operand 1, to each of several that lie one behind the other: the elements of a row.
+    virtual std::int64_t repeated_row() const { return 0; }
 };
 
 // What one forward left behind, in order.
@@ -138,7 +155,7 @@ struct Owned<View> {
 // A call of `Kernel`, a lambda without a state; the first `kWritten` of its views are written. Views without data are
 // of operands that are absent. What a kernel takes by pointer it reads anew in each run; the caller keeps it alive.
 template <int kWritten, class Kernel, class... Arguments>
-class CallOf final : public KernelCall {
+class CallOf : public KernelCall {
 public:
     explicit CallOf(const Arguments&... arguments) : arguments_(typename Owned<Arguments>::type(arguments)...) {}
     void run() const override {
@@ -167,6 +184,12 @@ public:
         return most;
     }
 
+protected:
+    template <std::size_t kIndex>
+    const auto& argument() const {
+        return plain(std::get<kIndex>(arguments_));
+    }
+
 private:
     static const View& plain(const OwnedView& owned) { return owned.view(); }
     template <class T>
@@ -176,14 +199,19 @@ private:
     std::tuple<typename Owned<Arguments>::type...> arguments_;
 };
 
-// Whether the kernel is done with: skipped, or captured and run.
-template <int kWritten, class Kernel, class... Arguments>
-[[gnu::noinline, gnu::cold]] bool detour(Kernel kernel, const Arguments&... arguments) {
+// Whether the kernel is done with: skipped, or captured as a `Call` and run.
+template <class Call, class Kernel, class... Arguments>
+[[gnu::noinline, gnu::cold]] bool detour_as(Kernel kernel, const Arguments&... arguments) {
     if (skips_kernels()) return true;
-    capture_under_way->calls.push_back(std::make_unique<CallOf<kWritten, Kernel, Arguments...>>(arguments...));
+    capture_under_way->calls.push_back(std::make_unique<Call>(arguments...));
     const RunScope runs;
     kernel(arguments...);
     return true;
+}
+
+template <int kWritten, class Kernel, class... Arguments>
+bool detour(Kernel kernel, const Arguments&... arguments) {
+    return detour_as<CallOf<kWritten, Kernel, Arguments...>>(kernel, arguments...);
 }
 
 // The first line of a kernel that can be captured; its arguments are the kernel's, of which the first `written` views

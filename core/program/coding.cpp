@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/program/code/coded_strips.h"
+#include "core/program/fused_product.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -53,13 +54,17 @@ private:
     // Which follow nothing: they know where their operands lie.
     std::vector<code::Replaceable*> strips() const {
         std::vector<code::Replaceable*> found;
-        for (const auto& call : plan_.calls)
-            if (auto* const one = dynamic_cast<code::CodedStrips*>(call.get())) found.push_back(one);
+        for (const auto& call : plan_.calls) {
+            const auto* const product = dynamic_cast<FusedProduct*>(call.get());
+            kernels::KernelCall* const strips = product ? product->strips() : call.get();
+            if (auto* const one = dynamic_cast<code::CodedStrips*>(strips)) found.push_back(one);
+        }
         return found;
     }
 
     code::Coded* put_together(std::size_t begin, std::size_t end) {
         auto job = std::make_shared<code::Job>();
+        job->fused = planner_.program_.fused;
         std::unordered_map<int, int> known;  // memories
         std::unordered_map<int, int> inside;
         std::vector<kernels::KernelCall*> calls;

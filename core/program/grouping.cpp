@@ -23,11 +23,14 @@ public:
         : planner_(planner), uses_(planner.count_uses()), between_(planner.memories()) {}
 
     void go() {
+        const Call* last = nullptr;
         for (std::size_t step = 0; step < planner_.noted_.size(); ++step)
             for (std::size_t k = 0; k < planner_.noted_[step].calls.size(); ++k) {
-                if (!opens(planner_.noted_[step].calls[k])) continue;
+                const Call& call = planner_.noted_[step].calls[k];
+                const Call* const before = std::exchange(last, call.runs && !call.constant ? &call : last);
+                if (!opens(call)) continue;
                 collect(step, k);
-                if (members_.size() > 1) put_together();
+                if (members_.size() > (before && before->call->product() ? 0 : 1)) put_together();
             }
     }
 
@@ -144,6 +147,7 @@ private:
     std::shared_ptr<code::Job> put_in_order() {
         auto job = std::make_shared<code::Job>();
         job->write = code::write_pieces;
+        job->fused = planner_.program_.fused;
         std::vector<code::Statement> statements;
         std::vector<int> memories;
         const kernels::Expression* first = nullptr;

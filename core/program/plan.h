@@ -156,6 +156,7 @@ private:
     void leave_out_unread();
     void find_constants();
     void group();
+    void fuse();
     void lay_out(Plan& plan);
     Plan::Located::Operand locate(Plan& plan, const Reference& one);
     void order(Plan& plan);
@@ -175,6 +176,7 @@ private:
     std::vector<char> planned_, wanted_, constant_;  // for each memory
     std::vector<std::int64_t> places_;               // in the arena
     friend class Grouping;
+    friend class Fusing;
     friend class Coding;
 };
 

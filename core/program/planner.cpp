@@ -118,6 +118,7 @@ std::unique_ptr<Plan> Planner::make() {
     leave_out_unread();
     find_constants();
     group();
+    fuse();
     auto plan = std::make_unique<Plan>();
     find_taken(*plan);
     lay_out(*plan);

@@ -177,6 +177,7 @@ struct Program {
     bool finished = false;
     bool loaded = false;       // from a file
     bool coded = true;         // code may take over: core/program/code
+    bool fused = false;        // which may round a product and a sum at once
     std::uint64_t began = 0;   // by the clock that numbers nodes
     std::uint64_t deaths = 0;  // of nodes and tensors, for who remembers which live
     void* self = nullptr;      // weak: the object that Python has

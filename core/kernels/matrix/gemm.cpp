@@ -96,9 +96,16 @@ struct Panels {
     }
 };
 
+// Where a block of steps stands in the whole: what is to be done before its result is begun, or once it is there.
+struct Surroundings {
+    const BlockWork* work;  // null: nothing
+    Index row, column;
+    bool first, last;
+};
+
 template <class T>
 void packed_block(const PackedGemm<T>& loops, const Panels<T>& a, const Panels<T>& b, const Matrix<T>& out, T alpha,
-                  T beta) {
+                  T beta, const Surroundings& around) {
     const Index m = a.lines, n = b.lines, k = a.k;
     const Index down = parts_of(m, kTaskRows), rows = part_size(m, down, loops.rows);
     const Index wanted = std::max(parts_of(n, kTaskColumns), std::min<Index>(8, m * n * k / kTaskWork) / down);
@@ -107,17 +114,20 @@ void packed_block(const PackedGemm<T>& loops, const Panels<T>& a, const Panels<T
         for (Index task = begin; task < end; ++task) {
             const Index row = task / across * rows, column = task % across * columns;
             if (row >= m) return;
+            const Index down = std::min(rows, m - row), along = std::min(columns, n - column);
+            if (around.work && around.first) around.work->before(around.row + row, down, around.column + column, along);
             loops.product(
-                std::min(rows, m - row), std::min(columns, n - column), k, a.to + row * k, b.to + column * k,
+                down, along, k, a.to + row * k, b.to + column * k,
                 {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
                 alpha, beta);
+            if (around.work && around.last) around.work->after(around.row + row, down, around.column + column, along);
         }
     });
 }
 
 template <class T>
 void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& out,
-                    T alpha, T beta) {
+                    T alpha, T beta, const BlockWork* work) {
     const PackedGemm<T>& loops = packed_gemm().of<T>();
     const Index steps = part_size(k, parts_of(k, kSteps), 1);
     const Index rows = part_size(m, parts_of(m, kMostRows), loops.rows),
@@ -153,21 +163,22 @@ void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const M
                 packed_block(
                     loops, left, right,
                     {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
-                    alpha, step == 0 ? beta : T(1));
+                    alpha, step == 0 ? beta : T(1), {work, row, column, step == 0, step + steps >= k});
             }
         }
 }
 
 template <class T>
-void packed_products(const Products<T>& p) {
+void packed_products(const Products<T>& p, const BlockWork* work) {
     const auto some = [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) packed_product<T>(p.m, p.n, p.k, p.a[i], p.b[i], p.out[i], p.alpha, p.beta);
+        for (Index i = begin; i < end; ++i)
+            packed_product<T>(p.m, p.n, p.k, p.a[i], p.b[i], p.out[i], p.alpha, p.beta, work);
     };
-    const Index work = p.m * p.n * p.k;
-    if (work >= 8 * kTaskWork)
+    const Index each = p.m * p.n * p.k;
+    if (each >= 8 * kTaskWork)
         some(0, p.count);  // each is enough for all threads
     else
-        parallel_for(p.count, std::max<Index>(1, kTaskWork / work), some);
+        parallel_for(p.count, std::max<Index>(1, kTaskWork / each), some);
 }
 
 // Note [Skinny matrix products]
@@ -203,17 +214,22 @@ void thin_products(const Products<T>& p) {
     parallel_for(p.count * parts, parts > 1 ? 1 : std::max<Index>(1, (Index{1} << 18) / work), some);
 }
 
+// `work` is of one product, whose result lies row by row.
 template <class T>
-void products(Products<T> p) {
+void products(Products<T> p, const BlockWork* work) {
     const Index a_rows = p.a.first.row_stride, out_rows = p.out.first.row_stride;
     if (p.count > 1 && p.b.stride == 0 && p.a.stride == p.m * a_rows && p.out.stride == p.m * out_rows) {
         p.m *= p.count;  // one b for all, and the rows of the others follow each other: one tall product
         p.count = 1;
     }
-    if (is_thin(p)) return thin_products(p);
-    if (is_small(p)) return small_products(p);
-    if (p.out.first.column_stride != 1 && p.out.first.row_stride == 1) p = p.transposed();
-    packed_products(p);
+    const bool thin = is_thin(p);
+    if (!thin && !is_small(p)) {
+        if (p.out.first.column_stride != 1 && p.out.first.row_stride == 1) p = p.transposed();
+        return packed_products(p, work);
+    }
+    if (work) work->before(0, p.m, 0, p.n);
+    thin ? thin_products(p) : small_products(p);
+    if (work) work->after(0, p.m, 0, p.n);
 }
 
 template <class T>
@@ -238,19 +254,44 @@ Products<T> products_of(const View& out, const View& a, const View& b, Number al
             static_cast<T>(beta.real)};
 }
 
-}  // namespace
-
-void bgemm(const View& out, const View& a, const View& b, Number alpha, Number beta) {
-    CLEW_CAPTURED_KERNEL(bgemm, out, a, b, alpha, beta);
+void multiply(const View& out, const View& a, const View& b, Number alpha, Number beta, const BlockWork* work) {
     for (int axis = 0; axis < out.ndim; ++axis)
         if (out.sizes[axis] == 0) return;
     if (is_complex(out.dtype)) return complex_gemm(out, a, b, {alpha.real, alpha.imag}, {beta.real, beta.imag});
     if (out.dtype == DType::Float32)
-        products(products_of<float>(out, a, b, alpha, beta));
+        products(products_of<float>(out, a, b, alpha, beta), work);
     else if (out.dtype == DType::Float64)
-        products(products_of<double>(out, a, b, alpha, beta));
+        products(products_of<double>(out, a, b, alpha, beta), work);
     else
         integer_gemm(out, a, b, alpha.integer, beta.integer);
+}
+
+constexpr auto kProduct = [](const View& out, const View& a, const View& b, Number alpha, Number beta) {
+    multiply(out, a, b, alpha, beta, nullptr);
+};
+
+class ProductCall final : public CallOf<1, decltype(kProduct), View, View, View, Number, Number> {
+public:
+    using CallOf::CallOf;
+    std::optional<ProductShape> product() const override {
+        const View& out = argument<0>();
+        const bool plain = out.dtype == DType::Float32 || out.dtype == DType::Float64;
+        if (!plain || out.ndim != 2 || out.strides[1] != 1 || out.strides[0] != out.sizes[1]) return std::nullopt;
+        return ProductShape{out.sizes[0], out.sizes[1], static_cast<Index>(item_size(out.dtype))};
+    }
+    void run_with(const BlockWork& work) const override {
+        CLEW_ASSERT_FRAME();
+        multiply(argument<0>(), argument<1>(), argument<2>(), argument<3>(), argument<4>(), &work);
+    }
+};
+
+}  // namespace
+
+void bgemm(const View& out, const View& a, const View& b, Number alpha, Number beta) {
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        if (detour_as<ProductCall>(kProduct, out, a, b, alpha, beta)) return;
+    multiply(out, a, b, alpha, beta, nullptr);
 }
 
 void gemm(const View& out, const View& a, const View& b, Number alpha, Number beta) { bgemm(out, a, b, alpha, beta); }

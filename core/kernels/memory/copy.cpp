@@ -165,11 +165,30 @@ void Conversion::run(char* to, std::int64_t to_stride, const char* from, std::in
     }
 }
 
+namespace {
+
+constexpr auto kCopy = [](const View& out, const View& in) { copy(out, in); };
+
+class CopyCall final : public CallOf<1, decltype(kCopy), View, View> {
+public:
+    using CallOf::CallOf;
+    std::int64_t repeated_row() const override {
+        const View &out = argument<0>(), &in = argument<1>();
+        const bool is_row = out.ndim == 2 && in.dtype == out.dtype && in.strides[0] == 0 && in.strides[1] == 1 &&
+                            out.strides[1] == 1 && out.strides[0] == out.sizes[1];
+        return is_row ? out.sizes[1] : 0;
+    }
+};
+
+}  // namespace
+
 void copy(const View& out, const View& in) {
     const Loop loop = cast(in.dtype, out.dtype);
     if (is_captured_as_loop(out, in)) [[unlikely]]
         return elementwise(loop, out, {in});
-    CLEW_CAPTURED_KERNEL(copy, out, in);
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        if (detour_as<CopyCall>(kCopy, out, in)) return;
     if (in.dtype == out.dtype && out.ndim >= 2) {
         Plan plan;
         const std::int64_t size = static_cast<std::int64_t>(item_size(out.dtype));

@@ -39,7 +39,12 @@ protected:
     virtual void take(const Text& text, const Follow& follow) = 0;
     virtual std::string name() const = 0;
     void run_code(void* const* p, const long* n, void (*call)(void*)) const { job_->library->function()(p, n, call); }
-    bool agrees(const Saved& wanted) const { return wide_ ? wanted.is_there<double>() : wanted.is_there<float>(); }
+    bool agrees(const Saved& wanted) const {
+        const double bound = job_->fused ? kRounding : 0;
+        return wide_ ? wanted.is_there<double>(bound * 0x1p-52) : wanted.is_there<float>(bound * 0x1p-23);
+    }
+    // Of fused code, in units of the last place of the largest number: what is far off is another formula.
+    static constexpr double kRounding = 1 << 16;
 
     std::shared_ptr<Job> job_;
     bool wide_ = false;  // statements are on doubles

@@ -16,10 +16,15 @@ void CodedStrips::run() const {
     state_ = State::Code;
     strips_->each(true, [&](const Strip& strip) {
         if (state_ == State::Differed)
-            run_stages(strip);
+            strips_->run_stages(strip);
         else if (!compare(strip))
             state_ = State::Differed;
     });
+}
+
+void CodedStrips::run_part(std::int64_t begin, std::int64_t end, char* local) const {
+    if (state_ != State::Code) return strips_->run_part(begin, end, local);
+    kernels::Strips::each_of_part(begin, end, local, [&](const Strip& strip) { run_pieces(strip); });
 }
 
 void CodedStrips::run_pieces(const Strip& strip) const {
@@ -49,7 +54,7 @@ bool CodedStrips::compare(const Strip& strip) const {
         }
     };
     save(before);
-    run_stages(strip);
+    strips_->run_stages(strip);
     save(wanted);
     before.put_back();
     run_pieces(strip);

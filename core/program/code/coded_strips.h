@@ -9,12 +9,16 @@
 
 namespace clew::code {
 
-class CodedStrips final : public kernels::KernelCall, public Replaceable {
+class CodedStrips final : public kernels::StripCall, public Replaceable {
 public:
     CodedStrips(std::unique_ptr<kernels::Strips> strips, std::shared_ptr<Job> job)
         : Replaceable(std::move(job)), strips_(std::move(strips)) {}
 
     void run() const override;
+    const kernels::Strips& strips() const override { return *strips_; }
+    std::int64_t local_bytes() const override { return strips_->local_bytes(); }
+    void run_part(std::int64_t begin, std::int64_t end, char* local) const override;
+    bool runs_whole() const override { return state_ == State::First; }
     std::vector<kernels::Operand> operands() override { return strips_->operands(); }
     std::size_t bytes() const override { return sizeof(*this) + strips_->bytes() + table_.capacity() * sizeof(Entry); }
     std::int64_t work() const override { return strips_->work(); }
@@ -24,9 +28,6 @@ private:
     using Strip = kernels::Strips::Strip;
     void take(const Text& text, const Follow& follow) override;
     std::string name() const override;
-    void run_stages(const Strip& strip) const {
-        for (int stage = 0; stage < strips_->stages(); ++stage) strips_->run_stage(stage, strip);
-    }
     void run_pieces(const Strip& strip) const;
     bool compare(const Strip& strip) const;
 

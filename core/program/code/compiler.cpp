@@ -30,21 +30,22 @@ struct Compiler {
     std::string path, identity;
     // Clang, with names of its own for processors. It would make a C library first, of which we need nothing.
     bool is_zig() const { return fs::path(path).stem() == "zig"; }
-    std::vector<std::string> words(bool vectors) const;
+    std::vector<std::string> words(const Text& text) const;
 };
 
 // Statements on elements that lie side by side are few and hang together otherwise: vectors would be packed and
 // unpacked.
-std::vector<std::string> Compiler::words(bool vectors) const {
+std::vector<std::string> Compiler::words(const Text& text) const {
     std::vector<std::string> list = {path};
     if (is_zig()) list.insert(list.end(), {"cc", "-nostdlib"});
-    list.insert(list.end(), {"-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno", "-x", "c"});
-    list.push_back(vectors ? "-O3" : "-O2");
-    if (vectors) list.push_back("-fno-trapping-math");  // comparisons in vectors, as in our kernels
+    list.insert(list.end(), {"-shared", "-fPIC", "-w", "-fno-math-errno", "-x", "c"});
+    list.push_back(text.fused ? "-ffp-contract=fast" : "-ffp-contract=off");
+    list.push_back(text.vectors ? "-O3" : "-O2");
+    if (text.vectors) list.push_back("-fno-trapping-math");  // comparisons in vectors, as in our kernels
 #ifdef __x86_64__
     list.push_back(std::string(is_zig() ? "-march=x86_64_" : "-march=x86-64-") +
                    kernels::isa_name(kernels::active_isa()));
-    if (vectors && kernels::active_isa() == kernels::Isa::v4) list.push_back("-mprefer-vector-width=512");
+    if (text.vectors && kernels::active_isa() == kernels::Isa::v4) list.push_back("-mprefer-vector-width=512");
 #endif
     return list;
 }
@@ -83,7 +84,7 @@ void make(const Text& text, const Compiler& compiler, const std::string& path) {
         }
     } const files{base + ".c", base + ".tmp", base + ".txt"};
     std::ofstream(files.text) << text.source;
-    std::vector<std::string> words = compiler.words(text.vectors);
+    std::vector<std::string> words = compiler.words(text);
     for (const std::string& word : {std::string("-o"), files.library, files.text}) words.push_back(word);
     const system::Ended ended = system::run_program(words, files.said, kPatience);
     if (ended == system::Ended::Late)
@@ -141,7 +142,7 @@ std::shared_ptr<Library> compile(const Text& text) {
     const std::lock_guard lock(*mutex);
     const Compiler compiler = find_compiler();
     std::string all = kVersion + compiler.identity + text.source;
-    for (const std::string& word : compiler.words(text.vectors)) all += word;
+    for (const std::string& word : compiler.words(text)) all += word;
     const std::string path = cache_folder() + "/" + hash_of(all) + ".so";
     std::erase_if(*loaded, [](const auto& one) { return one.second.expired(); });
     if (const auto known = (*loaded)[path].lock()) return known;
@@ -157,6 +158,7 @@ void do_now(Job& job) {
     const auto begin = Clock::now();
     try {
         job.text = job.write(std::move(job.statements), job.memories);
+        job.text.fused = job.fused;
         job.library = compile(job.text);
     } catch (const std::exception& error) {
         job.problem = error.what();

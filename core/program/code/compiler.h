@@ -35,6 +35,7 @@ private:
 struct Job {
     std::vector<Statement> statements;
     std::vector<MemoryUse> memories;
+    bool fused = false;  // a product and a sum may be rounded at once
     Text (*write)(std::vector<Statement>, const std::vector<MemoryUse>&) = code::write;
     // Once it is done:
     Text text{};

@@ -48,6 +48,7 @@ struct Text {
     std::vector<long> repeats;
     int folded = 0;        // statements on elements that stand for all
     bool vectors = false;  // it is loops over many elements
+    bool fused = false;    // a product and a sum may be rounded at once
 };
 
 inline constexpr int kFewElements = 16;

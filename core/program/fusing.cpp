@@ -1,0 +1,145 @@
+// Puts matrix products together with what is done to their results: Note [Products with their surroundings].
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/program/fused_product.h"
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+
+class Fusing {
+public:
+    explicit Fusing(Planner& planner) : planner_(planner), uses_(planner.count_uses()) {}
+
+    void go() {
+        Call *before = nullptr, *product = nullptr;  // that ran last, with nothing between
+        for (std::size_t step = 0; step < planner_.noted_.size(); ++step) {
+            const StepKind kind = planner_.slice_.runs_of[step].kind;
+            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read))
+                before = product = nullptr;
+            for (Call& call : planner_.noted_[step].calls) {
+                if (!call.runs || call.constant) continue;
+                if (product && fits(*product, call)) {
+                    put_together(before, *product, call);
+                    before = product = nullptr;
+                    continue;
+                }
+                before = std::exchange(product, &call);
+            }
+        }
+    }
+
+private:
+    using Call = Planner::Call;
+    using Reference = Planner::Reference;
+    using Place = kernels::StripCall::Place;
+    static constexpr std::int64_t kWorthIt = 256 << 10;  // bytes of a result: less stays in a cache
+
+    bool fits(const Call& product, const Call& after) const {
+        const auto shape = product.call->product();
+        const auto* const call = dynamic_cast<const kernels::StripCall*>(after.call.get());
+        if (!shape || !call) return false;
+        const kernels::Strips& strips = call->strips();
+        const Reference& result = product.references[0];
+        if (strips.count() != shape->rows * shape->columns || strips.count() * shape->item < kWorthIt ||
+            planner_.is_input(result.memory))
+            return false;
+        const std::vector<Place> places = strips.places();
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            const Reference& one = after.references[k];
+            if (one.memory == result.memory ? !(one.offset == result.offset && is_dense(strips, places[k], shape->item))
+                                            : one.written && touches(product, one.memory))
+                return false;
+        }
+        return true;
+    }
+    static bool is_dense(const kernels::Strips& strips, Place place, std::int64_t item) {
+        const kernels::FlatLoop& loop = strips.loop(place.stage);
+        return loop.strides[place.operand] == item && loop.items[place.operand] == item;
+    }
+    // Two inputs may overlap in a later replay.
+    bool touches(const Call& call, int memory) const {
+        return std::ranges::any_of(call.references, [&](const Reference& one) {
+            return one.memory == memory || (planner_.is_input(one.memory) && planner_.is_input(memory));
+        });
+    }
+
+    void put_together(Call* before, Call& product, Call& after) {
+        Call* const row = before && is_row_of(*before, product, after) ? before : nullptr;
+        write_in_place(row, product, after);
+        std::vector<Reference> references;
+        if (row) references = row->references;
+        references.insert(references.end(), product.references.begin(), product.references.end());
+        references.insert(references.end(), after.references.begin(), after.references.end());
+        std::unique_ptr<kernels::StripCall> strips(dynamic_cast<kernels::StripCall*>(after.call.release()));
+        after.call = std::make_unique<FusedProduct>(row ? std::move(row->call) : nullptr, std::move(product.call),
+                                                    std::move(strips));
+        after.references = std::move(references);
+        product.runs = false;
+        if (row) row->runs = false;
+    }
+
+    bool is_row_of(const Call& row, const Call& product, const Call& after) const {
+        const Reference& result = product.references[0];
+        return row.call->repeated_row() == product.call->product()->columns &&
+               row.references[0].memory == result.memory && row.references[0].offset == result.offset &&
+               row.references[1].memory != result.memory &&
+               std::ranges::none_of(after.references, [&](const Reference& one) {
+                   return one.written && one.memory != result.memory && touches(row, one.memory);
+               });
+    }
+
+    // Whether the stage that writes reference k reads what was there.
+    static bool reads(const Call& after, const std::vector<Place>& places, std::size_t k) {
+        for (std::size_t i = 0; i < places.size(); ++i)
+            if (places[i].stage == places[k].stage && !after.references[i].written &&
+                after.references[i].memory == after.references[k].memory)
+                return true;
+        return false;
+    }
+
+    // Where nobody else needs the result as it is, the product writes it where the strips will put theirs.
+    void write_in_place(Call* row, Call& product, Call& after) const {
+        const int memory = product.references[0].memory;
+        const kernels::Strips& strips = static_cast<const kernels::StripCall&>(*after.call).strips();
+        const std::vector<Place> places = strips.places();
+        int uses = 0, last = 0;
+        for (Call* const call : {row, &product, &after})
+            if (call) uses += static_cast<int>(std::ranges::count(call->references, memory, &Reference::memory));
+        if (uses != uses_[static_cast<std::size_t>(memory)] || !planner_.is_planned(memory) ||
+            planner_.wanted_[static_cast<std::size_t>(memory)])
+            return;
+        for (std::size_t k = 0; k < places.size(); ++k)
+            if (after.references[k].memory == memory) {
+                if (after.references[k].written) return;
+                last = places[k].stage;
+            }
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            const Reference to = after.references[k];
+            const bool first = std::ranges::find(after.references, to.memory, &Reference::memory) ==
+                               after.references.begin() + static_cast<std::ptrdiff_t>(k);
+            if (!to.written || !first || places[k].stage < last || planner_.is_input(to.memory) ||
+                touches(product, to.memory) || (row && touches(*row, to.memory)) || reads(after, places, k) ||
+                !is_dense(strips, places[k], product.call->product()->item))
+                continue;
+            for (Call* const call : {row, &product, &after})
+                if (call)
+                    for (Reference& one : call->references)
+                        if (one.memory == memory) {
+                            one.memory = to.memory;
+                            one.offset = to.offset;
+                            *one.pointer = *to.pointer;
+                        }
+            return;
+        }
+    }
+
+    Planner& planner_;
+    std::vector<int> uses_;
+};
+
+void Planner::fuse() { Fusing(*this).go(); }
+
+}  // namespace clew
