@@ -75,7 +75,7 @@ def _summary(report: Report) -> str:
         title, rows_of_step, how = text.step_rows(report.chosen)
         parts += [
             f"<h2>{html.escape(title[0].upper() + title[1:])}</h2>",
-            table(("where the time goes", "share and time"), rows_of_step),
+            table(("where the time goes", "share", "time"), rows_of_step),
         ]
         parts.append(f"<p>{html.escape(how)}</p>")
         if report.chosen.explanation is not None:

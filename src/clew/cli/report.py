@@ -133,14 +133,14 @@ def _holder(group: Sequence[Held]) -> str:
     return f"by {path}: {counted(nodes, 'node')}, {bytes_text(saved)} saved{made}"
 
 
-def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str]], str]:
-    """A title, where the time of a step goes, and which steps that is the mean of."""
+def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str, str]], str]:
+    """A title, where the time of a step goes (what, its share, milliseconds), and which steps that is the mean of."""
     typical, how = _typical(chosen)
     rows = [
-        ("building the graph", _share(typical.recording, typical.wall)),
-        ("forward kernels", _share(typical.forward_kernels, typical.wall)),
-        ("backward", _share(typical.backward, typical.wall)),
-        ("elsewhere: Python, optimizer", _share(typical.elsewhere, typical.wall)),
+        ("building the graph", *_share(typical.recording, typical.wall)),
+        ("forward kernels", *_share(typical.forward_kernels, typical.wall)),
+        ("backward", *_share(typical.backward, typical.wall)),
+        ("elsewhere: Python, optimizer", *_share(typical.elsewhere, typical.wall)),
     ]
     title = f"the step: {typical.wall / 1e6:.3f} ms, {counted(typical.operations, 'operation')}"
     return title, rows, f"{how}; the report's own time is left out"
@@ -148,7 +148,8 @@ def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str]], str]:
 
 def _step(chosen: Backward) -> str:
     title, rows, how = step_rows(chosen)
-    return "\n".join([_rule(title), *_table(rows), f"  ({how})"])
+    table = _table([(what, f"{share:>7}  {time:>12}") for what, share, time in rows])
+    return "\n".join([_rule(title), *table, f"  ({how})"])
 
 
 def _typical(chosen: Backward) -> tuple[Step, str]:
@@ -169,8 +170,8 @@ def _typical(chosen: Backward) -> tuple[Step, str]:
     return mean, f"from the end of one backward at {chosen.place.short} to the end of the next: {half}"
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / max(1, whole):5.1f} %  {part / 1e6:9.3f} ms"
+def _share(part: int, whole: int) -> tuple[str, str]:
+    return f"{100 * part / max(1, whole):.1f} %", f"{part / 1e6:.3f} ms"
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> list[str]:

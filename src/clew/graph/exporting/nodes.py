@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _core
+from ..explanations.describe import StorageKey
 from ..model.places import Place
 from ..model.protocol import Node
 from ..model.walk import walk
 from ..model.wording import dtype_name
+from ..pictures.data_inputs import data_inputs
 
 OPERATION, LEAF, RESULT = "operation", "leaf", "result"
 Output = tuple[tuple[int, ...] | None, str]  # shape and dtype; None: not known
@@ -46,6 +48,7 @@ def exported(
     scope_of: Callable[[Node], str],
     leaf_name: Callable[[Any], str],
     written: Mapping[int, str] | None = None,
+    data: Mapping[StorageKey, str] | None = None,
 ) -> list[ExportedNode]:
     """The graph of some tensors, inputs before what uses them.
 
@@ -54,12 +57,15 @@ def exported(
         scope_of: the scope of an operation's module, empty if none is known.
         leaf_name: the name of a leaf, with its scope; it gets the tensor, or None where that is gone.
         written: by their identity the names of leaves that are written already.
+        data: by their storages the names of tensors without a gradient that are written already: indices, labels.
     """
     roots = {name: one.grad_fn if isinstance(one, _core.Tensor) else one for name, one in results.items()}
     names: dict[Node, str] = {}
     counts: Counter[str] = Counter()
     found: list[ExportedNode] = []
-    for node in reversed(walk([root for root in roots.values() if root is not None])):
+    nodes = list(reversed(walk([root for root in roots.values() if root is not None])))
+    read = _data_read_by(nodes, data or {})
+    for node in nodes:
         is_leaf = isinstance(node, _core.AccumulateGrad)
         variable = node.variable if isinstance(node, _core.AccumulateGrad) else None
         if variable is not None and id(variable) in (written or {}):
@@ -68,16 +74,27 @@ def exported(
         name = leaf_name(variable) if is_leaf else "/".join(filter(None, (scope_of(node), node.op)))
         counts[name] += 1
         names[node] = name if counts[name] == 1 else f"{name}_{counts[name] - 1}"
-        found.append(_exported_node(node, names, is_leaf))
+        found.append(_exported_node(node, names, is_leaf, read.get(node, ())))
     return found + [_result(name, one, names, written or {}) for name, one in results.items()]
 
 
-def _exported_node(node: Node, names: Mapping[Node, str], is_leaf: bool) -> ExportedNode:
+def _data_read_by(nodes: Sequence[Node], names: Mapping[StorageKey, str]) -> dict[Node, list[str]]:
+    """What operations read without a gradient, of the data that have names."""
+    operations = [node for node in nodes if not isinstance(node, _core.AccumulateGrad)]
+    read: dict[Node, list[str]] = {}
+    for one in data_inputs(operations, names) if names else ():
+        for user in one.users if one.title in names.values() else ():
+            read.setdefault(operations[user], []).append(one.title)
+    return read
+
+
+def _exported_node(node: Node, names: Mapping[Node, str], is_leaf: bool, data: Sequence[str]) -> ExportedNode:
+    below = [None if one is None else (names[one], output) for one, output in node.next_functions]
     return ExportedNode(
         LEAF if is_leaf else OPERATION,
         names[node],
         "Parameter" if is_leaf else node.op,
-        tuple(None if below is None else (names[below], output) for below, output in node.next_functions),
+        (*below, *((name, 0) for name in data)),
         tuple((shape, dtype_name(dtype)) for shape, dtype in node.outputs),
         None if is_leaf else Place.of(node.made_at),
         sum(slot.view_nbytes for slot in node.saved),

@@ -16,6 +16,7 @@ from ...autograd import enable_grad
 from ...graph import ModuleLog, record_modules
 from ...graph.exporting.nodes import RESULT, ExportedNode, exported
 from ...graph.exporting.tensorboard import as_graph_def
+from ...graph.pictures.data_inputs import names_by_storage
 
 Path = tuple[Any, ...]
 
@@ -97,7 +98,8 @@ class _Writer:
     def nodes(self, outputs: Any) -> list[ExportedNode]:
         results = {f"output/output.{number}": x for number, x in enumerate(_tensors(outputs), 1)}
         inputs = {id(x): name for name, x in self._inputs.items()}
-        found = exported(results, self._scope_of, self._leaf_name, inputs)
+        data = names_by_storage({name: x for name, x in self._inputs.items() if not x.requires_grad})
+        found = exported(results, self._scope_of, self._leaf_name, inputs, data)
         return [self._input(name, x) for name, x in self._inputs.items()] + found
 
     def _named_parameters(self) -> Iterator[tuple[int, str]]:
