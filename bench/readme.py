@@ -21,15 +21,23 @@ MARKS = "figures: made by python -m bench.readme", "end of figures"
 SHOWN = {
     "product of 4 elements, recorded": "recording a product of 4 elements",
     "chain of 1000 products, forward and backward": "chain of 1000 products, forward and backward, per product",
+    "graph of 1000 nodes freed": "freeing a graph, per node",
     "tiny MLP step, SGD": "tiny MLP (8x4→16→1), SGD",
     "tiny MLP step, Adam": "the same, Adam",
     "MLP 784-256-256-10, batch 64, Adam": "MLP 784-256-256-10, batch 64, Adam",
     "policy gradient, batch 1, episode of 100 steps": "policy gradient, batch 1, an episode of 100 steps",
+    "tree network, another shape each step": "tree network, another shape each step",
     "LSTM, 50 steps, batch 16, hidden 128": "LSTM, 50 steps, batch 16, hidden 128",
     "mini-GPT, 4x64 tokens, width 128, AdamW": "mini-GPT, 4x64 tokens, width 128",
     "convolution net 28x28, 32 and 64 channels, batch 64": "convolution net on 28x28, batch 64",
+    "second order, MLP 2-32-32-32-1, 256 points": "a gradient of gradients, MLP 2-32-32-32-1, 256 points",
 }
-SHOWN_MEMORY = ("MLP 784-256-256-10, batch 64, Adam", "mini-GPT, 4x64 tokens, width 128, AdamW")
+PEAK = "peak memory over the import's"
+SHOWN_MEMORY = {
+    "MLP 784-256-256-10, batch 64, Adam": f"{PEAK}: MLP 784-256-256-10, batch 64, Adam",
+    "mini-GPT, 4x64 tokens, width 128, AdamW": f"{PEAK}: mini-GPT, 4x64 tokens, width 128",
+    "bytes of a link of a long chain": "memory of a node of a long chain of products, with what it saved",
+}
 
 
 OTHERS = {"jax": "JAX", "autograd": "HIPS autograd"}
@@ -47,11 +55,10 @@ def table(figures: dict[str, Any]) -> str:
             texts = ["" if other is None else time_text(other) for other in others]
             lines.append([title, time_text(ours), time_text(theirs), *texts, f"{theirs / ours:.1f}×"])  # noqa: RUF001
     memory = {row["workload"]: row for row in figures["memory"]}
-    for workload in SHOWN_MEMORY:
+    for workload, title in SHOWN_MEMORY.items():
         results = memory.get(workload, {"results": {}})["results"]
         ours, theirs = (results.get(name, {}).get("bytes") for name in ("clew", "torch"))
         if ours is not None and theirs is not None:
-            title = f"peak memory over the import's: {SHOWN[workload]}"
             others = [results.get(name, {}).get("bytes") for name in OTHERS]
             texts = ["" if other is None else bytes_text(other) for other in others]
             lines.append([title, bytes_text(ours), bytes_text(theirs), *texts, f"{theirs / ours:.1f}×"])  # noqa: RUF001

@@ -2,6 +2,7 @@
 
 import contextlib
 import warnings
+from pathlib import Path
 
 import in_place
 import lost_history
@@ -12,6 +13,7 @@ from corpus import NOT_FINITE, SAME, WRONG, programs_of
 
 MODULES = (second_backward, in_place, lost_history, nan_gradients)
 PROGRAMS = [program for module in MODULES for program in programs_of(module.__name__)]
+README = Path(__file__).parents[2] / "README.md"
 ids = [f"{program.kind}-{program.name}" for program in PROGRAMS]
 
 # Where the field of a mark is not called `<mark>_at`.
@@ -39,6 +41,13 @@ def test_the_corpus_is_large_enough():
     assert len(PROGRAMS) >= 60
     assert {program.kind for program in PROGRAMS} == set(ERRORS)
     assert len({program.name for program in PROGRAMS}) == len(PROGRAMS)
+
+
+def test_the_readme_counts_them():
+    said = README.read_text(encoding="utf-8")
+    wrong = sum(program.in_torch == WRONG for program in PROGRAMS)
+    assert f"of {len(PROGRAMS)} wrong programs in `tests/culprits` | [{len(PROGRAMS)}](docs/errors.md) | 0:" in said
+    assert f"a wrong gradient ({wrong} of those {len(PROGRAMS)})" in said
 
 
 @pytest.mark.beyond
@@ -74,8 +83,9 @@ def test_the_record_of_what_pytorch_does(oracle, program):
     """PyTorch's answer to each program is as its decorator says."""
     message = ERRORS[program.kind][1]
     expects_error = program.in_torch == SAME
-    with pytest.raises(RuntimeError, match=message) if expects_error else contextlib.nullcontext():
+    with pytest.raises(RuntimeError, match=message) if expects_error else contextlib.nullcontext() as caught:
         result = run(program, oracle)
+    assert not caught or f"{program.kind}.py" not in str(caught.value)
     if program.in_torch == WRONG:
         gradient, right = result
         assert not oracle.equal(gradient, right)
