@@ -34,7 +34,11 @@ def main(options: argparse.Namespace) -> int:
         print(json.dumps(measure(importlib.import_module(options.library))))
         return 0
     libraries = ["clew"] + (["torch"] if importlib.util.find_spec("torch") else [])
-    found = {library: _in_process(library) for library in libraries}
+    found = {}
+    for library in libraries:
+        if sys.stderr.isatty():  # seconds of silence look like a mistake
+            print(f"measuring {library}, about {_SECONDS * len(_ROWS):.0f} s", file=sys.stderr)
+        found[library] = _in_process(library)
     width = max(map(len, found["clew"]))
     print(f"{'one thread':<{width}}  " + "".join(f"{library:>12}" for library in libraries))
     for name, seconds in found["clew"].items():
@@ -59,19 +63,20 @@ def _in_process(library: str) -> dict[str, float]:
 
 
 def _median(step: Callable[[], object], count: int) -> float:
-    """Of several rounds that take about ``_SECONDS`` together, the time of a step divided by ``count``."""
+    """Of rounds that take about ``_SECONDS`` together (fewer ones where others work), a step's time by ``count``."""
     for _ in range(3):
         step()
     started = perf_counter()
     step()
     repeats = max(1, int(_SECONDS / _ROUNDS / max(perf_counter() - started, 1e-7)))
-    rounds = []
-    for _ in range(_ROUNDS):
+    rounds: list[float] = []
+    end = perf_counter() + _SECONDS
+    while len(rounds) < _ROUNDS and (not rounds or perf_counter() < end):
         started = perf_counter()
         for _ in range(repeats):
             step()
         rounds.append((perf_counter() - started) / repeats / count)
-    return sorted(rounds)[_ROUNDS // 2]
+    return sorted(rounds)[len(rounds) // 2]
 
 
 def _product(torch: Any) -> Callable[[], object]:
