@@ -55,8 +55,8 @@ private:
     std::vector<code::Replaceable*> strips() const {
         std::vector<code::Replaceable*> found;
         for (const auto& call : plan_.calls) {
-            const auto* const product = dynamic_cast<FusedProduct*>(call.get());
-            kernels::KernelCall* const strips = product ? product->strips() : call.get();
+            const auto* const around = dynamic_cast<HasStrips*>(call.get());
+            kernels::KernelCall* const strips = around ? around->strips() : call.get();
             if (auto* const one = dynamic_cast<code::CodedStrips*>(strips)) found.push_back(one);
         }
         return found;

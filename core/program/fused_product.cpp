@@ -16,7 +16,7 @@ FusedProduct::FusedProduct(std::unique_ptr<kernels::KernelCall> row, std::unique
 }
 
 void FusedProduct::run() const {
-    if (!strips_->runs_whole()) return product_->run_with(*this);
+    if (!strips_->is_first()) return product_->run_with(*this);
     if (row_) row_->run();
     product_->run();
     strips_->run();

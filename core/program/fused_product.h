@@ -14,7 +14,14 @@
 
 namespace clew {
 
-class FusedProduct final : public kernels::KernelCall, kernels::BlockWork {
+// A call that runs strips among other things.
+class HasStrips {
+public:
+    virtual ~HasStrips() = default;
+    virtual kernels::StripCall* strips() const = 0;
+};
+
+class FusedProduct final : public kernels::KernelCall, public HasStrips, kernels::BlockWork {
 public:
     // `row` may be null.
     FusedProduct(std::unique_ptr<kernels::KernelCall> row, std::unique_ptr<kernels::KernelCall> product,
@@ -24,7 +31,7 @@ public:
     std::vector<kernels::Operand> operands() override;  // of the row, the product, the strips
     std::size_t bytes() const override;
     std::int64_t work() const override { return product_->work() + strips_->work(); }
-    kernels::StripCall* strips() const { return strips_.get(); }
+    kernels::StripCall* strips() const override { return strips_.get(); }
 
 private:
     void before(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const override;

@@ -35,7 +35,7 @@ private:
     using Call = Planner::Call;
     using Reference = Planner::Reference;
     using Place = kernels::StripCall::Place;
-    static constexpr std::int64_t kWorthIt = 256 << 10;  // bytes of a result: less stays in a cache
+    static constexpr std::int64_t kWorthIt = 1 << 20;  // bytes of a result: less stays in a cache
 
     bool fits(const Call& product, const Call& after) const {
         const auto shape = product.call->product();

@@ -8,6 +8,7 @@
 #include "core/program/code/coded_strips.h"
 #include "core/program/code/pieces.h"
 #include "core/program/plan.h"
+#include "core/program/reduced_strips.h"
 #include "core/program/slice.h"
 
 namespace clew {
@@ -30,7 +31,8 @@ public:
                 const Call* const before = std::exchange(last, call.runs && !call.constant ? &call : last);
                 if (!opens(call)) continue;
                 collect(step, k);
-                if (members_.size() > (before && before->call->product() ? 0 : 1)) put_together();
+                const bool alone = !(before && before->call->product()) && reductions_.empty();
+                if (members_.size() > (alone ? 1 : 0)) put_together();
             }
     }
 
@@ -57,6 +59,7 @@ private:
 
     void collect(std::size_t step, std::size_t k) {
         members_.clear();
+        reductions_.clear();
         std::ranges::fill(between_, Seen{});
         written_between_ = any_between_ = false;
         std::size_t passed = 0;
@@ -70,11 +73,40 @@ private:
                     members_.push_back({&call, *loop});
                     if (members_.size() == kMost) return;
                 } else {
+                    if (is_reduction_of_members(call)) reductions_.push_back(&call);
                     for (const Reference& one : call.references) pass(one);
                     if (++passed == kMostBetween) return;
                 }
             }
         }
+    }
+
+    // That it is passed keeps later members from writing what it reads: Note [Reductions of strips].
+    bool is_reduction_of_members(const Call& call) const {
+        const auto* const reduction = dynamic_cast<const kernels::ReductionCall*>(call.call.get());
+        const auto how = reduction ? reduction->flat_reduction() : std::nullopt;
+        if (!how || how->count != members_[0].loop.count) return false;
+        const Reference &out = call.references[0], &in = call.references[1];
+        if (planner_.is_input(out.memory) || (planner_.is_input(in.memory) && written_between_)) return false;
+        const Seen& seen = between_[static_cast<std::size_t>(out.memory)];
+        return !seen.read && !seen.written && !between_[static_cast<std::size_t>(in.memory)].written &&
+               stage_of(in, how->item) >= 0 && std::ranges::none_of(members_, [&](const Member& member) {
+                   return std::ranges::count(member.call->references, out.memory, &Reference::memory) > 0;
+               });
+    }
+    // The member that wrote it last, as its result; -1: there is none.
+    int stage_of(const Reference& in, std::int64_t item) const {
+        for (int i = static_cast<int>(members_.size()) - 1; i >= 0; --i) {
+            const auto& [call, loop] = members_[static_cast<std::size_t>(i)];
+            const Reference& out = call->references[0];
+            const bool dense = loop.strides[0] == item && loop.items[0] == item;
+            if (dense && out.memory == in.memory && out.offset == in.offset) return i;
+        }
+        return -1;
+    }
+    int reductions_of(int memory) const {
+        return static_cast<int>(
+            std::ranges::count_if(reductions_, [&](const Call* one) { return one->references[1].memory == memory; }));
     }
 
     void pass(const Reference& one) {
@@ -140,7 +172,7 @@ private:
                     return false;
                 }
             }
-        return found == uses_[static_cast<std::size_t>(memory)];
+        return found + reductions_of(memory) == uses_[static_cast<std::size_t>(memory)];
     }
 
     // Statements for code, and the members in the order in which they are to run.
@@ -153,11 +185,10 @@ private:
         const kernels::Expression* first = nullptr;
         for (const Member& member : members_) {
             code::Statement made = Planner::statement_of(member.loop, member.call->references);
-            const auto lies_loose = [&](const code::Access& one) {
+            const bool loose = std::ranges::any_of(made.accesses, [](const code::Access& one) {
                 return one.stride != 1 && (one.stride != 0 || one.written);
-            };
-            if (made.expression &&
-                ((first && made.expression->wide != first->wide) || std::ranges::any_of(made.accesses, lies_loose)))
+            });
+            if (made.expression && (loose || (first && made.expression->wide != first->wide)))
                 made.expression = nullptr;
             if (made.expression) first = made.expression;
             for (std::size_t k = 0; k < made.accesses.size(); ++k) {
@@ -166,7 +197,7 @@ private:
                 made.accesses[k].memory = static_cast<int>(known - memories.begin());
                 if (known != memories.end()) continue;
                 memories.push_back(memory);
-                job->memories.push_back({!is_local(memory), planner_.is_input(memory)});
+                job->memories.push_back({!is_local(memory) || reductions_of(memory) > 0, planner_.is_input(memory)});
             }
             statements.push_back(std::move(made));
         }
@@ -200,12 +231,26 @@ private:
         }
         const std::vector<kernels::Operand> operands = strips->operands();
         for (std::size_t i = 0; i < references.size(); ++i) references[i].pointer = operands[i].place;
+        std::unique_ptr<kernels::StripCall> call;
         if (planner_.program_.coded && code::is_wanted() && code::is_worth_it(job->statements))
-            place.call = std::make_unique<code::CodedStrips>(std::move(strips), std::move(job));
+            call = std::make_unique<code::CodedStrips>(std::move(strips), std::move(job));
         else
-            place.call = std::move(strips);
+            call = std::move(strips);
+        place.call = reductions_.empty() ? std::move(call) : with_reductions(std::move(call), references);
         place.references = std::move(references);
         place.runs = true;
+    }
+
+    std::unique_ptr<kernels::KernelCall> with_reductions(std::unique_ptr<kernels::StripCall> strips,
+                                                         std::vector<Reference>& references) {
+        auto made = std::make_unique<ReducedStrips>(std::move(strips));
+        for (Call* const one : reductions_) {
+            const auto how = dynamic_cast<kernels::ReductionCall&>(*one->call).flat_reduction();
+            references.push_back(one->references[0]);
+            made->add(std::move(one->call), {stage_of(one->references[1], how->item), 0});
+            one->runs = false;
+        }
+        return made;
     }
 
     // Of each reference, member by member: its place in a thread's memory, or -1.
@@ -230,7 +275,7 @@ private:
             for (Local& local : locals)
                 if (local.first == i) local.place = arena.take(local.bytes);
             for (const Local& local : locals)
-                if (local.last == i) arena.give(local.place, local.bytes);
+                if (local.last == i && !reductions_of(local.memory)) arena.give(local.place, local.bytes);
         }
         strips.set_local_bytes(arena.bytes());
         std::vector<std::int64_t> places;
@@ -247,23 +292,8 @@ private:
     std::vector<Seen> between_;                           // what the calls between do with each memory
     bool written_between_ = false, any_between_ = false;  // inputs
     std::vector<Member> members_;
+    std::vector<Call*> reductions_;  // of what they make
 };
-
-// Each reference of a call that runs, and the steps that run as they are: these need memory whole.
-std::vector<int> Planner::count_uses() const {
-    std::vector<int> uses(memories());
-    for (std::size_t i = 0; i < noted_.size(); ++i) {
-        for (const Call& call : noted_[i].calls)
-            if (call.runs)
-                for (const Reference& one : call.references) ++uses[static_cast<std::size_t>(one.memory)];
-        if (noted_[i].captured) continue;
-        const ReplayStep& run = slice_.runs_of[i];
-        for (int k = 0; k < run.inputs + run.outputs; ++k)
-            if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
-                ++uses[static_cast<std::size_t>(program_.of(reg).memory)];
-    }
-    return uses;
-}
 
 void Planner::group() { Grouping(*this).go(); }
 

@@ -105,6 +105,22 @@ bool Planner::refer_to_temporary(const kernels::Operand& operand, std::size_t fi
     return refer(temporaries_.size() - 1);
 }
 
+// Each reference of a call that runs, and the steps that run as they are: these need memory whole.
+std::vector<int> Planner::count_uses() const {
+    std::vector<int> uses(memories());
+    for (std::size_t i = 0; i < noted_.size(); ++i) {
+        for (const Call& call : noted_[i].calls)
+            if (call.runs)
+                for (const Reference& one : call.references) ++uses[static_cast<std::size_t>(one.memory)];
+        if (noted_[i].captured) continue;
+        const ReplayStep& run = slice_.runs_of[i];
+        for (int k = 0; k < run.inputs + run.outputs; ++k)
+            if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
+                ++uses[static_cast<std::size_t>(program_.of(reg).memory)];
+    }
+    return uses;
+}
+
 bool Planner::is_planned(int memory) const {
     const auto index = static_cast<std::size_t>(memory);
     return index >= program_.memories.size() || planned_[index];

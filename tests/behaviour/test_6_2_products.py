@@ -43,7 +43,7 @@ def arguments(seed, sizes, dtype):
 
 
 # One block of each; several blocks of rows, columns and terms; loops over thin and over small operands.
-SIZES = [(300, 64, 260), (500, 300, 600), (20_000, 200, 5), (9_000, 3, 40)]
+SIZES = [(1100, 64, 260), (500, 300, 600), (27_000, 128, 10), (9_000, 3, 40)]
 
 
 @pytest.mark.parametrize("body", BODIES)
@@ -86,7 +86,7 @@ def test_training(threads):
         compiled, plain = clew.compile(step_of(one, optimizer)), step_of(other, same)
         for seed in range(6):
             rng = np.random.default_rng(seed)
-            x, y = (clew.from_numpy(rng.standard_normal((700, n)).astype("float32")) for n in (100, 200))
+            x, y = (clew.from_numpy(rng.standard_normal((1400, n)).astype("float32")) for n in (100, 200))
             assert bits(compiled(x, y)) == bits(plain(x, y))
             assert bits(list(one.parameters())) == bits(list(other.parameters()))
         assert compiled.hits >= 4

@@ -31,8 +31,9 @@ public:
     virtual std::int64_t local_bytes() const = 0;
     // `local`: so many bytes for the time of this call.
     virtual void run_part(std::int64_t begin, std::int64_t end, char* local) const = 0;
-    // It has something to do to all of them at once this time.
-    virtual bool runs_whole() const { return false; }
+    // This time all parts have to be run one after the other on this thread; then settle() is called.
+    virtual bool is_first() const { return false; }
+    virtual void settle() const {}
 };
 
 class Strips final : public StripCall {

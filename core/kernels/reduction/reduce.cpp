@@ -1,5 +1,7 @@
 #include "core/kernels/reduction/reduce.h"
 
+#include <algorithm>
+
 #include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/capture.h"
@@ -7,6 +9,7 @@
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/memory/parts.h"
 #include "core/kernels/memory/scratch.h"
+#include "core/kernels/reduction/flat_reduction.h"
 #include "core/kernels/reduction/reduce_axes.h"
 #include "core/kernels/reduction/reduce_loops.h"
 
@@ -42,11 +45,13 @@ void reduce_range(const Task& task, const Places& places, std::int64_t begin, st
     });
 }
 
+std::int64_t long_piece(std::int64_t count) { return std::max(kChunk / 2, (count + kMostPieces - 1) / kMostPieces); }
+// So many take five microseconds; of fewer, most are summed before another thread has come.
+constexpr std::int64_t kLong = 8 * kChunk;
+
 // Few results of many elements each: the elements are cut.
 void reduce_long(const Task& task) {
-    constexpr std::int64_t kMostPieces = 256;
-    std::int64_t piece = kChunk / 2;
-    if (piece * kMostPieces < task.reduced.count) piece = (task.reduced.count + kMostPieces - 1) / kMostPieces;
+    const std::int64_t piece = long_piece(task.reduced.count);
     walk(task.kept, task.start, 0, task.kept.count, [&](Places at, std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i, move(at, task.kept, 0, 1)) {
             Accumulator high[kMostPieces];
@@ -62,8 +67,6 @@ void reduce_long(const Task& task) {
 }
 
 void reduce_rows(const Task& task) {
-    // So many take five microseconds; of fewer, most are summed before another thread has come.
-    constexpr std::int64_t kLong = 8 * kChunk;
     if (task.reduced.count >= kLong && task.kept.count <= 64) return reduce_long(task);
     // Several pieces for each thread, if there is work for more than one.
     const bool few = task.kept.count * task.reduced.count <= kChunk;
@@ -163,13 +166,13 @@ void reduce_columns(const Task& task) {
         return places;
     };
     // Few columns and many rows: the rows are cut.
-    constexpr std::int64_t kMostPieces = 32;
+    constexpr std::int64_t kMostParts = 32;
     std::int64_t piece = at_least_one(2 * kChunk / at_least_one(tile * outer.count));
-    if (piece * kMostPieces < rows) piece = (rows + kMostPieces - 1) / kMostPieces;
+    if (piece * kMostParts < rows) piece = (rows + kMostParts - 1) / kMostParts;
     if (tasks <= 8 && piece < rows) {
-        const Scratch memory(static_cast<std::size_t>(kMostPieces * kColumns) * (sizeof(Accumulator) + sizeof(double)));
+        const Scratch memory(static_cast<std::size_t>(kMostParts * kColumns) * (sizeof(Accumulator) + sizeof(double)));
         Accumulator* high = memory.as<Accumulator>();
-        double* low = reinterpret_cast<double*>(high + kMostPieces * kColumns);
+        double* low = reinterpret_cast<double*>(high + kMostParts * kColumns);
         for (std::int64_t index = 0; index < tasks; ++index) {
             std::int64_t tile_width;
             const Places places = places_of(index, tile_width);
@@ -227,10 +230,38 @@ void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_m
     reduce_rows(task);
 }
 
+constexpr auto kReduce = [](ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
+    reduce(kind, out, in, axes_mask);
+};
+
+class ReduceCall final : public CallOf<1, decltype(kReduce), ReduceKind, View, View, std::uint32_t>,
+                         public ReductionCall {
+public:
+    using CallOf::CallOf;
+    std::optional<FlatReduction> flat_reduction() const override {
+        const ReduceKind kind = argument<0>();
+        const View &out = argument<1>(), &in = argument<2>();
+        const bool adds = kind == ReduceKind::Sum || kind == ReduceKind::Mean || kind == ReduceKind::SumSquares ||
+                          kind == ReduceKind::SumAbs;
+        if (!adds || (in.dtype != DType::Float32 && in.dtype != DType::Float64) || element_count(out) != 1)
+            return std::nullopt;
+        std::int64_t count = 1;
+        for (int axis = in.ndim - 1; axis >= 0; --axis) {
+            if (in.sizes[axis] != 1 && in.strides[axis] != count) return std::nullopt;
+            count *= in.sizes[axis];
+        }
+        return FlatReduction{&reduce_loops().reducers[static_cast<int>(kind)][static_cast<int>(in.dtype)], count,
+                             count >= kLong ? long_piece(count) : count, static_cast<std::int64_t>(item_size(in.dtype)),
+                             kind == ReduceKind::Mean ? static_cast<double>(count) : 1.0};
+    }
+};
+
 }  // namespace
 
 void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
-    CLEW_CAPTURED_KERNEL(reduce, kind, out, in, axes_mask);
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        if (detour_as<ReduceCall>(kReduce, kind, out, in, axes_mask)) return;
     const bool by_parts = is_complex(in.dtype) && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
     if (!by_parts) return reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
     for (const int part : {0, 1})

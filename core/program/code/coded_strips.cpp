@@ -13,18 +13,18 @@ void CodedStrips::run() const {
     CLEW_ASSERT_FRAME();
     if (state_ == State::Code) return strips_->each(false, [&](const Strip& strip) { run_pieces(strip); });
     if (state_ != State::First) return strips_->run();
-    state_ = State::Code;
-    strips_->each(true, [&](const Strip& strip) {
-        if (state_ == State::Differed)
-            strips_->run_stages(strip);
-        else if (!compare(strip))
-            state_ = State::Differed;
-    });
+    strips_->each(true, [&](const Strip& strip) { compare(strip); });
+    settle();
+}
+
+void CodedStrips::settle() const {
+    if (state_ == State::First) state_ = differed_ ? State::Differed : State::Code;
 }
 
 void CodedStrips::run_part(std::int64_t begin, std::int64_t end, char* local) const {
-    if (state_ != State::Code) return strips_->run_part(begin, end, local);
-    kernels::Strips::each_of_part(begin, end, local, [&](const Strip& strip) { run_pieces(strip); });
+    if (state_ != State::Code && state_ != State::First) return strips_->run_part(begin, end, local);
+    kernels::Strips::each_of_part(
+        begin, end, local, [&](const Strip& strip) { state_ == State::Code ? run_pieces(strip) : compare(strip); });
 }
 
 void CodedStrips::run_pieces(const Strip& strip) const {
@@ -43,7 +43,8 @@ void CodedStrips::run_pieces(const Strip& strip) const {
 }
 
 // Runs one strip both ways, and leaves what its stages make.
-bool CodedStrips::compare(const Strip& strip) const {
+void CodedStrips::compare(const Strip& strip) const {
+    if (differed_) return strips_->run_stages(strip);
     Saved before, wanted;
     const auto save = [&](Saved& saved) {
         for (int stage = 0; stage < strips_->stages(); ++stage) {
@@ -58,9 +59,10 @@ bool CodedStrips::compare(const Strip& strip) const {
     save(wanted);
     before.put_back();
     run_pieces(strip);
-    if (agrees(wanted)) return true;
-    wanted.put_back();
-    return false;
+    if (agrees(wanted)) return;
+    differed_ = true;
+    before.put_back();
+    strips_->run_stages(strip);
 }
 
 }  // namespace clew::code

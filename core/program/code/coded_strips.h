@@ -18,7 +18,8 @@ public:
     const kernels::Strips& strips() const override { return *strips_; }
     std::int64_t local_bytes() const override { return strips_->local_bytes(); }
     void run_part(std::int64_t begin, std::int64_t end, char* local) const override;
-    bool runs_whole() const override { return state_ == State::First; }
+    bool is_first() const override { return state_ == State::First; }
+    void settle() const override;
     std::vector<kernels::Operand> operands() override { return strips_->operands(); }
     std::size_t bytes() const override { return sizeof(*this) + strips_->bytes() + table_.capacity() * sizeof(Entry); }
     std::int64_t work() const override { return strips_->work(); }
@@ -29,9 +30,10 @@ private:
     void take(const Text& text, const Follow& follow) override;
     std::string name() const override;
     void run_pieces(const Strip& strip) const;
-    bool compare(const Strip& strip) const;
+    void compare(const Strip& strip) const;
 
     std::unique_ptr<kernels::Strips> strips_;
+    mutable bool differed_ = false;
     std::vector<Entry> table_;  // operands of pieces, or stages that run as they are
 };
 
