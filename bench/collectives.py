@@ -1,4 +1,4 @@
-"""What collectives cost, with and without the check of calls, and what reducing while backward runs saves.
+"""What collectives cost, with and without the check of calls.
 
     mpirun -n 2 python -m bench.collectives
 
@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import clew
 import clew.distributed as dist
-from clew import nn
 
 SIZES = (1, 1 << 10, 1 << 16, 1 << 20, 1 << 23)  # elements of float32
 
@@ -63,30 +62,6 @@ def collectives() -> None:
     dist.set_debug_level(dist.DebugLevel.DETAIL)
 
 
-def training() -> None:
-    """A step of a wide network: its gradients reduced in buckets on the way, in one at the end, or not at all."""
-    layers = [layer for _ in range(6) for layer in (nn.Linear(1024, 1024), nn.ReLU())]
-    models = {
-        "in buckets": nn.parallel.DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=4),
-        "at the end": nn.parallel.DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=1024),
-    }
-    x = clew.randn(256, 1024)
-
-    def step(model: nn.Module) -> None:
-        model.zero_grad()
-        model(x).sum().backward()
-
-    def alone() -> None:
-        with models["in buckets"].no_sync():
-            step(models["in buckets"])
-
-    variants: dict[str, Callable[[], object]] = {name: lambda one=one: step(one) for name, one in models.items()}
-    times = least(variants | {"not reduced": alone}, 20)
-    print_once("\n| gradients (25 MB) | forward and backward |\n|---|---|")
-    for name, one in times.items():
-        print_once(f"| {name} | {1e3 * one:.1f} ms |")
-
-
 def print_once(text: str) -> None:
     """Print on rank 0."""
     if dist.get_rank() == 0:
@@ -97,5 +72,4 @@ if __name__ == "__main__":
     dist.init_process_group()
     clew.set_num_threads(1)
     collectives()
-    training()
     dist.destroy_process_group()

@@ -136,6 +136,8 @@ class Reducer:
         return shared
 
     def _launch(self, bucket: _Bucket) -> None:
+        if self._group.size() == 1:
+            return
         if self._shared is not None and bucket.shared is not None:
             own, parts, means = bucket.shared
             bucket.work = self._shared.mean(own, lambda: bucket.write(parts), lambda: bucket.read(means))
@@ -152,7 +154,8 @@ class Reducer:
         """Wait for all buckets, and put the means into the gradients."""
         used = self._used_anywhere()
         for bucket in self._buckets:
-            bucket.work.wait()
+            if bucket.work is not None:
+                bucket.work.wait()
             if bucket.row is not None:
                 bucket.read(bucket.row)
             for place, mean in bucket.means.items():
