@@ -144,6 +144,8 @@ private:
     void want() {
         for (const int i : slice_.edged) check_edges(program_.nodes[static_cast<std::size_t>(i)]);
         if (slice_.deaths == program_.deaths) return;
+        for (auto* list : {&slice_.nodes, &slice_.edged})
+            std::erase_if(*list, [&](int i) { return program_.nodes[static_cast<std::size_t>(i)].node == nullptr; });
         std::vector<char>& wanted = slice_.wanted;
         wanted.assign(program_.registers.size(), 0);
         for (const int i : slice_.living)

@@ -25,7 +25,7 @@ struct Slice {
     int target;                         // of Program::living; -1: all of the program
     std::vector<int> steps{};           // in order
     std::vector<char> runs{};           // for each step of the program
-    std::vector<int> nodes{};           // whose slots are filled again, the oldest first
+    std::vector<int> nodes{};           // whose slots are filled again, the oldest first; those that live
     std::vector<int> inputs{};          // that are read
     std::vector<int> living{};          // tensors that get a new value
     std::vector<char> whole{};          // for each memory: all that writes it runs

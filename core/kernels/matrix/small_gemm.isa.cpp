@@ -1,6 +1,7 @@
 #include "core/kernels/matrix/small_gemm.h"
 
 #include "core/kernels/elementwise/vectors.h"
+#include "core/kernels/matrix/transpose.h"
 
 // Note [Small matrix products]
 // Nothing is packed. The result is made in tiles of up to 12 rows by 2 vectors, whose sums stay in registers while k
@@ -105,14 +106,19 @@ template <class T, int Bytes, int Vectors>
 [[gnu::always_inline]] inline void packed_panel(Index m, Index k, Matrix<const T> a, Matrix<const T> b,
                                                 Target<T> target) {
     constexpr int width = Vectors * Bytes / static_cast<int>(sizeof(T));
+    constexpr Index size = sizeof(T);
     T packed[kPackedRows * width] __attribute__((aligned(64)));
     Index start = 0;
     do {  // once even for an empty sum, which is zero
         const Index rows = k - start < kPackedRows ? k - start : kPackedRows;
-        for (int c = 0; c < width; ++c) {
-            const T* from = b.data + start * b.row_stride + c * b.column_stride;
-            for (Index r = 0; r < rows; ++r) packed[r * width + c] = from[r * b.row_stride];
-        }
+        const T* const from = b.data + start * b.row_stride;
+        if (b.row_stride == 1)
+            CLEW_JOIN(transpose_loops, CLEW_ISA)
+                .block(reinterpret_cast<char*>(packed), width * size, reinterpret_cast<const char*>(from),
+                       b.column_stride * size, rows, width, size);
+        else
+            for (int c = 0; c < width; ++c)
+                for (Index r = 0; r < rows; ++r) packed[r * width + c] = from[r * b.row_stride + c * b.column_stride];
         const Matrix<const T> part{a.data + start * a.column_stride, a.row_stride, a.column_stride};
         panel<T, Bytes, Vectors>(m, rows, part, packed, width, target);
         target.beta = 1;

@@ -33,14 +33,14 @@ struct Compiler {
     std::vector<std::string> words(const Text& text) const;
 };
 
-// Statements on elements that lie side by side are few and hang together otherwise: vectors would be packed and
-// unpacked.
+// Where few elements lie side by side, they would be packed into vectors and unpacked again.
 std::vector<std::string> Compiler::words(const Text& text) const {
     std::vector<std::string> list = {path};
     if (is_zig()) list.insert(list.end(), {"cc", "-nostdlib"});
     list.insert(list.end(), {"-shared", "-fPIC", "-w", "-fno-math-errno", "-x", "c"});
     list.push_back(text.fused ? "-ffp-contract=fast" : "-ffp-contract=off");
     list.push_back(text.vectors ? "-O3" : "-O2");
+    if (!text.vectors && !text.side_by_side) list.push_back("-fno-tree-slp-vectorize");
     if (text.vectors) list.push_back("-fno-trapping-math");  // comparisons in vectors, as in our kernels
 #ifdef __x86_64__
     list.push_back(std::string(is_zig() ? "-march=x86_64_" : "-march=x86-64-") +

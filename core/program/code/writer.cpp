@@ -134,11 +134,23 @@ private:
     int variables_ = 0;
 };
 
+bool lie_side_by_side(const std::vector<Statement>& statements) {
+    constexpr int kGroup = 4;
+    std::int64_t all = 0, grouped = 0;
+    for (const Statement& one : statements) {
+        if (one.expression == nullptr) continue;
+        all += one.count;
+        if (one.count >= kGroup) grouped += one.count;
+    }
+    return 2 * grouped > all;
+}
+
 }  // namespace
 
 Text write(std::vector<Statement> statements, const std::vector<MemoryUse>& memories) {
     Text made;
     const std::vector<Chunk> chunks = chunks_of(statements);
+    made.side_by_side = lie_side_by_side(statements);
     const std::vector<Span> spans = spans_of(statements, chunks, memories.size());
     Functions functions;
     std::vector<std::string> bodies;

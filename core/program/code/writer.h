@@ -46,9 +46,10 @@ struct Text {
     std::string source;
     std::vector<Entry> table;
     std::vector<long> repeats;
-    int folded = 0;        // statements on elements that stand for all
-    bool vectors = false;  // it is loops over many elements
-    bool fused = false;    // a product and a sum may be rounded at once
+    int folded = 0;             // statements on elements that stand for all
+    bool side_by_side = false;  // most of these elements lie in groups that a vector may hold
+    bool vectors = false;       // it is loops over many elements
+    bool fused = false;         // a product and a sum may be rounded at once
 };
 
 inline constexpr int kFewElements = 16;
