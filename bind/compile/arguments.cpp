@@ -1,5 +1,7 @@
 #include "bind/compile/arguments.h"
 
+#include <utility>
+
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/autograd/leaf.h"
@@ -14,16 +16,30 @@ namespace {
 
 constexpr int kDeepest = 16;
 
+std::unique_ptr<ArgumentLists> spare;
+
 }  // namespace
 
-CallArguments::CallArguments(PyObject* positional, PyObject* named) {
-    constexpr std::size_t kMostly = 120;  // bytes, of two or three tensors
-    key.reserve(kMostly);
-    tensors.reserve(4);
+CallArguments::CallArguments(PyObject* positional, PyObject* named)
+    : lists_(spare ? std::move(spare) : std::make_unique<ArgumentLists>()),
+      key(lists_->key),
+      tensors(lists_->tensors),
+      containers(lists_->containers),
+      objects(lists_->objects),
+      floats(lists_->floats) {
     add_value(mode_word);
     add_value(default_dtype());
     add(positional, 0);
     if (named) add(named, 0);
+}
+
+CallArguments::~CallArguments() {
+    tensors.clear();  // which may run Python
+    key.clear();
+    containers.clear();
+    objects.clear();
+    floats.clear();
+    spare = std::move(lists_);
 }
 
 std::string CallArguments::key_with_floats() const {

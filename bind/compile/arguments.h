@@ -2,6 +2,7 @@
 #pragma once
 #include <Python.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,15 +17,28 @@ namespace clew::bind {
 // there is a .grad of tensors, which of them are the same object; numbers and strings by type and bits; containers by
 // content; all other objects by identity (a variant keeps these alive, so that an address stays theirs); the modes.
 // The value of a float that is itself an argument is no part of it: a variant may follow it (Note [Followed numbers]).
-struct CallArguments {
-    std::string key;
-    std::vector<Tensor> tensors;        // each once
-    std::vector<PyObject*> containers;  // borrowed, in order: lists, dicts, tuples
-    std::vector<PyObject*> objects;     // known by identity
-    std::vector<double> floats;         // that are arguments themselves
-    const char* unknown = nullptr;      // why such a call can't be told from others
+struct ArgumentLists {
+    std::string key{};
+    std::vector<Tensor> tensors{};        // each once
+    std::vector<PyObject*> containers{};  // borrowed, in order: lists, dicts, tuples
+    std::vector<PyObject*> objects{};     // known by identity
+    std::vector<double> floats{};         // that are arguments themselves
+};
+
+class CallArguments {
+    std::unique_ptr<ArgumentLists> lists_;  // of a call before, if there is one that is over: it has its memory
+
+public:
+    std::string& key;
+    std::vector<Tensor>& tensors;
+    std::vector<PyObject*>&containers, &objects;
+    std::vector<double>& floats;
+    const char* unknown = nullptr;  // why such a call can't be told from others
 
     CallArguments(PyObject* positional, PyObject* named);
+    ~CallArguments();
+    CallArguments(const CallArguments&) = delete;
+    CallArguments& operator=(const CallArguments&) = delete;
     std::string key_with_floats() const;
 
 private:

@@ -140,9 +140,12 @@ void ResultForm::forget_call() {
 }
 
 nb::object ResultForm::make(int index, Made& made) const {
+    // What is there already is the same object however often it is asked for.
+    const ValueForm& form = values_[static_cast<std::size_t>(index)];
+    if (form.kind == ValueForm::ResultTensor || form.kind == ValueForm::Constant) return make_value(form, made);
     made.values.resize(values_.size());
     nb::object& known = made.values[static_cast<std::size_t>(index)];
-    if (!known.is_valid()) known = make_value(values_[static_cast<std::size_t>(index)], made);
+    if (!known.is_valid()) known = make_value(form, made);
     return known;
 }
 

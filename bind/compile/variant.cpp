@@ -200,6 +200,7 @@ void Variant::set_floats(const CallArguments& arguments) {
 
 // Mostly one option of one group, for each of its parameters.
 void Variant::set_options(const CallArguments& arguments) {
+    if (options.empty()) return;
     const PyObject *dict = nullptr, *key = nullptr;
     Value number;
     number.tag = Value::Float;

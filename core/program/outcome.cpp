@@ -43,12 +43,19 @@ private:
     }
     const Input& input(int i) const { return state_.program.inputs[static_cast<std::size_t>(i)]; }
 
+    // Of the next result.
+    Tensor value(int reg) const {
+        const bool handed_over = state_.plan && state_.plan->handed_over[results_.size()] &&
+                                 !state_.places[static_cast<std::size_t>(state_.program.of(reg).memory)];
+        return handed_over ? std::move(state_.regs[static_cast<std::size_t>(reg)]) : settled(state_, reg);
+    }
+
     Tensor result(const ResultOutline& outline) const {
         if (outline.input >= 0) {
             Tensor older = input(outline.input).present();
             return outline.base_of_input && older->base ? Tensor(older->base.get()) : older;
         }
-        Tensor made = settled(state_, outline.reg);
+        Tensor made = value(outline.reg);
         if (outline.through >= 0)
             share_version(made, input(outline.through).present());
         else if (outline.own_counter)

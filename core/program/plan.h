@@ -3,11 +3,11 @@
 // Note [Memory plans]
 // While the first replay runs, the kernels of its steps are captured (Note [Captured kernels]). A step all of whose
 // work is in captured kernels needs no forward any more: its calls run with pointers that were set before. Memory that
-// such steps make and that does not leave the call lies in one arena, which each replay takes and gives back, and in
-// which what is not needed at the same time shares its place. Memory that leaves the call (results, gradients, what
-// graphs save) is taken anew by each replay, and inputs may lie elsewhere; so for each of these the plan knows which
-// pointers to move. Kernels of optimizers read their options where the step has them, so these may change. Views are
-// nothing at all. Steps whose forwards do more (they decide by values, draw, run Python)
+// such steps make and that does not leave the call lies in one arena, which each replay takes and gives back (a small
+// one is kept), and in which what is not needed at the same time shares its place. Memory that leaves the call
+// (results, gradients, what graphs save) is taken anew by each replay, and inputs may lie elsewhere; so for each of
+// these the plan knows which pointers to move. Kernels of optimizers read their options where the step has them, so
+// these may change. Views are nothing at all. Steps whose forwards do more (they decide by values, draw, run Python)
 // run as they are, between the others.
 //
 // Elementwise calls over the same many elements run together, strip by strip: Note [Strips of captured calls],
@@ -71,9 +71,12 @@ struct Plan {
     std::size_t safe = 0;           // from this place of `order` on nothing can fail
     std::vector<int> looking;       // registers that somebody wants as tensors, on inputs
     std::vector<int> passing;       // registers that are let go when the replay ends
+    std::vector<char> handed_over;  // of each result of the call: it is the register's tensor, which nobody else needs
     std::vector<Tensor> registers;  // that stay
     Base arena;
     std::int64_t arena_bytes = 0;
+    static constexpr std::int64_t kKeptArena = 4096;  // bytes: one that is no larger is kept from replay to replay
+    StorageRef kept_arena;
     StorageRef constants;      // what calls made that have run once
     std::vector<char> direct;  // as in Slice
     // Where the operands lie of calls that code may take over, call by call.

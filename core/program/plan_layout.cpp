@@ -4,6 +4,7 @@
 
 #include "core/base/frame.h"
 #include "core/program/arena.h"
+#include "core/program/outcome.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -149,6 +150,7 @@ void Planner::look(Plan& plan) {
                 (k < run.inputs ? needed : made)[static_cast<std::size_t>(reg)] = 1;
     }
     plan.registers.resize(program_.registers.size());
+    std::vector<char> alone(program_.registers.size());  // a tensor of its own in each replay
     std::vector<std::vector<int>*> looking(program_.memories.size());
     for (auto* list : {&plan.taken, &plan.renewed})
         for (Plan::Taken& one : *list) looking[static_cast<std::size_t>(one.memory)] = &one.looking;
@@ -166,6 +168,7 @@ void Planner::look(Plan& plan) {
         if (program_.memories[memory].input >= 0 || looking[memory]) {
             (looking[memory] ? *looking[memory] : plan.looking).push_back(static_cast<int>(i));
             plan.passing.push_back(static_cast<int>(i));
+            alone[i] = looking[memory] != nullptr;
             continue;
         }
         if (places_[memory] != kNoPlace && !parts[memory]) {
@@ -175,6 +178,13 @@ void Planner::look(Plan& plan) {
         }
         if (parts[memory]) plan.registers[i] = look_at(reg, parts[memory], 0);
     }
+    // The tensor of a new gradient is made only if the one before can't be used.
+    for (Plan::Taken& one : plan.renewed) std::erase(one.looking, one.gradient);
+    if (program_.outcome == nullptr) return;
+    const std::vector<int> leaving = program_.outcome->registers();
+    for (const ResultOutline& one : program_.outcome->results)
+        plan.handed_over.push_back(one.reg >= 0 && alone[static_cast<std::size_t>(one.reg)] &&
+                                   !program_.of(one.reg).number && std::ranges::count(leaving, one.reg) == 1);
 }
 
 bool Planner::may_fail(const ReplayStep& run) const {

@@ -1,6 +1,7 @@
 #include "core/program/replay_memory.h"
 
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "core/autograd/leaf.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kLine = 64;  // bytes of a cache's line
 
-void look(ReplayState& state, const std::vector<int>& registers) {
+void look(ReplayState& state, std::span<const int> registers) {
     for (const int reg : registers) {
         const KeptRegister& of = state.program.of(reg);
         const Ground& ground = state.grounds[static_cast<std::size_t>(of.memory)];
@@ -33,9 +34,10 @@ StorageRef new_memory(const ReplayState& state, const Plan::Taken& taken) {
 // For what leaves the call; and tensors that look at it and at inputs, for who wants tensors.
 void take_memory(ReplayState& state) {
     Plan& plan = *state.plan;
-    if (plan.arena_bytes) {
-        state.arena = Storage::make(plan.arena_bytes + kLine);
-        plan.arena.move(state.arena->data + -reinterpret_cast<std::uintptr_t>(state.arena->data) % kLine);
+    if (plan.arena_bytes && !plan.kept_arena) {
+        StorageRef arena = Storage::make(plan.arena_bytes + kLine);
+        plan.arena.move(arena->data + -reinterpret_cast<std::uintptr_t>(arena->data) % kLine);
+        (plan.arena_bytes > Plan::kKeptArena ? state.arena : plan.kept_arena) = std::move(arena);
     }
     for (const Plan::Taken& one : plan.taken) take(state, one, new_memory(state, one));
     look(state, plan.looking);
@@ -61,8 +63,9 @@ void load(ReplayState& state, const Input& input) {
 bool is_free(const Tensor& gradient, const KeptRegister& reg, std::int64_t bytes) {
     const Storage& storage = *gradient->storage;
     return is_unshared(gradient) && gradient->flags == 0 && !gradient->extras && !gradient->dict &&
-           !gradient->weak_references && !storage.unbacked && !storage.watched && !storage.log &&
-           storage.bytes == bytes && same_geometry(gradient, reg) && byte_offset(gradient) == reg.offset;
+           !gradient->weak_references && !gradient->grad_fn && !gradient->base && !storage.unbacked &&
+           !storage.watched && !storage.log && storage.bytes == bytes && same_geometry(gradient, reg) &&
+           byte_offset(gradient) == reg.offset;
 }
 
 bool renew(ReplayState& state, const Plan::Taken& taken) {
@@ -84,8 +87,11 @@ void load_inputs(ReplayState& state) {
 }
 
 void take_gradients(ReplayState& state, bool over_those_before) {
-    for (const Plan::Taken& one : state.plan->renewed)
-        if (!over_those_before || !renew(state, one)) take(state, one, new_memory(state, one));
+    for (const Plan::Taken& one : state.plan->renewed) {
+        if (over_those_before && renew(state, one)) continue;
+        take(state, one, new_memory(state, one));
+        look(state, {&one.gradient, 1});
+    }
 }
 
 }  // namespace clew
