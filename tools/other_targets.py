@@ -15,7 +15,7 @@ from os import cpu_count
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGETS = ("x86_64-linux-musl", "aarch64-linux-gnu.2.28", "aarch64-macos")
+TARGETS = ("x86_64-linux-musl", "aarch64-linux-gnu.2.28", "aarch64-macos", "x86_64-windows-gnu")
 FLAGS = ("-std=c++20", "-I.", "-O0", "-w", "-ffp-contract=off", "-fno-math-errno", "-DCLEW_ISA=v2", "-DCLEW_ONE_ISA=v2")
 
 

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 HELP = "a short table of speed on this machine, in 20 seconds"
-DESCRIPTION = "Measure a few steps with one thread, beside PyTorch where it is installed; medians."
+DESCRIPTION = "Measure a few steps with one thread, beside PyTorch where it is installed; the best of several rounds."
 
 _SECONDS = 1.2  # for each row and library
 _ROUNDS = 7
@@ -52,7 +52,7 @@ def measure(library: Any) -> dict[str, float]:
     """Seconds for each row, by its name."""
     library.set_num_threads(1)
     library.manual_seed(0)
-    return {name: _median(make(library), count) for name, make, count in _ROWS}
+    return {name: _best(make(library), count) for name, make, count in _ROWS}
 
 
 def _in_process(library: str) -> dict[str, float]:
@@ -62,8 +62,8 @@ def _in_process(library: str) -> dict[str, float]:
     return found
 
 
-def _median(step: Callable[[], object], count: int) -> float:
-    """Of rounds that take about ``_SECONDS`` together (fewer ones where others work), a step's time by ``count``."""
+def _best(step: Callable[[], object], count: int) -> float:
+    """The time of a step divided by ``count``: the best of as many rounds as ``_SECONDS`` have room for."""
     for _ in range(3):
         step()
     started = perf_counter()
@@ -76,7 +76,7 @@ def _median(step: Callable[[], object], count: int) -> float:
         for _ in range(repeats):
             step()
         rounds.append((perf_counter() - started) / repeats / count)
-    return sorted(rounds)[len(rounds) // 2]
+    return min(rounds)
 
 
 def _product(torch: Any) -> Callable[[], object]:
