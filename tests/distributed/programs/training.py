@@ -7,6 +7,7 @@ import sharding
 from common import clew, dist, raises, rank, run, same, size
 
 from clew import nn
+from clew.distributed import _shared
 from clew.nn.parallel import DistributedDataParallel as DDP
 
 BATCH = 4  # of each rank
@@ -44,6 +45,18 @@ def check_the_curve_is_that_of_one_process():
     for options in ({}, {"bucket_cap_mb": 1e-4}, {"find_unused_parameters": True}, {"deterministic": True}):
         pairs, _ = curves(**options)
         assert numpy.allclose(pairs[:, 0], pairs[:, 1], rtol=1e-6), (options, pairs)
+
+
+def check_ranks_that_share_no_memory_send_messages():
+    """As on several machines, or where there is too little of it."""
+    group, folder = dist.GroupMember.WORLD, _shared._FOLDER
+    group.shared, _shared._FOLDER = None, "/nowhere"
+    for options in ({}, {"bucket_cap_mb": 1e-4}, {"deterministic": True}):
+        pairs, model = curves(**options)
+        assert model._reducer._shared is None
+        assert numpy.allclose(pairs[:, 0], pairs[:, 1], rtol=1e-6), (options, pairs)
+    _shared._FOLDER = folder
+    assert curves()[1]._reducer._shared is not None
 
 
 def check_sums_in_the_order_of_ranks():
