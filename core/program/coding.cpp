@@ -139,6 +139,13 @@ code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& lo
     return made;
 }
 
+code::Statement Planner::dense_statement_of(const kernels::FlatLoop& loop, const std::vector<Reference>& references) {
+    code::Statement made = statement_of(loop, references);
+    const auto is_loose = [](const code::Access& one) { return one.stride != 1 && (one.stride != 0 || one.written); };
+    if (std::ranges::any_of(made.accesses, is_loose)) made.expression = nullptr;
+    return made;
+}
+
 void Planner::order_with_code(Plan& plan) {
     if (!program_.coded || !code::is_wanted()) return order(plan);
     Coding coding(*this, plan);

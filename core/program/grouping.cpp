@@ -31,8 +31,9 @@ public:
                 const Call* const before = std::exchange(last, call.runs && !call.constant ? &call : last);
                 if (!opens(call)) continue;
                 collect(step, k);
+                const bool short_ones = members_[0].loop.count <= 2 * kernels::kStrip;
                 const bool alone = !(before && before->call->product()) && reductions_.empty();
-                if (members_.size() > (alone ? 1 : 0)) put_together();
+                if (members_.size() >= (short_ones ? 4 : alone ? 2 : 1)) put_together();
             }
     }
 
@@ -40,6 +41,7 @@ private:
     using Call = Planner::Call;
     using Reference = Planner::Reference;
     static constexpr std::int64_t kWorthIt = 32 << 10;  // bytes of an operand: less stays in a cache from call to call
+    static constexpr std::int64_t kWorthCode = 600;     // elements: fewer are done before strips have begun
     static constexpr std::size_t kMost = kernels::kMostStages, kMostBetween = 64;
 
     struct Member {
@@ -50,11 +52,13 @@ private:
         bool read = false, written = false;
     };
 
-    bool opens(const Call& call) {
+    bool is_coded() const { return planner_.program_.coded && code::is_wanted(); }
+    bool opens(const Call& call) const {
         if (!call.runs || call.constant) return false;
         const auto loop = call.call->flat();
-        return loop && loop->count * loop->items[0] >= kWorthIt && loop->count > 2 * kernels::kStrip &&
-               loop->strides[0] != 0;
+        if (!loop || loop->strides[0] == 0) return false;
+        if (is_coded()) return loop->count >= kWorthCode;
+        return loop->count * loop->items[0] >= kWorthIt && loop->count > 2 * kernels::kStrip;
     }
 
     void collect(std::size_t step, std::size_t k) {
@@ -85,7 +89,7 @@ private:
     bool is_reduction_of_members(const Call& call) const {
         const auto* const reduction = dynamic_cast<const kernels::ReductionCall*>(call.call.get());
         const auto how = reduction ? reduction->flat_reduction() : std::nullopt;
-        if (!how || how->count != members_[0].loop.count) return false;
+        if (!how || how->count != members_[0].loop.count || how->count <= 2 * kernels::kStrip) return false;
         const Reference &out = call.references[0], &in = call.references[1];
         if (planner_.is_input(out.memory) || (planner_.is_input(in.memory) && written_between_)) return false;
         const Seen& seen = between_[static_cast<std::size_t>(out.memory)];
@@ -184,12 +188,8 @@ private:
         std::vector<int> memories;
         const kernels::Expression* first = nullptr;
         for (const Member& member : members_) {
-            code::Statement made = Planner::statement_of(member.loop, member.call->references);
-            const bool loose = std::ranges::any_of(made.accesses, [](const code::Access& one) {
-                return one.stride != 1 && (one.stride != 0 || one.written);
-            });
-            if (made.expression && (loose || (first && made.expression->wide != first->wide)))
-                made.expression = nullptr;
+            code::Statement made = Planner::dense_statement_of(member.loop, member.call->references);
+            if (made.expression && first && made.expression->wide != first->wide) made.expression = nullptr;
             if (made.expression) first = made.expression;
             for (std::size_t k = 0; k < made.accesses.size(); ++k) {
                 const int memory = member.call->references[k].memory;
@@ -232,7 +232,7 @@ private:
         const std::vector<kernels::Operand> operands = strips->operands();
         for (std::size_t i = 0; i < references.size(); ++i) references[i].pointer = operands[i].place;
         std::unique_ptr<kernels::StripCall> call;
-        if (planner_.program_.coded && code::is_wanted() && code::is_worth_it(job->statements))
+        if (is_coded() && code::is_worth_it(job->statements))
             call = std::make_unique<code::CodedStrips>(std::move(strips), std::move(job));
         else
             call = std::move(strips);

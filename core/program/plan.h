@@ -152,6 +152,8 @@ private:
     std::vector<int> count_uses() const;
     static code::Statement statement_of(const std::optional<kernels::FlatLoop>& loop,
                                         const std::vector<Reference>& references);
+    // An expression only if its operands lie element after element, or are one number.
+    static code::Statement dense_statement_of(const kernels::FlatLoop& loop, const std::vector<Reference>& references);
     bool may_be_captured(int index) const;
     bool refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call);
     bool refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call);

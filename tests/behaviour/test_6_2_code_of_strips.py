@@ -42,7 +42,9 @@ EXPRESSIONS = {
     "extremes": lambda a, b: clew.maximum(a, b) - clew.minimum(a, -b),
     "roots": lambda a, b: a.abs().sqrt() + b.square().rsqrt() - a.sign() * b.reciprocal(),
     "activations": lambda a, b: clew.relu(a) + clew.nn.functional.leaky_relu(b, 0.3) - clew.threshold(a, 0.1, 0.2),
-    "with numbers": lambda a, b: clew.add(clew.addcmul(a, a, b, value=0.7), clew.addcdiv(a, a, b, value=0.1), alpha=-2),
+    "with numbers": lambda a, b: (
+        clew.add(clew.addcmul(a, a, b, value=0.7), clew.addcdiv(a, a, b, value=0.1), alpha=-2) * b
+    ),
     "powers": lambda a, b: a**2 - b**3 + a.abs() ** 0.5 - b**-1,
     "one number": lambda a, b: (a * b[:1] + a[7]) * b - b[:1],
 }
@@ -50,10 +52,10 @@ EXPRESSIONS = {
 
 @pytest.mark.parametrize(("index", "name"), list(enumerate(EXPRESSIONS)))
 def test_expressions(index, name):
-    dtype = ["float32", "float64"][index % 2]
+    dtype, length = ["float32", "float64"][index % 2], [LENGTH, 700, 2048][index % 3]
     compiled = clew.compile(EXPRESSIONS[name])
     for place in range(4):
-        given = [values(2 * place, dtype, LENGTH), values(2 * place + 1, dtype, LENGTH)]
+        given = [values(2 * place, dtype, length), values(2 * place + 1, dtype, length)]
         assert bits([compiled(*given)]) == bits([EXPRESSIONS[name](*given)])
     assert any("pieces" in line for line in compiled.code)
 

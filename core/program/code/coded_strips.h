@@ -23,7 +23,9 @@ public:
     std::vector<kernels::Operand> operands() override { return strips_->operands(); }
     std::size_t bytes() const override { return sizeof(*this) + strips_->bytes() + table_.capacity() * sizeof(Entry); }
     std::int64_t work() const override { return strips_->work(); }
-    std::int64_t calls() const override { return strips_->work() / kernels::kStrip; }
+    std::int64_t calls() const override {
+        return strips_->stages() * ((strips_->count() + kernels::kStrip - 1) / kernels::kStrip);
+    }
 
 private:
     using Strip = kernels::Strips::Strip;
