@@ -10,7 +10,7 @@ pytestmark = needs_mpi
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_it_is_training_with_the_whole_batch(ranks):
-    assert passes(ranks, "training.py").count("all is as expected") == ranks
+    assert passes(ranks, "training.py", seconds=150).count("all is as expected") == ranks
 
 
 def losses(output):
