@@ -3,6 +3,7 @@
 import contextlib
 import faulthandler
 import gc
+import importlib
 import mmap
 import os
 import pickle
@@ -60,6 +61,9 @@ def under_sanitizer():
 
 
 SANITIZED = under_sanitizer()
+
+with contextlib.suppress(ImportError):  # its first import lists the fonts of the machine: longer than one call may take
+    importlib.import_module("matplotlib.font_manager")
 
 
 @dataclass
