@@ -23,7 +23,7 @@ nb::list graph_nodes(nb::handle given, bool held) {
     const nb::tuple roots = sequence(given);
     NodeSet seen;
     std::vector<Node*> finished;
-    // From the last root to the first: the list is turned round in the end.
+    // From the last root to the first: the list is reversed in the end.
     for (std::size_t i = roots.size(); i-- > 0;) {
         std::vector<Node*> nodes;
         each_root_of(roots[i], [&](Node* node) { nodes.push_back(node); });

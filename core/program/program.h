@@ -96,7 +96,7 @@ struct KeptNode {
     bool freed_at_end = false;
     bool hooked = false;  // at the end of the block
     std::vector<KeptSlot> slots{};
-    // One that is dying may run Python, which may run the program.
+    // While one is destroyed, Python may run, and with it the program.
     Node* alive() const { return node && node->references ? node : nullptr; }
 };
 

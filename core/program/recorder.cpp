@@ -153,15 +153,15 @@ void Recorder::run(OpCall& call) {
     dispatch(call);
     for (const Tensor& output : call.outputs)
         if (output && is_meta(output)) refuse_meta(call);
-    const bool turned = call.op.is(kAxesInPlace);
-    if (turned) step.kind = StepKind::Nothing;
+    const bool axes_only = call.op.is(kAxesInPlace);
+    if (axes_only) step.kind = StepKind::Nothing;
     const int index = static_cast<int>(program_.steps.size());
     std::size_t i = 0;
     for_each_written(call, [&](const Tensor& tensor) {
         const Before& was = before[i++];
         const int reg = step.inputs[static_cast<std::size_t>(&tensor - call.inputs.data())];
         const bool older = tensor->has(TensorObject::kOlder);
-        if (older && turned)
+        if (older && axes_only)
             refuse(format("%s: changes the shape of a tensor from before the block", call.op.in_place_name.c_str()));
         if (older && tensor->grad_fn.get() != was.history.get())
             refuse(format("%s: gives a tensor from before the block another history", call.op.in_place_name.c_str()));

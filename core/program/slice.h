@@ -31,7 +31,7 @@ struct Slice {
     std::vector<char> whole{};          // for each memory: all that writes it runs
     std::vector<char> written{};        // for each memory: something writes it
     std::vector<int> last_use{};        // of each register, a step
-    std::vector<char> direct{};         // for each memory: written in place, since nothing that runs then can fail
+    std::vector<char> direct{};         // for each memory: modified in place, since nothing that runs then can fail
     std::vector<int> edged{};           // nodes that saved a value with a history of its own
     std::vector<ReplayStep> runs_of{};  // the steps
     std::vector<int> registers{};

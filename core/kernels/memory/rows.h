@@ -107,13 +107,13 @@ struct RowReduction {
         for (int half = kRowVectors / 2; half > 0; half /= 2)
             for (int v = 0; v < half; ++v) Op::step(running[v], running[v + half]);
         Vector total = running[0];
-        for (int half = lanes / 2; half > 0; half /= 2) Op::step(total, turned(total, half));
+        for (int half = lanes / 2; half > 0; half /= 2) Op::step(total, rotated(total, half));
         return total[0];
     }
 
 private:
     // Each lane has what the one `by` further had, the last ones what the first had.
-    static CLEW_INLINE Vector turned(Vector v, int by) {
+    static CLEW_INLINE Vector rotated(Vector v, int by) {
 #ifdef __clang__
         Vector result = v;
         for (int lane = 0; lane < lanes; ++lane) result[lane] = v[(lane + by) % lanes];

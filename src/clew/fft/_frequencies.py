@@ -99,7 +99,7 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
     Args:
         input: as `fft` orders them: the negative frequencies last.
-        dim: the axes to turn; all unless given.
+        dim: the axes to shift; all unless given.
 
     Raises:
         IndexError: there is no such axis.
@@ -108,21 +108,21 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         >>> torch.fft.fftshift(torch.tensor([0, 1, 2, -2, -1]))
         tensor([-2, -1,  0,  1,  2])
     """
-    return _turned("fftshift", input, dim, 0)
+    return _shifted("fftshift", input, dim, 0)
 
 
 @domain("input=real(a, b); input=real(a, b, c), dim=(0, 2); input=real(a, b), dim=1")
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of `fftshift`, which for an odd number of elements is another turn. Arguments and errors as there.
+    """The inverse of `fftshift`, which for an odd number of elements shifts by one more. Arguments and errors as there.
 
     Example:
         >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1, 2]))
         tensor([ 0,  1,  2, -2, -1])
     """
-    return _turned("ifftshift", input, dim, 1)
+    return _shifted("ifftshift", input, dim, 1)
 
 
-def _turned(name: str, input: Tensor, dim: int | Sequence[int] | None, more: int) -> Tensor:
+def _shifted(name: str, input: Tensor, dim: int | Sequence[int] | None, more: int) -> Tensor:
     chosen = range(input.dim()) if dim is None else dim if isinstance(dim, Sequence) else [dim]
     axes = [axis_of(f"fft.{name}", input, axis, of_number=False) for axis in chosen]
     return input.roll([(input.shape[axis] + more) // 2 for axis in axes], axes)
