@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy
 
-# Flags of core/ops/opdef.h.
+# Flags of core/ops/registry.h.
 METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, HIDDEN, PROPERTY = (1 << i for i in range(8))
 WRITES_INPUT, MANY_VIEWS, COMPOSITE, ELEMENTWISE, NAMESPACE = (1 << i for i in range(8, 13))
 # Modules that are loaded when they are first asked for, with operations and functions of their own.

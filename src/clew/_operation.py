@@ -33,9 +33,9 @@ Rule = Callable[..., Any]
 
 # Flags of core/ops/registry.h.
 METHOD, FUNCTION, IN_PLACE, OUT, VIEW, NON_DIFFERENTIABLE, HIDDEN, PROPERTY = (1 << bit for bit in range(8))
-WRITES, MANY_VIEWS, COMPOSITE, STRIPS, NAMESPACE, OUT_ALIKE, OUT_TRUTH = (1 << bit for bit in range(8, 15))
+WRITES, MANY_VIEWS, COMPOSITE, ELEMENTWISE, NAMESPACE, OUT_ALIKE, OUT_TRUTH = (1 << bit for bit in range(8, 15))
 LEADING_AXES = 1 << 27
-OUT_SETS_DTYPE, AXES_IN_PLACE, ELEMENTWISE, OUT_ANY, SIZED_BY_VALUES = (1 << bit for bit in range(15, 20))
+OUT_SETS_DTYPE, AXES_IN_PLACE, ELEMENT_BY_ELEMENT, OUT_ANY, SIZED_BY_VALUES = (1 << bit for bit in range(15, 20))
 
 
 def operation(
@@ -64,12 +64,12 @@ def operation(
         outputs: their names. Those without a `g_<output>` in any rule have no derivative.
         node: what its nodes are called; the default is made from the name, `QrBackward0`.
         in_place_node: those of the form in place, if that is another name.
-        flags: of core/ops/opdef.h.
+        flags: of core/ops/registry.h.
         arrays: False for a forward that gets tensors as they are, whose dtypes tell numbers from arrays.
         derivative: what kind of function it is: Note [Derivative classes] in core/ops/derivative_class.h.
         infer: gives, from what forward gets (always tensors), empty tensors of the sizes and dtypes of its results,
             without a look at values. `from_forward` where forward itself does so while kernels are skipped: it calls
-            nothing but operations. Those with ELEMENTWISE need none.
+            nothing but operations. Those with ELEMENT_BY_ELEMENT need none.
         domain: arguments that tests may call it with: Note [Domains] in core/ops/opdef.h.
     """
     name = schema.partition("(")[0].partition(".")[0]
@@ -85,7 +85,7 @@ def operation(
             with numpy.errstate(all="ignore"):  # infinities and NaN are results like others
                 return tuple(map(_tensor, _tuple(forward(*arguments))))
 
-        if flags & ELEMENTWISE:
+        if flags & ELEMENT_BY_ELEMENT:
             inferring: Rule | None = functools.partial(_infer_elementwise, run)
         elif infer is from_forward:
             inferring = run

@@ -19,6 +19,7 @@ from ._core import Operation
 from ._operation import (
     AXES_IN_PLACE,
     COMPOSITE,
+    ELEMENT_BY_ELEMENT,
     ELEMENTWISE,
     FUNCTION,
     IN_PLACE,
@@ -33,7 +34,6 @@ from ._operation import (
     OUT_TRUTH,
     PROPERTY,
     SIZED_BY_VALUES,
-    STRIPS,
     VIEW,
     WRITES,
 )
@@ -98,7 +98,7 @@ def _tensors(overload: Overload) -> list[str]:
 def _is_elementwise(overload: Overload) -> bool:
     """Its class says it; of what has none because it has no derivative (comparisons, bits), its operands."""
     flags = overload["flags"]
-    if flags & (STRIPS | ELEMENTWISE) or overload["derivative"] == "elementwise":
+    if flags & (ELEMENTWISE | ELEMENT_BY_ELEMENT) or overload["derivative"] == "elementwise":
         return not flags & SIZED_BY_VALUES
     kinds = [one["type"] for one in overload["arguments"]]
     logical = kinds == ["Tensor", "Tensor"] and flags & NON_DIFFERENTIABLE and flags & IN_PLACE

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core
 from ._core import Operation, dtype
-from ._operation import ELEMENTWISE, MANY_VIEWS, NAMESPACE, PROPERTY, VIEW, WRITES
+from ._operation import ELEMENT_BY_ELEMENT, MANY_VIEWS, NAMESPACE, PROPERTY, VIEW, WRITES
 
 __all__ = ["dtypes_of", "of_two_dtypes", "outcome", "samples_of"]
 
@@ -42,7 +42,7 @@ def samples_of(operation: Operation) -> Iterator[dict[str, list[Any]]]:
     """Arguments of the calls that `dtypes_of` tries; none for views, and for writes, which change no dtype."""
     for overload in operation.overloads:
         flags = overload["flags"]
-        by_hand = flags & NAMESPACE and not flags & ELEMENTWISE  # whose inference checks no dtypes
+        by_hand = flags & NAMESPACE and not flags & ELEMENT_BY_ELEMENT  # whose inference checks no dtypes
         if not flags & (VIEW | PROPERTY | WRITES | MANY_VIEWS) and not by_hand:
             yield from _samples(overload)
 

@@ -205,6 +205,11 @@ def test_bad_arguments_of_samplers():
         clew.zeros(2).log_normal_(0, 0)
     with pytest.raises(NotImplementedError, match="log_normal_: not implemented for dtype int64"):
         clew.zeros(2, dtype=clew.int64).log_normal_()
+    with pytest.raises(NotImplementedError, match="log_normal_: not implemented for dtype complex64"):
+        clew.zeros(2, dtype=clew.complex64).log_normal_()
+    for name in ("cauchy_", "exponential_"):
+        with pytest.raises(RuntimeError, match=f"(?s){name}: .* is a continuous probability distribution.*complex64"):
+            getattr(clew.zeros(2, dtype=clew.complex64), name)()
     with pytest.raises(RuntimeError, match="negative n"):
         clew.polygamma(-1, clew.ones(1))
     with pytest.raises(RuntimeError, match="greater than or equal to 1"):

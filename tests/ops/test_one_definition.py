@@ -11,13 +11,13 @@ ROOT = Path(__file__).resolve().parents[2]
 DEFINITION = '''
 import numpy
 
-from clew._operation import ELEMENTWISE, FUNCTION, IN_PLACE, METHOD, OUT, operation
+from clew._operation import ELEMENT_BY_ELEMENT, FUNCTION, IN_PLACE, METHOD, OUT, operation
 
 
 @operation(
     "gudermannian(Tensor self)",
     rules=(lambda g, self: g / self.cosh(),),
-    flags=FUNCTION | METHOD | IN_PLACE | OUT | ELEMENTWISE,
+    flags=FUNCTION | METHOD | IN_PLACE | OUT | ELEMENT_BY_ELEMENT,
     domain="real",
 )
 def gudermannian(self):

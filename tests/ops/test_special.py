@@ -71,6 +71,39 @@ def test_pytorch_has_the_name_and_the_same_dtypes(oracle, name):
         numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=2e-5 if kind != "float64" else 1e-6)
 
 
+@pytest.mark.parametrize("name", [one for one in clew.special.__all__ if one not in ("round", "polygamma")])
+def test_complex_numbers_are_refused_or_as_pytorchs(oracle, name):
+    also = {"multigammaln": (2,), "log_softmax": (0,), "softmax": (0,), "logsumexp": (0,)}.get(name, ())
+    two = name in ("gammainc", "gammaincc", "xlogy", "xlog1py", "zeta")
+    values = [0.3 + 0.4j, 0.0j, 0.7 - 0.2j]
+
+    def call(module):
+        x = module.tensor(values)
+        return getattr(module.special, name)(*((x, x) if two else (x, *also)))
+
+    try:
+        expected = call(oracle)
+    except RuntimeError:  # of which NotImplementedError is one
+        expected = None
+    try:
+        ours = call(clew)
+    except NotImplementedError:
+        return
+    assert ours.is_complex()  # no part is dropped
+    if expected is not None:
+        numpy.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=2e-5)
+
+
+def test_slopes_of_entr_at_its_end_are_pytorchs(oracle):
+    slopes = []
+    for module in (clew, oracle):
+        x = module.tensor([0.0, -1.0, float("nan"), 0.25, float("inf")], requires_grad=True)
+        (slope,) = module.autograd.grad(module.special.entr(x).sum(), x, create_graph=True)
+        (second,) = module.autograd.grad(slope.sum(), x)
+        slopes.append((slope.tolist(), second.tolist()))
+    numpy.testing.assert_allclose(*slopes, rtol=1e-6)
+
+
 def test_what_has_no_derivative_says_so():
     x = clew.ones(2, requires_grad=True)
     for name in ("bessel_j0", "modified_bessel_k1"):

@@ -12,6 +12,14 @@
 namespace clew {
 namespace {
 
+void check_continuous(const char* op, const char* distribution, const Tensor& self) {
+    if (!is_floating(self.dtype()))
+        fail(ErrorKind::Runtime,
+             "%s: %s distribution is a continuous probability distribution. dtype must be a floating point but you "
+             "specified %s",
+             op, distribution, dtype_name(self.dtype()));
+}
+
 struct Uniform : ZeroGradient {
     struct Attrs {
         double from, to;
@@ -76,11 +84,7 @@ struct Exponential : ZeroGradient {
         if (!(attrs.lambd > 0))
             fail(ErrorKind::Runtime, "exponential_ expects lambda > 0.0, but found lambda=%g", attrs.lambd);
         if (self.numel() == 0) return;
-        if (!is_floating(self.dtype()))
-            fail(ErrorKind::Runtime,
-                 "exponential_: Exponential distribution is a continuous probability distribution. dtype must be a "
-                 "floating point but you specified %s",
-                 dtype_name(self.dtype()));
+        check_continuous("exponential_", "Exponential", self);
         fill_in_memory_order(self, [&](const Tensor& x) {
             with_floating("exponential_", x,
                           [&](auto* data) { fill_exponential(generator, data, x.numel(), attrs.lambd); });
@@ -108,6 +112,7 @@ struct Cauchy : ZeroGradient {
         out = self;
         if (!(attrs.sigma > 0))
             fail(ErrorKind::Runtime, "cauchy_ expects sigma > 0.0, but found sigma=%g", attrs.sigma);
+        check_continuous("cauchy_", "Cauchy", self);
         fill_in_memory_order(self, [&](const Tensor& x) {
             with_floating("cauchy_", x, [&]<class T>(T* data) {
                 for (std::int64_t i = 0; i < x.numel(); ++i) {
@@ -138,6 +143,9 @@ struct LogNormal : ZeroGradient {
     static void forward(const Tensor& self, const Attrs& attrs, Generator& generator, Tensor& out) {
         out = self;
         if (!(attrs.std > 0)) fail(ErrorKind::Runtime, "log_normal_ expects std > 0.0, but found std=%g", attrs.std);
+        if (is_complex(self.dtype()))
+            fail(ErrorKind::NotImplemented, "log_normal_: not implemented for dtype %s; use a floating dtype",
+                 dtype_name(self.dtype()));
         fill_in_memory_order(self, [&](const Tensor& x) {
             with_floating("log_normal_", x, [&]<class T>(T* data) {
                 for (std::int64_t i = 0; i < x.numel(); ++i)

@@ -14,13 +14,13 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._numeric import array_of, result_type
-from .._operation import ELEMENTWISE, FUNCTION, IN_PLACE, METHOD, OUT, OUT_ALIKE, Rule, operation
+from .._operation import ELEMENT_BY_ELEMENT, FUNCTION, IN_PLACE, METHOD, OUT, OUT_ALIKE, Rule, operation
 from .._size import broadcast_shapes
 from . import _elementwise_derivatives as derivatives
 
 _ops: Any = _core.ops
 _NUMPY = {kind: str(kind).removeprefix("torch.") for kind in _core.dtypes.values()}
-_FLAGS = METHOD | FUNCTION | IN_PLACE | OUT | ELEMENTWISE
+_FLAGS = METHOD | FUNCTION | IN_PLACE | OUT | ELEMENT_BY_ELEMENT
 _OUT_ALIKE = ("frac", "heaviside")
 _OWN_NODE_IN_PLACE = ("acosh", "asinh", "atanh")
 # What dtype an operation is computed in: that of its operands, with integers as floats, or refused for those.

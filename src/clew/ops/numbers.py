@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._numeric import array_of, result_type
-from .._operation import ELEMENTWISE, HIDDEN, operation
+from .._operation import ELEMENT_BY_ELEMENT, HIDDEN, operation
 from ._options import check_tensor
 from .creation_like import ones_like
 
@@ -155,7 +155,7 @@ class _FrexpResult(NamedTuple):
     "_frexp(Tensor self)",
     outputs="mantissa exponent",
     node="FrexpBackward0",
-    flags=HIDDEN | ELEMENTWISE,
+    flags=HIDDEN | ELEMENT_BY_ELEMENT,
     rules=(lambda g_mantissa, exponent: g_mantissa / exponent.exp2(),),
     domain="nonzero",
 )

@@ -70,8 +70,14 @@ def _with_indices(x: Tensor, axis: int, keepdim: bool, kept: int | None = None) 
 
 
 def _define_running(name: str, extreme: Any, reaches: Any, which: str, example: str) -> None:
-    def running(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    def ordered_axis(self: Tensor, dim: int) -> int:
         axis = axis_of(name, self, dim)
+        if self.is_complex():
+            raise NotImplementedError(f"{name}: complex numbers have no order, got {self.dtype}; take the real parts")
+        return axis
+
+    def running(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        axis = ordered_axis(self, dim)
         lanes = _lanes(self, axis)
         with numpy.errstate(invalid="ignore"):
             new = (lanes != lanes) | reaches(lanes, extreme.accumulate(lanes, axis=-1))
@@ -90,7 +96,7 @@ def _define_running(name: str, extreme: Any, reaches: Any, which: str, example: 
         outputs="values indices",
         rules=(lambda g_values, indices, dim: g_values.new_zeros(g_values.shape).scatter_add(dim, indices, g_values),),
         flags=METHOD | FUNCTION | OUT | OUT_ALIKE,
-        infer=lambda self, dim: _with_indices(self, axis_of(name, self, dim), True),
+        infer=lambda self, dim: _with_indices(self, ordered_axis(self, dim), True),
         domain="self=distinct(a, d), dim=1; self=distinct(c, a), dim=0",
         arrays=False,
     )(running)

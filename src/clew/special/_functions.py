@@ -13,6 +13,7 @@ from .._core import Tensor
 from .._domains import domain
 from .._numeric import array_of
 from .._out import filled
+from ..ops.elementwise import FLOAT, common_dtype
 from . import _bessel, _operations
 
 __all__ = [
@@ -68,7 +69,7 @@ expit, gammaln, polygamma = _ops.sigmoid, _ops.lgamma, _ops.polygamma
 log_softmax, softmax, logsumexp = _ops.log_softmax, _ops.softmax, _ops.logsumexp
 round, xlogy = _ops.round, _ops.xlogy
 i0, i0e, i1, i1e = _operations.i0, _operations.i0e, _operations.i1, _operations.i1e
-erfcx, ndtri, zeta = _operations.erfcx, _operations.ndtri, _operations.zeta
+entr, erfcx, ndtri, zeta = _operations.entr, _operations.erfcx, _operations.ndtri, _operations.zeta
 gammainc, gammaincc = _ops.igamma, _ops.igammac
 multigammaln: Any = import_module("clew").mvlgamma
 modified_bessel_i0, modified_bessel_i1 = i0, i1
@@ -78,8 +79,18 @@ def _given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     return filled(f"special.{name}", result, out)
 
 
-def _floating(input: Tensor) -> Tensor:
-    return input if input.dtype.is_floating_point else input.to(_core.get_default_dtype())
+def _floating(name: str, input: Tensor) -> Tensor:
+    if input.is_complex():
+        raise NotImplementedError(f"special.{name}: not implemented for dtype {input.dtype}; take the real parts first")
+    return input if input.is_floating_point() else input.to(_core.get_default_dtype())
+
+
+def _sine_over(x: Tensor) -> Tensor:
+    """sin(x) / x, and 1 at 0."""
+    zero = x == 0
+    inside = _ops.where(zero, 1.0, x)
+    result: Tensor = _ops.where(zero, 1.0, inside.sin() / inside)
+    return result
 
 
 @domain("fraction; input=fraction(a, b), eps=0.3")
@@ -94,7 +105,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
         >>> torch.special.logit(torch.tensor([0.5, 1.0]))
         tensor([0., inf])
     """
-    x = _floating(input)
+    x = _floating("logit", input)
     if eps is not None:
         x = x.clamp(eps, 1 - eps)
     return _given("logit", (x / (1 - x)).log(), out)
@@ -108,7 +119,8 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.special.sinc(torch.tensor([0.0, 0.5]))
         tensor([1.0000, 0.6366])
     """
-    return _given("sinc", spherical_bessel_j0(_floating(input) * math.pi), out)
+    x = input if input.is_complex() else _floating("sinc", input)
+    return _given("sinc", _sine_over(x * math.pi), out)
 
 
 @domain("input=constant(real(a, b))")
@@ -119,22 +131,7 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.special.spherical_bessel_j0(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 0.8415])
     """
-    x = _floating(input)
-    zero = x == 0
-    inside = _ops.where(zero, 1.0, x)
-    return _given("spherical_bessel_j0", _ops.where(zero, 1.0, inside.sin() / inside), out)
-
-
-@domain("positive")
-def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The entropy term -x log(x): 0 at 0, and -inf below.
-
-    Example:
-        >>> torch.special.entr(torch.tensor([-1.0, 0.0, 0.5]))
-        tensor([  -inf, 0.0000, 0.3466])
-    """
-    x = _floating(input)
-    return _given("entr", _ops.where(x < 0, -math.inf, _ops.xlogy(-x, _ops.where(x < 0, 1.0, x))), out)
+    return _given("spherical_bessel_j0", _sine_over(_floating("spherical_bessel_j0", input)), out)
 
 
 @domain("real")
@@ -145,7 +142,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.special.ndtr(torch.tensor([0.0, 1.96]))
         tensor([0.5000, 0.9750])
     """
-    return _given("ndtr", 0.5 * (_floating(input) * -math.sqrt(0.5)).erfc(), out)
+    return _given("ndtr", 0.5 * (_floating("ndtr", input) * -math.sqrt(0.5)).erfc(), out)
 
 
 @domain("real")
@@ -156,7 +153,7 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.special.log_ndtr(torch.tensor([-100.0]))
         tensor([-5005.5244])
     """
-    x = _floating(input)
+    x = _floating("log_ndtr", input)
     low = x < -1
     tail, rest = x.masked_fill(~low, -1), x.masked_fill(low, 0)
     below = (erfcx(tail * -math.sqrt(0.5)) / 2).log() - tail.square() / 2
@@ -173,6 +170,7 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
         tensor([0., 0.])
     """
     x, y = (one if isinstance(one, Tensor) else _core.tensor(one) for one in (input, other))
+    common_dtype("special.xlog1py", [x, y], FLOAT)
     hidden = (x == 0) & ~_ops.isnan(y)
     product = (
         x * y.masked_fill(hidden, 0).log1p()
@@ -186,7 +184,7 @@ def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Te
     """A function without a derivative, as in PyTorch."""
     if input.requires_grad and _core.is_grad_enabled():
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
-    x = _floating(input)
+    x = _floating(name, input)
     if x.is_meta:
         return _given(name, _ops._empty_like(x, x.dtype), out)
     return _given(name, x.detach().clone().copy_(_core.from_numpy(numpy.asarray(compute(array_of(x))))), out)

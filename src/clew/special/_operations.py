@@ -3,60 +3,67 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy
 
 from .. import _core
-from .._core import Tensor
-from .._operation import ELEMENTWISE, NAMESPACE, OUT, operation
+from .._core import Operation, Tensor
+from .._numeric import array_of
+from .._operation import ELEMENT_BY_ELEMENT, NAMESPACE, OUT, Rule, operation
 from .._size import broadcast_shapes
 from ..ops.elementwise import FLOAT, common_dtype
 from . import _bessel
 
 _ops: Any = _core.ops
-FLAGS = NAMESPACE | OUT | ELEMENTWISE
+FLAGS = NAMESPACE | OUT | ELEMENT_BY_ELEMENT
 
 
-def _like(x: Any, result: Any) -> Any:
-    """The result in the dtype of a floating x, else in the default one."""
-    return result.astype(x.dtype if x.dtype.kind == "f" else str(_core.get_default_dtype()).removeprefix("torch."))
+def _function(
+    name: str, *rules: Rule, domain: str, node: str | None = None
+) -> Callable[[Callable[..., Any]], Operation]:
+    """Register a function of one real tensor whose values are computed in float64; a floating dtype stays."""
+
+    def define(compute: Callable[..., Any]) -> Operation:
+        def forward(self: Tensor) -> Any:
+            dtype = common_dtype(f"special.{name}", [self], FLOAT)
+            return compute(array_of(self).astype(float)).astype(dtype)
+
+        forward.__doc__ = compute.__doc__
+        schema = f"special_{name}(Tensor self)"
+        return operation(schema, rules=rules, flags=FLAGS, node=node, arrays=False, domain=domain)(forward)
+
+    return define
 
 
 # ---------------------------------------------------------------------------------------------------- modified Bessel
-@operation(
-    "special_i0(Tensor self)",
-    rules=(lambda g, self: g * _ops.special_i1(self),),
-    flags=FLAGS,
-    node="I0Backward0",
-    domain="real; self=real(a, b) * 40",
-)
-def i0(self: Any) -> Any:
+@_function("i0", lambda g, self: g * _ops.special_i1(self), node="I0Backward0", domain="real; self=real(a, b) * 40")
+def i0(x: Any) -> Any:
     """The modified Bessel function of the first kind of order 0.
 
     Example:
         >>> torch.special.i0(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 1.2661])
     """
-    return _like(self, _bessel.scaled_i(0, self) * numpy.exp(abs(self.astype(float))))
+    return _bessel.scaled_i(0, x) * numpy.exp(abs(x))
 
 
-@operation(
-    "special_i0e(Tensor self)",
-    rules=(lambda g, self, result: g * (_ops.special_i1e(self) - self.sign() * result),),
-    flags=FLAGS,
+@_function(
+    "i0e",
+    lambda g, self, result: g * (_ops.special_i1e(self) - self.sign() * result),
     node="SpecialI0EBackward0",
     domain="real",
 )
-def i0e(self: Any) -> Any:
+def i0e(x: Any) -> Any:
     """exp(-|self|) i0(self).
 
     Example:
         >>> torch.special.i0e(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 0.4658])
     """
-    return _like(self, _bessel.scaled_i(0, self))
+    return _bessel.scaled_i(0, x)
 
 
 def _over(value: Tensor, x: Tensor) -> Tensor:
@@ -66,50 +73,46 @@ def _over(value: Tensor, x: Tensor) -> Tensor:
     return result
 
 
-@operation("special_i1(Tensor self)", rules=(lambda g, self, result: g * (i0(self) - _over(result, self)),),
-           flags=FLAGS, domain="real; self=real(a, b) * 40")  # fmt: skip
-def i1(self: Any) -> Any:
+@_function("i1", lambda g, self, result: g * (i0(self) - _over(result, self)), domain="real; self=real(a, b) * 40")
+def i1(x: Any) -> Any:
     """The modified Bessel function of the first kind of order 1.
 
     Example:
         >>> torch.special.i1(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.5652])
     """
-    return _like(self, _bessel.scaled_i(1, self) * numpy.exp(abs(self.astype(float))))
+    return _bessel.scaled_i(1, x) * numpy.exp(abs(x))
 
 
-@operation(
-    "special_i1e(Tensor self)",
-    rules=(lambda g, self, result: g * (i0e(self) - result * self.sign() - _over(result, self)),),
-    flags=FLAGS,
+@_function(
+    "i1e",
+    lambda g, self, result: g * (i0e(self) - result * self.sign() - _over(result, self)),
     node="SpecialI1EBackward0",
     domain="real",
 )
-def i1e(self: Any) -> Any:
+def i1e(x: Any) -> Any:
     """exp(-|self|) i1(self).
 
     Example:
         >>> torch.special.i1e(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.2079])
     """
-    return _like(self, _bessel.scaled_i(1, self))
+    return _bessel.scaled_i(1, x)
 
 
 # --------------------------------------------------------------------------------------------------- error functions
-@operation(
-    "special_erfcx(Tensor self)",
-    rules=(lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)),),
-    flags=FLAGS,
+@_function(
+    "erfcx",
+    lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)),
     domain="real; self=positive(a, b) * 8",
 )
-def erfcx(self: Any) -> Any:
+def erfcx(x: Any) -> Any:
     """The scaled complementary error function exp(self²) erfc(self), finite where erfc underflows.
 
     Example:
         >>> torch.special.erfcx(torch.tensor([0.0, 100.0]))
         tensor([1.0000, 0.0056])
     """
-    x = self.astype(float)
     head = numpy.round(x * 1024) / 1024  # its square is exact, so that the exponential is
     square = numpy.exp(head * head) * numpy.exp((x - head) * (x + head))
     near = square * _ops.erfc(_core.from_numpy(numpy.ascontiguousarray(x))).numpy()
@@ -118,23 +121,17 @@ def erfcx(self: Any) -> Any:
     for n in range(20):
         far, term = far + term, -term * (2 * n + 1) * inverse
     far = far / numpy.where(x > 9, x, 9.0) / math.sqrt(math.pi)
-    return _like(self, numpy.where(x > 9, far, near))
+    return numpy.where(x > 9, far, near)
 
 
-@operation(
-    "special_ndtri(Tensor self)",
-    rules=(lambda g, result: g * (result.square() / 2).exp() * math.sqrt(2 * math.pi),),
-    flags=FLAGS,
-    domain="fraction",
-)
-def ndtri(self: Any) -> Any:
+@_function("ndtri", lambda g, result: g * (result.square() / 2).exp() * math.sqrt(2 * math.pi), domain="fraction")
+def ndtri(p: Any) -> Any:
     """The inverse of `ndtr`: the quantile function of the standard normal distribution; NaN outside [0, 1].
 
     Example:
         >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
         tensor([0.0000, 1.9600])
     """
-    p = self.astype(float)
     tail = numpy.minimum(p, 1 - p)
     inside = (tail > 0) & (tail <= 0.5)
     goal = numpy.log(numpy.where(inside, tail, 0.5))
@@ -145,7 +142,18 @@ def ndtri(self: Any) -> Any:
         x = x - error * scaled * math.sqrt(math.pi / 2)
     x = numpy.where(p >= 0.5, -x, x)
     ends = numpy.where(p == 0, -numpy.inf, numpy.where(p == 1, numpy.inf, numpy.nan))
-    return _like(self, numpy.where(inside, x, ends))
+    return numpy.where(inside, x, ends)
+
+
+@_function("entr", lambda g, self: g * (-1 - self.log()), domain="positive")
+def entr(x: Any) -> Any:
+    """The entropy term -self log(self): 0 at 0, and -inf below, where it has no slope.
+
+    Example:
+        >>> torch.special.entr(torch.tensor([-1.0, 0.0, 0.5]))
+        tensor([  -inf, 0.0000, 0.3466])
+    """
+    return numpy.where(x < 0, -numpy.inf, numpy.where(x == 0, 0.0, -x * numpy.log(x)))
 
 
 # ------------------------------------------------------------------------------------------------------ over SciPy

@@ -1,6 +1,6 @@
 """What PyTorch gives for the samples of the registry, in a file: for machines that have no PyTorch, as an emulated one.
 
-python tests/ops/stored_values.py FILE     writes it, where PyTorch is
+python tests/stored_values.py FILE     writes it, where PyTorch is
 
 Where CLEW_STORED_VALUES names such a file, tests that compare with PyTorch's values read them there (tools/aarch64.py).
 """
@@ -39,7 +39,8 @@ def _stored(value):
 
 def write(path):
     """Computes all of them."""
-    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
+    tests = Path(__file__).resolve().parent
+    sys.path[:0] = [str(tests / "ops"), str(tests.parent / "src")]
     import sampling
     import stored_values  # not __main__, so that its class is found by name
     import test_registry
