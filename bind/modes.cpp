@@ -71,6 +71,7 @@ nb::dict memory() {
     result["allocations"] = m.allocations;
     result["frees"] = m.frees;
     result["objects"] = m.objects;
+    result["pool"] = pool_bytes();
     return result;
 }
 

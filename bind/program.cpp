@@ -268,6 +268,14 @@ void init_program(nb::module_& module) {
         .def(nb::init<>())
         .def("begin", &KeptProgram::begin)
         .def("end", &KeptProgram::end, nb::arg("whole"))
+        .def_prop_rw(
+            "_coded", [](const KeptProgram& kept) { return kept.program.coded; },
+            [](KeptProgram& kept, bool on) { kept.program.coded = on; })
+        .def("_code", [](const KeptProgram& kept) {
+            nb::list result;
+            for (const std::string& line : code_of(kept.program)) result.append(line);
+            return result;
+        })
         .def("run", &KeptProgram::run)
         .def("steps", &KeptProgram::steps)
         .def("registers", &KeptProgram::registers)

@@ -51,6 +51,10 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         all.insert(all.end(), arguments, arguments + count);
         return call(PyMethod_GET_FUNCTION(callee), all.data(), all.size());
     }
+    if (PyWeakref_CheckRef(callee)) {
+        if (is_older(callee)) stay_eager("calls a weak reference from before the call");
+        return;
+    }
     if (PyType_Check(callee)) return call_type(reinterpret_cast<PyTypeObject*>(callee), arguments, count);
     PyTypeObject* const type = Py_TYPE(callee);
     if (type == &operation_type) return call_operation(callee, arguments, count);

@@ -185,6 +185,7 @@ bool CompiledFunction::check(const CallArguments& arguments, PyObject* positiona
 
 nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, Path& exact, PyObject* positional,
                                     PyObject* named) {
+    if (std::exchange(*lost_, false)) last_miss_ = "read a tensor or an object that is gone since; make it an argument";
     Recording recording = record_call(function.ptr(), arguments, positional, named);
     if (!recording.result.is_valid()) {
         constexpr int kPatience = 3, kLongest = 20;
@@ -207,10 +208,11 @@ void CompiledFunction::keep(const std::shared_ptr<Variant>& variant) {
     variant->program.coded = coded;
     variant->program.fused = fused;
     variants_->push_front(variant);
-    variant->weaken(nb::cpp_function([list = std::weak_ptr(variants_), one = std::weak_ptr(variant)](nb::handle) {
-        const auto gone = one.lock();  // its end may run Python
-        if (const auto all = list.lock(); all && gone) std::erase(*all, gone);
-    }));
+    variant->weaken(nb::cpp_function(
+        [list = std::weak_ptr(variants_), one = std::weak_ptr(variant), lost = lost_](nb::handle) {
+            const auto gone = one.lock();  // its end may run Python
+            if (const auto all = list.lock(); all && gone) *lost |= std::erase(*all, gone) > 0;
+        }));
     if (variants_->size() <= max_variants_) return;
     const auto gone = variants_->back();  // its end may run Python
     variants_->pop_back();

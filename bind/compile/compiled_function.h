@@ -63,6 +63,7 @@ private:
     std::unordered_map<std::string, std::shared_ptr<Path>> paths_;
     std::size_t misses_in_a_row_ = 0;
     bool gave_up_ = false;
+    std::shared_ptr<bool> lost_ = std::make_shared<bool>(false);  // a variant, with what it read
     std::vector<std::string> said_;
     std::string last_miss_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bind/compile/kinds.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
@@ -11,9 +12,9 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
-bool is_module(PyObject* object) {
-    static PyObject* const module = nb::object(nb::module_::import_("clew.nn").attr("Module")).release().ptr();
-    return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(module));
+// Modules, batches: what may hold much memory.
+bool is_held_weakly(PyObject* object) {
+    return as_tensor(object) || (is_python_class(Py_TYPE(object)) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)));
 }
 
 bool is_owned(const nb::object& object) { return object.is_valid(); }
@@ -114,9 +115,8 @@ void PythonState::weaken(const nb::object& died) {
 }
 
 void PythonState::weaken(Held& one, const nb::object& died) {
-    if (!one.owned() || !is_module(one.ptr())) return;
-    const auto is_watched = [&](const nb::object& known) { return known().ptr() == one.ptr(); };
-    if (std::ranges::none_of(deaths_, is_watched))
+    if (!one.owned() || !is_held_weakly(one.ptr())) return;
+    if (watched_.insert(one.ptr()).second)
         deaths_.push_back(nb::steal(checked(PyWeakref_NewRef(one.ptr(), died.ptr()))));
     one.loosen();
 }

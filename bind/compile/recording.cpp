@@ -43,7 +43,7 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     variant->times.eager = call.nanoseconds() - tracer.spent;
     tracer.finish();
     if (!result.is_valid()) {
-        recorder.end_call(false, {}, {}, {});
+        recorder.end_call(false, {}, {}, {}, {});
         return {};
     }
     Cause cause = tracer.cause.value_or(Cause{});
@@ -53,10 +53,11 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     if (cause.text.empty()) {
         variant->value = variant->form->add(result.ptr());
         variant->form->add_effects();
-        variant->form->add_contexts(program.began);
+        variant->form->add_graphs(program.began);
         cause.text = variant->form->unknown;
     }
-    recorder.end_call(cause.text.empty(), variant->form->tensors, arguments.tensors, variant->form->nodes);
+    recorder.end_call(cause.text.empty(), variant->form->tensors, arguments.tensors, variant->form->nodes,
+                      variant->form->hooked);
     if (cause.text.empty() && !program.refusals.empty()) {
         const Refusal& first = program.refusals[0];
         cause = {first.text, first.code, first.instruction};

@@ -71,7 +71,8 @@ int ResultForm::add_container(PyObject* object) {
     if (is_plain_instance(object))
         return add_entries(dict_of(object),
                            {.kind = ValueForm::Instance, .object = nb::borrow(as_object(Py_TYPE(object)))});
-    unknown = std::string("gives or keeps a ") + Py_TYPE(object)->tp_name + " that it made";
+    if (const int callable = add_callable(object); callable >= 0) return callable;
+    if (unknown.empty()) unknown = std::string("gives or keeps a ") + Py_TYPE(object)->tp_name + " that it made";
     return -1;
 }
 
@@ -94,21 +95,22 @@ void ResultForm::add_effects() {
     for (const Effect& one : tracer_->effects) effects_.push_back({one, add(one.value.ptr())});
 }
 
-void ResultForm::add_contexts(std::uint64_t began) {
+void ResultForm::add_graphs(std::uint64_t began) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {  // what is found may add to them
         const Tensor tensor = tensors[i];
-        add_contexts_of(tensor->grad_fn.get(), began);
-        if (tensor->base) add_contexts_of(tensor->base->grad_fn.get(), began);
+        add_graph(tensor->grad_fn.get(), began);
+        if (tensor->base) add_graph(tensor->base->grad_fn.get(), began);
     }
 }
 
-void ResultForm::add_contexts_of(Node* root, std::uint64_t began) {
+void ResultForm::add_graph(Node* root, std::uint64_t began) {
     std::vector<Node*> stack{root};
     while (!stack.empty()) {
         Node* const node = stack.back();
         stack.pop_back();
         if (node == nullptr || node->has(Node::kAccumulate) || node->sequence < began) continue;
         if (!seen_nodes_.insert(node).second) continue;
+        add_hooks_of(node);
         if (node->has(Node::kFunction)) {
             const nb::object attributes = nb::steal(checked(PyObject_GetAttrString(as_object(node), "__dict__")));
             nodes.push_back(node);
@@ -136,6 +138,7 @@ void ResultForm::forget_call() {
     seen_.clear();
     seen_nodes_.clear();
     nodes.clear();
+    hooked.clear();
     tensors.clear();
 }
 
@@ -174,6 +177,11 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
             return value.object;
         case ValueForm::Dict:
             return make_dict(value, made);
+        case ValueForm::Function:
+        case ValueForm::Cell:
+        case ValueForm::Method:
+        case ValueForm::Partial:
+            return make_callable(value, made);
         case ValueForm::Instance: {
             auto* const type = reinterpret_cast<PyTypeObject*>(value.object.ptr());
             nb::object instance = nb::steal(checked(type->tp_alloc(type, 0)));

@@ -5,13 +5,14 @@
 
 #include "bind/compile/arguments.h"
 #include "bind/compile/tracer.h"
+#include "core/autograd/hooks.h"
 #include "core/program/program.h"
 
 namespace clew::bind {
 
 // Note [Values of results]
-// A value is a tensor of the replay, an argument, a number that was read or given, a container of values, or an object
-// that was there before.
+// A value is a tensor of the replay, an argument, a number that was read or given, a container of values, a callable
+// that was made of such, or an object that was there before.
 struct ValueForm {
     enum Kind {
         ResultTensor,
@@ -23,10 +24,14 @@ struct ValueForm {
         Tuple,
         List,
         Dict,
-        Instance
+        Instance,
+        Function,  // its items: globals, name, defaults, those by keyword, annotations, dict, cells
+        Cell,
+        Method,  // its items: function, self
+        Partial  // its items: function, arguments, those by keyword
     } kind;
     int index = -1;
-    nanobind::object object{};  // Constant; the class of an instance, a Size or a tuple with names
+    nanobind::object object{};  // Constant; the class of an instance, a Size or a tuple with names; a function's code
     nanobind::object keys{};    // of a dict or an instance: a tuple
     std::vector<int> items{};   // of ResultForm::values
 };
@@ -37,11 +42,12 @@ public:
     ResultForm(Tracer& tracer, const CallArguments& arguments);
     int add(PyObject* object);
     void add_effects();
-    // What nodes of autograd.Functions hold leaves the call with the graphs that they are in.
-    void add_contexts(std::uint64_t began);
+    // What nodes of autograd.Functions hold, and hooks, leave the call with the graphs that they are in.
+    void add_graphs(std::uint64_t began);
 
     std::vector<Tensor> tensors;
     std::vector<Node*> nodes;  // of these Functions
+    std::vector<Node*> hooked;
     std::string unknown;
 
     // The value of a replay. `numbers`: of reads that are followed, by their place among these.
@@ -57,6 +63,7 @@ public:
     // The objects that become these nodes, and then what they hold.
     std::vector<NodeRef> make_contexts() const;
     void fill_contexts(const std::vector<NodeRef>& contexts, Made& made) const;
+    void add_hooks(const std::vector<NodeRef>& hooked, Made& made) const;
     // Which followed number each read is; after all has been added.
     void settle(Program& program);
     void forget_call();
@@ -65,6 +72,10 @@ public:
 private:
     int add_container(PyObject* object);
     int add_entries(PyObject* dict, ValueForm form);
+    // callables.cpp
+    int add_callable(PyObject* object);  // -1: it is none
+    nanobind::object make_callable(const ValueForm& value, Made& made) const;
+    nanobind::object make_function(const ValueForm& value, Made& made) const;
     nanobind::object make_dict(const ValueForm& value, Made& made) const;
     nanobind::object make_value(const ValueForm& value, Made& made) const;
     int add_value(ValueForm value) {
@@ -79,13 +90,21 @@ private:
         nanobind::object type;
         int attributes;
     };
-    void add_contexts_of(Node* root, std::uint64_t began);
+    struct MadeHook {
+        std::size_t node;  // of `hooked`
+        std::vector<Hook> NodeExtras::* list;
+        int output;
+        int value;
+    };
+    void add_graph(Node* root, std::uint64_t began);
+    void add_hooks_of(Node* node);
 
     Tracer* tracer_;
     const CallArguments* arguments_;
     std::vector<ValueForm> values_;
     std::vector<MadeEffect> effects_;
     std::vector<Context> contexts_;
+    std::vector<MadeHook> hooks_;
     std::unordered_set<Node*> seen_nodes_;
     std::unordered_map<PyObject*, int> seen_;
 };

@@ -102,6 +102,7 @@ public:
     void finish();                               // the call is over
     FollowedNumber* followed(PyObject* object);  // null: it is none of a tensor or an argument
     bool is_older(PyObject* object) const;
+    void hold(nanobind::object object) { held_.push_back(std::move(object)); }
     bool is_argument(PyObject* object) const { return arguments_.contains(object); }
 
     // What the observer tells of: a function that begins, and an instruction before it runs.

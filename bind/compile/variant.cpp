@@ -37,7 +37,7 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
     for (std::size_t i = 0; i < arguments.tensors.size(); ++i) {
         const Tensor& argument = arguments.tensors[i];
         if (state.mentions(as_object(argument.get()))) {
-            same.emplace_back(i, argument);
+            same.emplace_back(i, nb::borrow(as_object(argument.get())));
             for (Input& input : program.inputs) input.bound = input.bound && !input.tensor.same(argument);
             continue;
         }
@@ -53,6 +53,14 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
 void Variant::weaken(const nb::object& died) {
     state.weaken(died);
     for (Held& object : objects) state.weaken(object, died);
+    for (auto& [argument, tensor] : same) state.weaken(tensor, died);
+    for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+        Input& input = program.inputs[i];
+        if (input.bound || !input.older) continue;
+        reached.emplace_back(static_cast<int>(i), nb::borrow(as_object(input.tensor.get())));
+        input.tensor = Tensor();
+        state.weaken(reached.back().second, died);
+    }
 }
 
 // A tensor in an entry that the call sets is read anew by each replay.
@@ -107,6 +115,7 @@ private:
     void stop() {
         variant_.unbind();
         variant_.program.outcome->contexts.clear();
+        variant_.program.outcome->hooked.clear();
         variant_.running = false;
     }
     Variant& variant_;
@@ -145,6 +154,7 @@ nb::object Variant::run(const CallArguments& arguments) {
     ResultForm::Made made{tensors, program.outcome->given, numbers, arguments};
     nb::object result = form->make(value, made);
     form->fill_contexts(program.outcome->contexts, made);
+    form->add_hooks(program.outcome->hooked, made);
     form->make_effects(made);
     count();
     ++hits;
@@ -156,7 +166,8 @@ void Variant::check_same(const CallArguments& arguments) const {
     for (std::size_t i = 0; i < arguments.tensors.size(); ++i) {
         const Tensor& given = arguments.tensors[i];
         const bool expected = next < same.size() && same[next].first == i;
-        if (expected ? !given.same(same[next++].second) : state.mentions(as_object(given.get())))
+        PyObject* const object = as_object(given.get());
+        if (expected ? object != same[next++].second.ptr() : state.mentions(object))
             throw ReplayFailed("got another tensor, where it reaches one in another way, too", nullptr);
     }
     for (PyObject* const one : arguments.containers)
@@ -167,6 +178,8 @@ void Variant::check_same(const CallArguments& arguments) const {
 void Variant::bind(const CallArguments& arguments) {
     for (const auto& [input, argument] : bound)
         program.inputs[static_cast<std::size_t>(input)].tensor = arguments.tensors[argument];
+    for (const auto& [input, tensor] : reached)
+        program.inputs[static_cast<std::size_t>(input)].tensor = Tensor(as_tensor(tensor.ptr()));
     for (const Carried& from : carried) {
         PyObject* const now = look_up(from.dict.ptr(), from.key.ptr());
         if (now == nullptr || as_object(Py_TYPE(now)) != from.type.ptr())
@@ -175,10 +188,11 @@ void Variant::bind(const CallArguments& arguments) {
     }
 }
 
-// Neither arguments nor state are kept alive between calls.
+// Neither arguments nor state nor what else it reaches are kept alive between calls.
 void Variant::unbind() {
     for (const auto& [input, argument] : bound) program.inputs[static_cast<std::size_t>(input)].tensor = Tensor();
     for (const Carried& one : carried) program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor();
+    for (const auto& [input, tensor] : reached) program.inputs[static_cast<std::size_t>(input)].tensor = Tensor();
 }
 
 bool Variant::fits(const CallArguments& arguments) const {
@@ -245,7 +259,10 @@ int Variant::traverse(visitproc visit, void* arg) const {
         if (option.dict.is_valid()) Py_VISIT(option.dict.ptr());
     for (const Counter& counter : counters) Py_VISIT(counter.dict.ptr());
     for (const Carried& one : carried) Py_VISIT(one.dict.ptr());
-    for (const auto& [argument, tensor] : same) Py_VISIT(as_object(tensor.get()));
+    for (const auto& [argument, tensor] : same)
+        if (tensor.owned()) Py_VISIT(tensor.ptr());
+    for (const auto& [input, tensor] : reached)
+        if (tensor.owned()) Py_VISIT(tensor.ptr());
     for (const Input& input : program.inputs)
         if (input.tensor) Py_VISIT(as_object(input.tensor.get()));
     for (const Handle& held : program.held) Py_VISIT(static_cast<PyObject*>(held.get()));

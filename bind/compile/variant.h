@@ -20,7 +20,8 @@ struct Variant {
     int value = -1;
     std::vector<Held> objects;                         // that the key knows by address
     std::vector<std::pair<int, std::size_t>> bound;    // input, argument
-    std::vector<std::pair<std::size_t, Tensor>> same;  // arguments that the call also reached in another way
+    std::vector<std::pair<std::size_t, Held>> same;  // arguments that the call also reached in another way
+    std::vector<std::pair<int, Held>> reached;       // inputs that are no arguments
     // A float among the arguments.
     struct GivenFloat {
         bool followed;
@@ -47,7 +48,8 @@ struct Variant {
 
     // Takes over what the tracer has found; arguments are let go.
     void keep(Tracer& tracer, const CallArguments& arguments);
-    // Modules are not kept alive any more; `died` is called when one dies, and has to drop the variant.
+    // Modules, tensors and instances are not kept alive any more; `died` is called when one dies, and has to drop the
+    // variant.
     void weaken(const nanobind::object& died);
     // Whether the floats are such that the call goes this way.
     bool fits(const CallArguments& arguments) const;

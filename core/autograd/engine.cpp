@@ -7,6 +7,7 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/run.h"
+#include "core/base/allocator.h"
 
 namespace clew {
 
@@ -44,6 +45,7 @@ void call_rule(BackwardCall& call) {
 }
 
 BackwardResult run_backward(const BackwardRequest& request) {
+    pool_note_use();
     const bool seen = mode(kInterpreted) && (engine_ops.backward_begins(request.roots) || request.create_graph);
     const ModeGuard interpreted(kInterpreted, seen);
     const bool timed = mode(kTiming) && runs_under_way == nullptr;

@@ -6,6 +6,7 @@
 #include "core/autograd/hooks.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
+#include "core/base/allocator.h"
 #include "core/base/error.h"
 
 namespace clew {
@@ -110,12 +111,16 @@ inline void let_go(Node* node) {
     if (dead_nodes == nullptr || dead_nodes->draining) return;
     DeadNodes& dead = *dead_nodes;
     dead.draining = true;
+    std::int64_t count = 0;
     while (!dead.waiting.empty()) {
         Node* node = dead.waiting.back();
         dead.waiting.pop_back();
         release(node);
+        ++count;
     }
     dead.draining = false;
+    constexpr std::int64_t kLarge = 4096, kBytes = 128;  // of a node, about
+    if (count > kLarge) [[unlikely]] pool_note_use(count * kBytes);
 }
 
 void (*kept_node_died)(Node* self) = nullptr;

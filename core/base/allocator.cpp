@@ -1,7 +1,9 @@
 #include "core/base/allocator.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -28,12 +30,15 @@ public:
         if (spare_.empty()) map_more();
         char* chunk = spare_.back();
         spare_.pop_back();
+        ++held_;
         return chunk;
     }
     void give_back(char* chunk) {
         system::discard(chunk, kChunk);
         spare_.push_back(chunk);
+        --held_;
     }
+    std::int64_t bytes() const { return held_ * static_cast<std::int64_t>(kChunk); }
     static char* holding(void* block) {
         return static_cast<char*>(block) - (reinterpret_cast<std::uintptr_t>(block) & (kChunk - 1));
     }
@@ -46,6 +51,7 @@ private:
         for (std::size_t i = count; i-- > 0;) spare_.push_back(first + i * kChunk);
     }
     std::vector<char*> spare_;
+    std::int64_t held_ = 0;
 };
 Chunks chunks;
 
@@ -67,7 +73,29 @@ void trim(std::size_t slot) {
         if (is_free(chunk)) chunks.give_back(chunk);
 }
 
+// What was alive of late: in this period, and in the one before.
+constexpr int kPeriod = 16;                 // events
+constexpr std::int64_t kSpare = 16 << 20;  // bytes that are not worth it
+struct {
+    int events = 0;
+    std::int64_t peak = 0, peak_before = 0, left = 0;
+} use;
+
 }  // namespace
+
+std::int64_t pool_bytes() { return chunks.bytes(); }
+
+void pool_note_use(std::int64_t freed) {
+    use.peak = std::max(use.peak, memory_stats.objects + freed);
+    if (++use.events < kPeriod) return;
+    const std::int64_t peak = std::max(use.peak, use.peak_before);
+    use.peak_before = std::exchange(use.peak, 0);
+    use.events = 0;
+    // Chunks with an object in them stay; what they are is no reason to look again.
+    if (pool_bytes() - use.left <= 2 * peak + kSpare) return;
+    pool_trim();
+    use.left = std::max<std::int64_t>(0, pool_bytes() - 2 * peak);
+}
 
 void* pool_detail::refill(std::size_t slot) {
     const std::size_t size = block_size(slot);

@@ -94,6 +94,7 @@ private:
                 outline.released ? describe(slot, outline.slots[i]) : fill(slot, outline.slots[i]);
         }
         if (outline.slices.inner >= 0) wrap(*made, outline.slices);
+        if (outline.hooked >= 0) expect_hooks(made, outline.hooked);
         if (outline.released) mark_released(*made, release_like(outline.released));
         return made;
     }
@@ -106,6 +107,14 @@ private:
         where.layout = LayoutRef(outline.layout).detach();
         where.offset = outline.offset;
         where.dtype = outline.dtype;
+    }
+
+    // They are Python, of which the collector has to know in all nodes above.
+    void expect_hooks(const NodeRef& node, int place) const {
+        mark_python(*node);
+        std::vector<NodeRef>& hooked = state_.program.outcome->hooked;
+        hooked.resize(std::max(hooked.size(), static_cast<std::size_t>(place) + 1));
+        hooked[static_cast<std::size_t>(place)] = node;
     }
 
     NodeRef context(const NodeOutline& outline) const {

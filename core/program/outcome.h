@@ -53,6 +53,7 @@ struct NodeOutline {
     std::vector<std::pair<LayoutRef, DType>> outputs;
     Ref<Release> released;  // by the call's own backward, if it was
     int context = -1;       // of Outcome::contexts: it is of an autograd.Function
+    int hooked = -1;        // of Outcome::hooked
     SlicesOutline slices{};
 };
 
@@ -76,6 +77,7 @@ struct Outcome {
     std::vector<ResultOutline> results;  // a base comes first
     std::vector<int> given;              // of these, what the call gives, in order
     std::vector<NodeRef> contexts{};     // objects that become nodes of autograd.Functions in the replay under way
+    std::vector<NodeRef> hooked{};       // nodes of that replay which get the hooks that the call added
     void order_nodes();                  // by age, as the engine takes them; what edges lead to comes first
     std::vector<int> registers() const;  // that have to be there at the end
 };

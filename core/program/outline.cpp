@@ -17,20 +17,20 @@ constexpr std::uint8_t kCopied = TensorObject::kRequiresGrad | TensorObject::kIn
 
 bool is_slices(const Node& node) { return node.kind == &copy_slices_kind; }
 
-// Whether the node has more than what its operation gave it. A Function's attributes are its own.
+// Whether the node has more than its operation and hooks gave it. A Function's attributes are its own.
 bool has_more(const Node& node) {
     const NodeExtras* const extras = node.extras;
     if (extras == nullptr) return false;
-    if (!node.has(Node::kFunction) && !is_slices(node)) return true;
-    return !extras->tensor_hooks.empty() || !extras->pre_hooks.empty() || !extras->post_hooks.empty() ||
-           extras->metadata || extras->retains_grad || (is_slices(node) && extras->attributes);
+    return extras->metadata || (extras->attributes && !node.has(Node::kFunction));
 }
 
 }  // namespace
 
-void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vector<Node*> contexts) {
+void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vector<Node*> contexts,
+                        std::vector<Node*> hooked) {
     if (!on_) return;
     contexts_ = std::move(contexts);
+    hooked_ = std::move(hooked);
     leave();
     if (whole) look_back();
     if (whole && program_.refusals.empty()) {
@@ -48,9 +48,11 @@ void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vec
     }
     forget_nodes(program_);
     for (KeptNode& kept : program_.nodes) kept.node = nullptr;
-    unmark();
-    for (Input& input : program_.inputs)
+    for (Input& input : program_.inputs) {
+        input.older = input.tensor->has(TensorObject::kOlder);
         for (const Tensor& argument : arguments) input.bound = input.bound || input.tensor.same(argument);
+    }
+    unmark();
 }
 
 int Recorder::input_of(const Tensor& tensor) {
@@ -105,7 +107,7 @@ int Recorder::outline_result(const Tensor& tensor) {
         if (tensor->has(TensorObject::kSubclass)) refuse("gives a tensor of a subclass that it made");
         if (tensor->extras && tensor->extras->grad) refuse("gives a tensor that it made and that has a .grad");
         if (tensor->dict) refuse("gives a tensor that it made and that has attributes of the user's");
-        if (hooks_of(tensor)) refuse("gives a tensor that it made and that has hooks");
+        if (!history && hooks_of(tensor)) refuse("gives a leaf that it made and that has hooks");
         if (history && program_.refusals.empty()) outline.node = outline_node(history.get());
     }
     const int index = static_cast<int>(program_.outcome->results.size());
@@ -159,12 +161,12 @@ int Recorder::outline_node(Node* root) {
         if (stack.size() > before) continue;
         stack.pop_back();
         const int kept = index_of(program_, node);
-        const auto context = std::ranges::find(contexts_, node);
+        const auto context = std::ranges::find(contexts_, node), hooked = std::ranges::find(hooked_, node);
         if (kept < 0 || node->has(Node::kCut) || has_more(*node) ||
             (node->has(Node::kFunction) && context == contexts_.end())) {
             refuse(format("gives a graph with %s, which %s, so that a replay can't make it again yet",
                           node->kind->node_name,
-                          kept < 0 ? "was made when a view's history was asked for" : "has hooks"));
+                          kept < 0 ? "was made when a view's history was asked for" : "has attributes"));
             break;
         }
         NodeOutline outline{.kind = node->kind,
@@ -177,7 +179,8 @@ int Recorder::outline_node(Node* root) {
                             .slots = {},
                             .outputs = {},
                             .released = node->has(Node::kFreed) ? Ref<Release>(node->released) : Ref<Release>(),
-                            .context = node->has(Node::kFunction) ? static_cast<int>(context - contexts_.begin()) : -1};
+                            .context = node->has(Node::kFunction) ? static_cast<int>(context - contexts_.begin()) : -1,
+                            .hooked = hooked != hooked_.end() ? static_cast<int>(hooked - hooked_.begin()) : -1};
         const char* const bytes = static_cast<const char*>(node->attributes());
         outline.attributes.assign(bytes, bytes + node->kind->kept_bytes);
         for (std::uint32_t i = 0; i < node->edge_count; ++i)

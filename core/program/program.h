@@ -49,6 +49,7 @@ struct Input {
     std::uint64_t history;  // number of its node, 0: none
     std::uint64_t hooks;    // told by hooks_of()
     bool bound = false;     // an argument: another tensor in each call
+    bool older = true;      // somebody else had it before the block
     const Tensor& present() const { return grad_of ? present_grad() : tensor; }
 
 private:

@@ -22,8 +22,10 @@ public:
     void end(bool whole);
 
     // The same of a call that gives these tensors: they are outlined, not kept (core/program/outcome.h). `arguments`
-    // may be others in the next call; of `contexts`, nodes of autograd.Functions, each replay is given new ones.
-    void end_call(bool whole, Tensors results, Tensors arguments, std::vector<Node*> contexts);
+    // may be others in the next call; of `contexts`, nodes of autograd.Functions, each replay is given new ones; `hooked`
+    // are nodes whose hooks are added again.
+    void end_call(bool whole, Tensors results, Tensors arguments, std::vector<Node*> contexts,
+                  std::vector<Node*> hooked);
     // The input that this tensor from before the block is; it becomes one.
     int input_of(const Tensor& tensor);
 
@@ -90,7 +92,7 @@ private:
     const TensorObject* grad_read_ = nullptr;
     std::unordered_map<const TensorObject*, int> outlined_results_;
     std::unordered_map<const Node*, int> outlined_nodes_;
-    std::vector<Node*> contexts_;
+    std::vector<Node*> contexts_, hooked_;
     int functions_ = 0;  // under way, one in another
     Handle last_code_;
 };

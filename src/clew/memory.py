@@ -41,6 +41,8 @@ class Stats(NamedTuple):
     """How many blocks came back."""
     objects: int
     """Bytes of the tensors, nodes and records themselves, without the elements."""
+    pool: int
+    """Bytes that are held for `objects`, those that are free included."""
 
     def _repr_html_(self) -> str:
         from .graph.model.notebook import fields_html

@@ -19,6 +19,9 @@ class keep_graph:
     present values of the tensors that the block did not make, and makes its graph ready for `y.backward()`; and
     `program.run()` runs all of it.
 
+    Args:
+        code: let the system's C compiler make code of small elementwise calls, as `clew.compile` does.
+
     Raises:
         KeepError: at the end of the block, if it did something that a second run of its operations would not repeat.
         NotImplementedError: blocks in one another, or on two threads at once.
@@ -35,14 +38,15 @@ class keep_graph:
         tensor([6., 8.])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, code: bool = True) -> None:
         self._program: Program | None = None
+        self._coded = code
         spare_compiler()
 
     def __enter__(self) -> Program:
         if self._program is not None:
             raise RuntimeError("keep_graph: expected a new one for each block, as in `with clew.keep_graph():`")
-        self._program = program = Program()
+        self._program = program = Program(code=self._coded)
         program._core.begin()
         optimizer.watchers.append(_watch_state)
         return program

@@ -52,7 +52,7 @@ def _check(data: dict[str, Any]) -> None:
         raise NotImplementedError(f"save: this program has a part that a file can't say: {error}") from None
 
 
-def load_program(path: str | os.PathLike[str]) -> Program:
+def load_program(path: str | os.PathLike[str], *, code: bool = True) -> Program:
     """Read a program that `Program.save` wrote.
 
     Its inputs are made as they were, with their values, `requires_grad` and `.grad`; tensors that shared memory share
@@ -60,6 +60,10 @@ def load_program(path: str | os.PathLike[str]) -> Program:
     goes on where it was; it belongs to the program. A result's graph is ready for `backward()` after its `forward()`.
 
     Nothing in the file is executed, and its steps are checked before they run.
+
+    Args:
+        path: the file.
+        code: let the system's C compiler make code of small elementwise calls, as `clew.compile` does.
 
     Raises:
         ProgramError: the file is no program, it is damaged, or it has a step that does not fit the others.
@@ -80,11 +84,11 @@ def load_program(path: str | os.PathLike[str]) -> Program:
         >>> loaded["w"].grad
         tensor([6., 6.])
     """
-    return _made(*container.read(path, _KIND))
+    return _made(*container.read(path, _KIND), code)
 
 
-def _made(content: Any, memories: dict[str, memoryview]) -> Program:
-    program = Program()
+def _made(content: Any, memories: dict[str, memoryview], code: bool = True) -> Program:
+    program = Program(code=code)
     try:
         reader = TensorReader(content["tensors"], memories)
         data = mapped(content["program"], lambda value: from_json(value, reader))

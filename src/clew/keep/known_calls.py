@@ -41,7 +41,7 @@ _TYPES = """
 _TENSOR = """
     numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex
     requires_grad_ contiguous detach detach_ bool tolist __bool__ __int__ __len__ __index__ backward retain_grad
-    _add_hook new_tensor nelement ndimension get_device is_signed __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
+    _add_hook _add_node_hook _add_accumulate_hook _remove_hook _gradient_edge new_tensor nelement ndimension get_device is_signed __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
     __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __neg__ __pow__
     __rpow__ __matmul__ __rmatmul__ __init__ __contains__ __abs__ _is_view item _cast
 """

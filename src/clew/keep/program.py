@@ -42,8 +42,9 @@ class Program:
         tensor(3.)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, code: bool = True) -> None:
         self._core = _core.Program()
+        self._core._coded = code
         self._names: dict[str, Tensor] = {}
         self._seen: Values | None = None
 
@@ -207,6 +208,20 @@ class Program:
         from .targets.to_onnx import to_onnx
 
         to_onnx(self, path)
+
+    @property
+    def code(self) -> list[str]:
+        """How it stands with generated code: a line for each run of calls that code may take over.
+
+        Example:
+            >>> x = clew.ones(3)
+            >>> with clew.keep_graph(code=False) as program:
+            ...     y = x.exp().sum()
+            >>> program.run()
+            >>> program.code
+            []
+        """
+        return self._core._code()
 
     @property
     def steps(self) -> list[Step]:
