@@ -113,6 +113,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
                             .accumulate_inputs = accumulate};
     if (before_backward) {
         const TimeSpent time;
+        const UnseenPython unseen;
         const Handle listener = Handle::borrow(before_backward), nodes = Handle::steal(root_nodes(roots));
         Py_DECREF(
             checked(PyObject_CallOneArg(static_cast<PyObject*>(listener.get()), static_cast<PyObject*>(nodes.get()))));
@@ -168,6 +169,7 @@ void notify(const std::vector<Tensor>& roots, const Ref<Release>& release) {
         if (i < listeners.size() && listeners[i] == listener) ++i;  // else it stopped listening
     }
     if (on_backward == nullptr) return;
+    const UnseenPython unseen;
     const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(root_nodes(roots)),
                  record = release ? Handle::steal(release_object(release.get())) : Handle::borrow(Py_None);
     Py_DECREF(checked(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(listener.get()),

@@ -4,7 +4,9 @@
 
 #include <vector>
 
+#include "bind/compile/tracer.h"
 #include "core/autograd/engine.h"
+#include "core/autograd/mode.h"
 
 namespace clew::bind {
 
@@ -16,6 +18,12 @@ void tensor_backward(const Tensor& root, PyObject* gradient, PyObject* retain_gr
 // The same backward, one node at a time.
 std::unique_ptr<SteppedBackward> stepped_backward(PyObject* tensors, PyObject* gradients, PyObject* retain_graph,
                                                   PyObject* create_graph);
+
+// While who looks on runs Python: neither what it reads nor what it computes is part of what is recorded or timed.
+class UnseenPython {
+    const Unwatched unwatched_{true};
+    const ModeGuard unseen_{kInterpreted | kTiming, false};
+};
 
 // Who looks on from C++ is called after each backward, before those of Python. `entered` is when the first was called.
 struct BackwardListener {

@@ -5,6 +5,7 @@
 #include "bind/culprits.h"
 #include "bind/errors.h"
 #include "bind/site.h"
+#include "core/autograd/mode.h"
 #include "core/autograd/view.h"
 
 namespace nb = nanobind;
@@ -35,7 +36,7 @@ void BackwardLog::start() {
     if (is_on_) return;
     is_on_ = true;
     thread_ = PyThread_get_thread_ident();
-    start_ = {now_ns() - listeners_spent(), timings};
+    start_ = {now_ns() - listeners_spent(), timings, call_signature};
     backward_ns_ = timings.backward;
     if (draws_) operation_times = &times_;
     add_listener(this);
@@ -45,6 +46,8 @@ void BackwardLog::stop() {
     if (is_on_) remove_listener(this);
     if (operation_times == &times_) operation_times = nullptr;
     is_on_ = false;
+    probe_.reset();
+    probed_ = nullptr;
 }
 
 // Whether this backward ran inside another, as those of `checkpoint` do: it is part of that one. The engine adds to its
@@ -76,22 +79,49 @@ std::size_t BackwardLog::line_of(const Site& site) {
     return called_.put(site, i);
 }
 
-void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& release, std::int64_t entered) {
-    const Mark now{entered - listeners_spent(), timings};
-    const Site site = current_site();
-    const Handle code = Handle::steal(site.code);
-    if (!code || is_nested()) return;
-    const std::size_t number = line_of(site);
-    Line& line = *lines_[number];
+void BackwardLog::note_step(Line& line, const Mark& now) {
+    const bool probed = probed_ == &line;
     if (line.count++ == 0) {
         line.first = between(start_, now);
+    } else if (probed) {  // it took longer
+        line.kept = probe_->end();
+        probe_.reset();
+        probed_ = nullptr;
     } else if (line.steps.size() < kMostSteps) {
         line.steps.push_back(between(line.mark, now));
     } else {
         line.steps[line.oldest] = between(line.mark, now);
         line.oldest = (line.oldest + 1) % kMostSteps;
     }
+    if (line.count > 1) {
+        const std::uint64_t kind = now.calls.since(line.mark.calls);
+        if (line.kinds.size() < kMostKinds || line.kinds.contains(kind)) ++line.kinds[kind];
+        probe(line, kind);
+    }
     line.mark = now;
+}
+
+// The next step of this line is recorded, if it seems to be one of many that do the same.
+void BackwardLog::probe(Line& line, std::uint64_t kind) {
+    constexpr std::int64_t kAlike = 8;
+    constexpr std::uint32_t kOthers = kInterpreted | kSavedHooks | kAnomaly | kInferenceMode | kWatchWrites;
+    if (line.probed || probe_ || probes_ == kMostProbes || !line.is_described || mode(kOthers) || Recorder::at_work() ||
+        line.kinds[kind] < kAlike || line.steps.back().wall > kLongest || PyThread_get_thread_ident() != thread_)
+        return;
+    line.probed = true;
+    probed_ = &line;
+    ++probes_;
+    probe_ = std::make_unique<StepProbe>();
+}
+
+void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& release, std::int64_t entered) {
+    const Mark now{entered - listeners_spent(), timings, call_signature};
+    const Site site = current_site();
+    const Handle code = Handle::steal(site.code);
+    if (!code || is_nested()) return;
+    const std::size_t number = line_of(site);
+    Line& line = *lines_[number];
+    note_step(line, now);
     last_ = static_cast<std::int64_t>(number);
     bool is_whole = true, asks = draws_;
     std::vector<Node*> nodes;
@@ -102,6 +132,7 @@ void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& re
         asks |= !is_whole || (asks_for_names_ && line.copy.has_unknown_leaves());
     }
     if (!asks) return;
+    const UnseenPython unseen;
     const Handle tuple = Handle::steal(root_nodes(roots)),
                  record = release ? Handle::steal(release_object(release.get())) : Handle::borrow(Py_None);
     Py_DECREF(checked(PyObject_CallFunction(ask_.ptr(), "nOOO", static_cast<Py_ssize_t>(number), object_of(tuple),
@@ -141,6 +172,10 @@ nb::list BackwardLog::lines() const {
         told["count"] = line->count;
         told["since_start"] = as_tuple(line->first);
         told["steps"] = steps;
+        std::int64_t same = 0;
+        for (const auto& [kind, count] : line->kinds) same = std::max(same, count);
+        told["same"] = same;
+        told["kept"] = line->kept;
         told["graph"] = line->copy.is_taken() ? nb::object(line->copy.tell()) : nb::none();
         told["whole"] = line->whole.is_taken() ? nb::object(line->whole.tell()) : nb::none();
         result.append(told);

@@ -4,11 +4,14 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "bind/backward.h"
 #include "bind/graph_copy.h"
 #include "bind/site_map.h"
+#include "bind/step_probe.h"
+#include "core/ops/signature.h"
 
 namespace clew::bind {
 
@@ -38,11 +41,15 @@ public:
     std::int64_t last() const { return last_; }  // the number of the line that called the last; -1: none
 
 private:
-    static constexpr std::size_t kMostSteps = 10'000;   // of one line
+    static constexpr std::size_t kMostSteps = 10'000;  // of one line
+    static constexpr int kMostProbes = 4;
+    static constexpr std::int64_t kLongest = 100'000'000;  // nanoseconds of a step that is recorded, too
+    static constexpr std::size_t kMostKinds = 64;
     static constexpr std::size_t kMostDrawn = 250'000;  // nodes: src/clew/graph/pictures/draw.py
     struct Mark {
         std::int64_t at = 0;
         Timings timings{};
+        CallSignature calls{};
     };
     struct Step {
         std::int64_t wall, recording, forward_kernels, backward, operations;
@@ -57,6 +64,9 @@ private:
         Step first{};
         std::vector<Step> steps{};  // a ring when it is full
         std::size_t oldest = 0;
+        std::unordered_map<std::uint64_t, std::int64_t> kinds{};  // of steps: how often each came
+        bool probed = false;
+        std::int64_t kept = 0;  // nanoseconds of a replay, if one was measured
         GraphCopy copy{};
         GraphCopy whole{};  // of the last backward, if it is to be drawn
     };
@@ -64,6 +74,8 @@ private:
     static Step between(const Mark& before, const Mark& after);
     std::size_t line_of(const Site& site);
     bool is_nested();
+    void note_step(Line& line, const Mark& now);
+    void probe(Line& line, std::uint64_t kind);
 
     nanobind::object ask_;
     std::size_t limit_;
@@ -78,6 +90,9 @@ private:
     std::vector<std::unique_ptr<Line>> lines_{};
     SiteMap<std::size_t> called_{};
     std::int64_t last_ = -1;
+    int probes_ = 0;
+    Line* probed_ = nullptr;
+    std::unique_ptr<StepProbe> probe_{};  // under way, of that line
 };
 
 void init_backward_log(nanobind::module_& m);

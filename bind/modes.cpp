@@ -10,6 +10,7 @@
 #include "bind/dtype.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/replay_events.h"
 #include "bind/site.h"
 #include "core/autograd/ledger.h"
 #include "core/autograd/mode.h"
@@ -137,7 +138,7 @@ void init_modes(nb::module_& m) {
     m.def(
         "timing",
         [](bool on) {
-            if (on) timings = {};
+            if (on) timings = {}, forget_replays();
             set_bits(kTiming, on);
         },
         nb::arg("on"), "Starts (and resets) or stops measuring where the time goes.");

@@ -12,6 +12,7 @@
 #include "bind/objects.h"
 #include "bind/parse.h"
 #include "bind/program_file.h"
+#include "bind/replay_events.h"
 #include "bind/site.h"
 #include "core/program/kept.h"
 #include "core/program/recorder.h"
@@ -138,7 +139,11 @@ struct KeptProgram {
         if (kept.program != &program) return -1;
         return program.living[static_cast<std::size_t>(kept.index)].reg;
     }
-    void run() { replay(program, -1); }
+    void run() {
+        const ReplayTimer timer;
+        replay(program, -1);
+        timer.done(program, "program.run");
+    }
 };
 
 int traverse(PyObject* object, visitproc visit, void* arg) {
@@ -173,7 +178,9 @@ void forward(nb::handle object) {
              "forward: expected a tensor that a kept block made, got one that nobody kept. To do: compute it inside "
              "`with clew.keep_graph():`, and keep a result of that block, or the program, alive");
     const Handle alive = Handle::borrow(program->self);
+    const ReplayTimer timer;
     replay(*program, index);
+    timer.done(*program, "forward");
 }
 
 struct PythonStep {
@@ -271,11 +278,12 @@ void init_program(nb::module_& module) {
         .def_prop_rw(
             "_coded", [](const KeptProgram& kept) { return kept.program.coded; },
             [](KeptProgram& kept, bool on) { kept.program.coded = on; })
-        .def("_code", [](const KeptProgram& kept) {
-            nb::list result;
-            for (const std::string& line : code_of(kept.program)) result.append(line);
-            return result;
-        })
+        .def("_code",
+             [](const KeptProgram& kept) {
+                 nb::list result;
+                 for (const std::string& line : code_of(kept.program)) result.append(line);
+                 return result;
+             })
         .def("run", &KeptProgram::run)
         .def("steps", &KeptProgram::steps)
         .def("registers", &KeptProgram::registers)

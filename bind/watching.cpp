@@ -12,6 +12,7 @@
 #include "bind/node_sequence.h"
 #include "bind/node_set.h"
 #include "bind/objects.h"
+#include "bind/replay_events.h"
 #include "bind/site.h"
 #include "core/base/allocator.h"
 #include "core/base/frame.h"
@@ -143,7 +144,15 @@ void init_watching(nb::module_& m) {
     m.def("run_rule", rule_of, nb::arg("node"), nb::arg("gradients"), nb::arg("compute") = true,
           "The gradients of a node's inputs from those of its outputs; no hooks, nothing freed. Empties the list. With "
           "compute=False they have no values, or NotImplementedError says that values decide.");
+    m.def(
+        "unseen",
+        [](nb::callable look) {
+            const UnseenPython unseen;
+            look();
+        },
+        nb::arg("look"), "Calls it, and nobody who records or times sees what it computes.");
     init_backward_log(m);
+    init_replay_events(m);
     init_growth_watch(m);
     m.def("saved_storages", saved_storages, nb::arg("roots"),
           "The numbers of the storages that the graph below these nodes holds.");

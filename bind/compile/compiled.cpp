@@ -69,6 +69,7 @@ void init_compile(nb::module_& module) {
         .def("_reasons", &CompiledFunction::reasons);
     module.def("set_compile_disabled", &set_compile_disabled);
     module.attr("records_calls") = static_cast<bool>(CLEW_READS_FRAMES);
+    module.def("is_traced", &is_traced, "Whether a compiled function is recorded right now.");
     module.def("set_known_calls", &set_known_calls);
     module.def("set_spare_compiler", &code::set_spare_compiler, nb::arg("path"));
 }

@@ -7,6 +7,7 @@
 
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/replay_events.h"
 #include "bind/site.h"
 #include "core/autograd/engine.h"
 #include "core/autograd/mode.h"
@@ -17,8 +18,8 @@ namespace clew::bind {
 namespace {
 
 constexpr int kMostRecordings = 4;  // of one key: the first, and three whose witnesses failed
-constexpr std::uint32_t kEagerModes = kInterpreted | kSavedHooks | kAnomaly | kTiming | kInferenceMode | kWatchWrites |
-                                      kInBackward | kMakeMeta | kAllowDataWrites;
+constexpr std::uint32_t kEagerModes =
+    kInterpreted | kSavedHooks | kAnomaly | kInferenceMode | kWatchWrites | kInBackward | kMakeMeta | kAllowDataWrites;
 
 bool disabled = false;
 
@@ -147,10 +148,12 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
             note_miss(*variant, "read another value of Python: " + variant->state.failed);
             continue;
         }
+        const ReplayTimer timer;
         if (std::string text = failure_of([&] { result = variant->replay(arguments); }); !text.empty()) {
             note_miss(*variant, std::move(text));
             continue;
         }
+        timer.done(variant->program, "", function.ptr());
         if (i && std::erase(*variants_, variant)) variants_->push_front(variant);
         ++hits;
         misses_in_a_row_ = 0;
@@ -208,8 +211,8 @@ void CompiledFunction::keep(const std::shared_ptr<Variant>& variant) {
     variant->program.coded = coded;
     variant->program.fused = fused;
     variants_->push_front(variant);
-    variant->weaken(nb::cpp_function(
-        [list = std::weak_ptr(variants_), one = std::weak_ptr(variant), lost = lost_](nb::handle) {
+    variant->weaken(
+        nb::cpp_function([list = std::weak_ptr(variants_), one = std::weak_ptr(variant), lost = lost_](nb::handle) {
             const auto gone = one.lock();  // its end may run Python
             if (const auto all = list.lock(); all && gone) *lost |= std::erase(*all, gone) > 0;
         }));

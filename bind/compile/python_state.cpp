@@ -1,6 +1,7 @@
 #include "bind/compile/python_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "bind/compile/kinds.h"
 #include "bind/errors.h"
@@ -111,7 +112,9 @@ void PythonState::seal() {
 }
 
 void PythonState::weaken(const nb::object& died) {
+    std::vector<Answer> answers = std::exchange(answers_, {});  // a cache may forget them, and have them again
     each_found([&](Held& one) { weaken(one, died); });
+    answers_ = std::move(answers);
 }
 
 void PythonState::weaken(Held& one, const nb::object& died) {

@@ -10,6 +10,8 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
+bool traced = false;
+
 void give_arguments(Tracer& tracer, Recorder& recorder, Variant& variant, const CallArguments& arguments) {
     for (PyObject* const object : arguments.objects) {
         tracer.add_older(object);
@@ -37,9 +39,11 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     tracer.begin_call(function, given.ptr());
     const std::uint32_t modes = mode_word;
     const Stopwatch call;
+    traced = true;
     tracer.start();
     const nb::object result = nb::steal(PyObject_Call(function, given.ptr(), names.ptr()));
     tracer.stop();
+    traced = false;
     variant->times.eager = call.nanoseconds() - tracer.spent;
     tracer.finish();
     if (!result.is_valid()) {
@@ -68,6 +72,8 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
 }
 
 }  // namespace
+
+bool is_traced() { return traced; }
 
 Recording record_call(PyObject* function, const CallArguments& arguments, PyObject* positional, PyObject* named) {
     auto variant = std::make_shared<Variant>();

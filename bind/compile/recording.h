@@ -13,6 +13,8 @@ struct Recording {
     Cause cause;
 };
 
+bool is_traced();  // whether a compiled call is watched right now
+
 Recording record_call(PyObject* function, const CallArguments& arguments, PyObject* positional, PyObject* named);
 
 // Runs the call as Python, beside replays from the same state: the first step that differs.

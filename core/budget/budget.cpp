@@ -56,7 +56,7 @@ Budget::Budget(std::int64_t limit) : account_(Ref<Account>::steal(new Account{.l
 Budget::~Budget() { end(); }
 
 void Budget::begin() {
-    if (mode(kInterpreted))
+    if (!Interpreter::make_way())
         fail(ErrorKind::NotImplemented,
              "memory.budget: a block inside another one, or inside keep_graph() or a transform, is not supported; "
              "begin it outside");

@@ -7,8 +7,12 @@
 #include "core/ops/creation/random.h"
 #include "core/ops/meta.h"
 #include "core/ops/recording.h"
+#include "core/ops/signature.h"
 
 namespace clew {
+
+CallSignature call_signature;
+
 namespace {
 
 thread_local constinit Interpreter* top = nullptr;
@@ -64,9 +68,23 @@ void run_timed(OpCall& call) {
         note_operation_time({call.outputs[0]->grad_fn->sequence, middle - start});
 }
 
+// Which operation, on what; not with which values.
+[[gnu::cold]] void note_in_signature(const OpCall& call) {
+    std::uint64_t hash = reinterpret_cast<std::uintptr_t>(&call.op) ^ static_cast<std::uint64_t>(call.form);
+    const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0xBF58476D1CE4E5B9 + (hash >> 29); };
+    for (const Tensor& input : call.inputs) {
+        mix(input ? static_cast<std::uint64_t>(input.dtype()) + 2 : 1);
+        if (!input) continue;
+        mix(input.requires_grad());
+        for (const std::int64_t size : input.sizes()) mix(static_cast<std::uint64_t>(size));
+    }
+    call_signature.add(hash);
+}
+
 // Below the last interpreter.
 void run_lowest(OpCall& call) {
     if ((process_mode & kUnbackedLives) != 0) refuse_batched(call);
+    if (mode(kTiming)) note_in_signature(call);
     const DeviceScope scope(call);
     if (call.form != Form::Functional || is_made_of_calls(call)) return run_directly(call);
     mode(kTiming) ? run_timed(call) : run_directly(call);
@@ -92,6 +110,11 @@ void Interpreter::push() {
     need_no_call("push");
     below_ = clew::top;
     set_top(this);
+}
+
+bool Interpreter::make_way() {
+    while (clew::top && clew::top->gives_way()) continue;
+    return !mode(kInterpreted);
 }
 
 void Interpreter::tell(const Notice& notice) {

@@ -41,6 +41,10 @@ public:
     virtual void handle(OpCall& call) = 0;
     virtual bool takes_whole(const OpCall&) const { return false; }
     virtual void notice(const Notice&) {}
+    // One that looks on only as long as nobody minds: it takes itself off the stack and says true.
+    virtual bool gives_way() { return false; }
+    // Whether none is on this thread's stack, after those that give way have.
+    static bool make_way();
     // Whether it has to see what a backward without create_graph computes. If none does, that runs as without them.
     virtual bool sees_backward() const { return true; }
     static void tell(const Notice& notice);  // all of this thread

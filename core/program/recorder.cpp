@@ -1,5 +1,7 @@
 #include "core/program/recorder.h"
 
+#include <utility>
+
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
@@ -33,8 +35,18 @@ Recorder::~Recorder() {
     if (on_) end(false);
 }
 
+void Recorder::begin_aside() {
+    begin();
+    aside_ = true;
+}
+
+bool Recorder::gives_way() {
+    if (aside_) end(false);
+    return std::exchange(aside_, false);
+}
+
 void Recorder::begin() {
-    if (under_way)
+    if (under_way && !under_way->gives_way())
         fail(ErrorKind::NotImplemented,
              "keep_graph: expected no other block to be kept at the same time; blocks in one another, or on two "
              "threads, are not supported yet");

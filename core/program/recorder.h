@@ -17,13 +17,17 @@ public:
 
     // One block at a time in a process: tensors carry a mark.
     void begin();
+    // To measure: whatever else wants to record or to replay ends it, with nothing kept.
+    void begin_aside();
+    bool is_on() const { return on_; }
+    bool gives_way() override;
     // Takes it from the stack. What the block made and still lives is kept, if the program is `whole`: nothing was
     // refused, and no error left the block.
     void end(bool whole);
 
     // The same of a call that gives these tensors: they are outlined, not kept (core/program/outcome.h). `arguments`
-    // may be others in the next call; of `contexts`, nodes of autograd.Functions, each replay is given new ones; `hooked`
-    // are nodes whose hooks are added again.
+    // may be others in the next call; of `contexts`, nodes of autograd.Functions, each replay is given new ones;
+    // `hooked` are nodes whose hooks are added again.
     void end_call(bool whole, Tensors results, Tensors arguments, std::vector<Node*> contexts,
                   std::vector<Node*> hooked);
     // The input that this tensor from before the block is; it becomes one.
@@ -82,6 +86,7 @@ private:
 
     Program& program_;
     bool on_ = false;
+    bool aside_ = false;
     bool failed_ = false;                              // an operation raised
     std::unordered_map<std::uint64_t, int> memories_;  // by identity
     std::unordered_map<const Storage*, int> foreign_;  // by address: held

@@ -6,6 +6,7 @@
 
 #include "core/autograd/engine.h"
 #include "core/autograd/leaf.h"
+#include "core/autograd/ledger.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
 #include "core/base/frame.h"
@@ -69,6 +70,17 @@ public:
             if (const Step* const last = last_write(reg, step); first == nullptr || last < first) first = last;
         }
         return first;
+    }
+    // How long it takes but for the commit, where all that is written are copies. The first time it makes the plan.
+    std::int64_t time() {
+        const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
+        const CopyAllWritten apart(state_.plan ? state_.plan->direct : slice_.direct);
+        const std::int64_t start = now_ns();
+        begin();
+        want();
+        const GeneratorGuard generators(slice_);
+        state_.plan ? follow(*state_.plan, false) : run_all();
+        return now_ns() - start;
     }
     std::vector<ReadNumber> take_numbers() { return std::move(steps_.numbers); }
 
@@ -199,7 +211,7 @@ private:
 void check_can_replay(const Program& program) {
     if (!program.finished)
         fail(ErrorKind::Runtime, "replay: expected a block that has ended; it is under way or failed");
-    if (mode(kInterpreted))
+    if (!Interpreter::make_way())
         fail(ErrorKind::NotImplemented,
              "replay: not supported while another block is kept, or under another interpreter; do it outside");
     if (mode(kWatchWrites) || backward_serial())
@@ -246,6 +258,16 @@ std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbe
     std::vector<Tensor> results = replay.go();
     numbers = replay.take_numbers();
     return results;
+}
+
+std::int64_t measure(Program& program, std::int64_t most) {
+    check_can_replay(program);
+    Slice& slice = slice_of(program, -1);
+    const std::int64_t until = now_ns() + most;
+    Replay(program, slice, true).time();
+    std::int64_t least = Replay(program, slice, true).time();
+    for (int i = 0; i < 100 && now_ns() < until; ++i) least = std::min(least, Replay(program, slice, true).time());
+    return least;
 }
 
 Rehearsal rehearse(Program& program) {

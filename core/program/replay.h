@@ -18,6 +18,10 @@ void replay(Program& program, int target);
 // the arguments.
 std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers);
 
+// The shortest time of some replays, in nanoseconds; nothing is changed. It takes no longer than `most`, but for two of
+// them.
+std::int64_t measure(Program& program, std::int64_t most);
+
 // A compiled call, of which nothing is changed.
 Rehearsal rehearse(Program& program);
 

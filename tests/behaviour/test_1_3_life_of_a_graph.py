@@ -247,3 +247,31 @@ def test_1_4_changing_the_graph_at_each_step_takes_no_more(torch):
         return after[0] - before[0], after[1].allocations - before[1].allocations, after[1].objects - before[1].objects
 
     assert work([32] * 60) == work(range(2, 62))
+
+
+BURST = """
+import clew
+
+stats = clew.memory.stats
+x = clew.ones(3, requires_grad=True)
+(x * x).sum().backward()
+y = x
+for _ in range(200_000):
+    y = y * 2
+most = stats().pool
+assert most > 20_000_000
+y.sum().backward()
+del y
+for _ in range(10):
+    (x * x).sum().backward()
+assert stats().pool == most  # it may be needed again soon
+for _ in range(50):
+    (x * x).sum().backward()
+assert stats().pool < most / 20, (stats().pool, most)
+print("given back")
+"""
+
+
+@pytest.mark.beyond
+def test_1_3_memory_of_nodes_goes_back_after_a_burst(run_script):
+    assert run_script(BURST, timeout=60).stdout == "given back\n"

@@ -282,3 +282,38 @@ def test_nothing_grows():
     for _ in range(10_000):
         compiled(x, y)
     assert clew.memory.stats().live == before
+
+
+def test_a_kept_program_may_do_without(cache):
+    x = clew.rand(4)
+    for wanted in (False, True):
+        with clew.keep_graph(code=wanted) as program:
+            y = x
+            for _ in range(8):
+                y = y * 1.5 + 0.25
+        for _ in range(4):
+            program.run()
+        assert bool(program.code) is wanted
+    program.name(x=x, y=y)
+    path = cache.parent / "program.clew"
+    program.save(path)
+    loaded = clew.load_program(path, code=False)
+    for _ in range(4):
+        loaded.run()
+    assert loaded.code == []
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_numbers_that_c_has_no_constant_for(number):
+    def function(x):
+        y = x
+        for _ in range(6):
+            y = y * 0.5 + number
+            y = y - x
+        return y
+
+    compiled = clew.compile(function)
+    x = clew.tensor([1.0, -2.0, np.inf, 0.0])
+    for _ in range(4):
+        np.testing.assert_array_equal(compiled(x).numpy(), function(x).numpy())
+    assert compiled.code and all("runs" in line for line in compiled.code), compiled.code

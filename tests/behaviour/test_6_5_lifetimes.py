@@ -1,8 +1,9 @@
-"""Row 6.5: a compiled function keeps no module alive, and goes itself when nobody has it."""
+"""Row 6.5: a compiled function keeps no module and no batch alive, and goes itself when nobody has it."""
 
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 from typing import Any
 
@@ -116,3 +117,70 @@ def test_dropping_the_function_frees_what_it_keeps() -> None:
     del function
     gc.collect()
     assert clew.memory.stats().live == before
+
+
+batch: Any = None
+
+
+class Sample:
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+
+def bytes_alive() -> int:
+    return clew.memory.stats().live
+
+
+@pytest.mark.parametrize("how", ["argument", "global", "attribute", "object"])
+def test_batches_are_not_kept_alive(how: str) -> None:
+    global batch
+    weight = clew.ones(1000, requires_grad=True)
+
+    @clew.compile
+    def function(given: Any = None) -> Any:
+        values = batch if given is None else getattr(given, "values", given)
+        return (weight * (values.values if isinstance(values, Sample) else values)).sum()
+
+    def one_more(again: int) -> weakref.ref[Any]:
+        global batch
+        data = clew.rand(1000)
+        died = weakref.ref(data)
+        given = {"argument": data, "object": Sample(data)}.get(how)
+        batch = {"global": data, "attribute": Sample(data)}.get(how)
+        for _ in range(again):
+            function(given).detach()
+        batch = None
+        return died
+
+    gc.collect()
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", clew.KeepWarning)
+            one_more(3)
+            before = bytes_alive()
+            for _ in range(8):
+                assert one_more(3)() is None
+            assert bytes_alive() <= before
+    finally:
+        gc.enable()
+    assert function.hits >= 2
+
+
+def test_a_tensor_that_dies_takes_its_variant_along() -> None:
+    class Holder:
+        pass
+
+    holder = Holder()
+    holder.leaf = clew.rand(100, requires_grad=True)  # type: ignore[attr-defined]
+    function = clew.compile(lambda x: (holder.leaf * x).sum())  # type: ignore[attr-defined]
+    for _ in range(3):
+        function(clew.ones(100))
+    assert (function.hits, function.variants) == (2, 1)
+    died = weakref.ref(holder.leaf)  # type: ignore[attr-defined]
+    holder.leaf = clew.zeros(100, requires_grad=True)  # type: ignore[attr-defined]
+    assert died() is None
+    assert function.variants == 0
+    assert function(clew.ones(100)).item() == 0
+    assert function(clew.ones(100)).item() == 0
+    assert (function.hits, function.variants) == (3, 1)

@@ -1,6 +1,7 @@
 #include "core/program/code/writer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 #include <utility>

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..graph.page import Page, curve, excerpt, table
+from . import replays
 from . import report as text
 from .error_page import error_section, with_code
 
@@ -78,9 +79,16 @@ def _summary(report: Report) -> str:
             table(("where the time goes", "share", "time"), rows_of_step),
         ]
         parts.append(f"<p>{html.escape(how)}</p>")
+        if hint := replays.hint(report.chosen, text.typical(report.chosen)[0]):
+            parts.append(f"<p>{html.escape(hint[0].upper() + hint[1:])}</p>")
         if report.chosen.explanation is not None:
             told = html.escape(str(report.chosen.explanation))
             parts.append(f"<h2>The graph as text</h2><pre>{told}</pre>")
+    if report.replays:
+        parts.append("<h2>Replays</h2>")
+    for one in report.replays:
+        told = html.escape(replays.title_of(one))
+        parts.append(f"<details><summary>{told}</summary><p>{html.escape(replays.steps_of(one))}</p></details>")
     return "".join(parts)
 
 

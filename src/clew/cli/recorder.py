@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -51,6 +52,19 @@ class Step:
         return max(0, self.wall - self.recording - self.forward_kernels - self.backward)
 
 
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """What one line replayed: calls of a compiled function, or runs of a kept program."""
+
+    name: str
+    at: str
+    calls: int
+    nanoseconds: int
+    steps: int
+    lines: tuple[tuple[str, int], ...]
+    """The lines that the steps were recorded from, and how many steps each has."""
+
+
 @dataclass(slots=True)
 class GrowthCurve:
     """What was alive after each backward: nodes, and bytes of tensors. Of many every second one is forgotten."""
@@ -81,6 +95,8 @@ class Backward:
     timeline: Timeline | None = None  # of one of the last steps
     since_start: Step | None = None  # until the first of them
     steps: list[Step] = field(default_factory=list)  # the latest of the others
+    same: int = 0  # of them all, those that did what most did
+    kept: int = 0  # nanoseconds of such a step as a replay; 0: it was not measured
 
 
 class Recorder:
@@ -97,6 +113,7 @@ class Recorder:
         self.at = at
         self.backward_passes: dict[tuple[str, int], Backward] = {}
         self.last: Backward | None = None
+        self.replays: tuple[Replays, ...] = ()
         self._limit = limit
         self._log = _core.BackwardLog(self._asked, limit, None if at is None else at.exact, draws)
         self._explanations: dict[int, Explanation] = {}  # of graphs that could not be copied, by the line's number
@@ -130,6 +147,10 @@ class Recorder:
             self._modules.__exit__(None, None, None)
             self._end_step()
         _core.timing(False)
+        self.replays = tuple(
+            Replays(name, str(at), calls, spent, steps, tuple(_counted(lines)))
+            for name, at, calls, spent, steps, lines in _core.replay_events()
+        )
 
     def describe(self, scopes: Iterable[Mapping[str, object]]) -> None:
         """Fill in ``backward_passes`` and ``last``. ``scopes`` are the variables that are there in the end."""
@@ -151,6 +172,8 @@ class Recorder:
             self._timelines.get(number),
             Step(*line["since_start"]),
             [Step(*step) for step in line["steps"]],
+            line["same"],
+            line["kept"],
         )
 
     def _keep_picture(self, number: int, count: int, picture: Picture) -> None:
@@ -232,6 +255,14 @@ class Recorder:
 
     def _is_unnamed(self, leaf: Any) -> bool:
         return self._log.number(leaf) <= 0
+
+
+def _counted(lines: list[tuple[Any, int]]) -> Iterable[tuple[str, int]]:
+    """Each line once."""
+    counts: Counter[str] = Counter()
+    for line, count in lines:
+        counts[str(line)] += count
+    return counts.items()
 
 
 def _variable(node: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..graph.explanations.text import render
 from ..graph.model.wording import as_ascii, bytes_text, counted, freed_text
-from . import per_test
+from . import per_test, replays
 from .held import grouped
 from .output import drop_the_rest, flush
 from .recorder import Backward, Step
@@ -74,6 +74,8 @@ def as_text(report: Report) -> str:
     parts += [_graph(report), _totals(report)]
     if report.chosen is not None:
         parts.append(_step(report.chosen))
+    if report.replays:
+        parts.append("\n".join([_rule("replays"), *replays.lines(report.replays)]))
     return "\n\n".join(parts)
 
 
@@ -135,24 +137,27 @@ def _holder(group: Sequence[Held]) -> str:
 
 def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str, str]], str]:
     """A title, where the time of a step goes (what, its share, milliseconds), and which steps that is the mean of."""
-    typical, how = _typical(chosen)
+    mean, how = typical(chosen)
     rows = [
-        ("building the graph", *_share(typical.recording, typical.wall)),
-        ("forward kernels", *_share(typical.forward_kernels, typical.wall)),
-        ("backward", *_share(typical.backward, typical.wall)),
-        ("elsewhere: Python, optimizer", *_share(typical.elsewhere, typical.wall)),
+        ("building the graph", *_share(mean.recording, mean.wall)),
+        ("forward kernels", *_share(mean.forward_kernels, mean.wall)),
+        ("backward", *_share(mean.backward, mean.wall)),
+        ("elsewhere: Python, optimizer", *_share(mean.elsewhere, mean.wall)),
     ]
-    title = f"the step: {typical.wall / 1e6:.3f} ms, {counted(typical.operations, 'operation')}"
+    title = f"the step: {mean.wall / 1e6:.3f} ms, {counted(mean.operations, 'operation')}"
     return title, rows, f"{how}; the report's own time is left out"
 
 
 def _step(chosen: Backward) -> str:
     title, rows, how = step_rows(chosen)
     table = _table([(what, f"{share:>7}  {time:>12}") for what, share, time in rows])
-    return "\n".join([_rule(title), *table, f"  ({how})"])
+    lines = [_rule(title), *table, f"  ({how})"]
+    if hint := replays.hint(chosen, typical(chosen)[0]):
+        lines.append(f"  {hint}")
+    return "\n".join(lines)
 
 
-def _typical(chosen: Backward) -> tuple[Step, str]:
+def typical(chosen: Backward) -> tuple[Step, str]:
     """The mean of the middle half of the steps: an evaluation between two of them does not count as a step."""
     if not chosen.steps:
         assert chosen.since_start is not None

@@ -24,7 +24,7 @@ from . import per_test, report, script
 from .held import Held, find_held, kept_graphs, scopes_at_the_end
 from .output import flush
 from .place import At
-from .recorder import Backward, GrowthCurve, Recorder
+from .recorder import Backward, GrowthCurve, Recorder, Replays
 from .stepping import Stepper
 
 HELP = "run a script and say what its graphs saved, what was freed and by which line"
@@ -52,6 +52,7 @@ class Report:
     curve: GrowthCurve = field(default_factory=GrowthCurve)  # under ``--html``
     notes: tuple[Finding, ...] = ()
     tests: tuple[per_test.TestRecord, ...] = ()
+    replays: tuple[Replays, ...] = ()
 
     @property
     def timeline(self) -> Timeline | None:
@@ -150,6 +151,7 @@ def _report(
         curve=recorder.growth,
         notes=(*observer.findings(), *kept_graphs(held, watch.warnings)),
         tests=tuple(per_test.finished),
+        replays=recorder.replays,
     )
 
 

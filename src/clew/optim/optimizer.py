@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import clew
 from clew import Tensor
 
+from .. import _core
 from ..graph.program.optimizers import optimizer_is_here
 from ..utils.grads import clear_grad
 from ..utils.hooks import RemovableHandle, register
@@ -235,7 +236,7 @@ def _with_step_hooks(step: Callable[_P, _R]) -> Callable[_P, _R]:
     @functools.wraps(step)
     def hooked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         optimizer: Any = args[0]
-        if watchers:
+        if watchers and not _core.is_traced():  # who looks on is no part of what is compiled
             return _watched(hooked, args[0], args, kwargs)
         if optimizer._stepping or not (optimizer._step_pre or optimizer._step_post):
             return step(*args, **kwargs)

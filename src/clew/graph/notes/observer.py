@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from ... import _core
 from ..model import events
 from ..model.records import Release
 from ..program.frames import user_frames
@@ -105,7 +106,7 @@ class Observer:
     def _guard(self, look: Callable[[], None]) -> None:
         """What looks on must not break what it looks at."""
         try:
-            look()
+            _core.unseen(look)
         except Exception as error:
             self.failure = repr(error)
             self.stop()
