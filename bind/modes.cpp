@@ -16,6 +16,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/allocator.h"
 #include "core/base/error.h"
+#include "core/base/pool_use.h"
 #include "core/base/threads.h"
 #include "core/kernels/isa.h"
 

@@ -59,8 +59,7 @@ nb::object ResultForm::make_function(const ValueForm& value, Made& made) const {
     if (count == 0) return function;
     const nb::object cells = nb::steal(checked(PyTuple_New(count)));
     for (Py_ssize_t i = 0; i < count; ++i)
-        PyTuple_SET_ITEM(cells.ptr(), i,
-                         make(value.items[kParts + static_cast<std::size_t>(i)], made).release().ptr());
+        PyTuple_SET_ITEM(cells.ptr(), i, make(value.items[kParts + static_cast<std::size_t>(i)], made).release().ptr());
     checked(PyFunction_SetClosure(function.ptr(), cells.ptr()));
     return function;
 }
@@ -70,19 +69,17 @@ nb::object ResultForm::make_callable(const ValueForm& value, Made& made) const {
         case ValueForm::Function:
             return make_function(value, made);
         case ValueForm::Cell:
-            return nb::steal(
-                checked(PyCell_New(value.items.empty() ? nullptr : make(value.items[0], made).ptr())));
+            return nb::steal(checked(PyCell_New(value.items.empty() ? nullptr : make(value.items[0], made).ptr())));
         case ValueForm::Method:
-            return nb::steal(
-                checked(PyMethod_New(make(value.items[0], made).ptr(), make(value.items[1], made).ptr())));
+            return nb::steal(checked(PyMethod_New(make(value.items[0], made).ptr(), make(value.items[1], made).ptr())));
         default: {
             const nb::object given = make(value.items[1], made);
             const nb::object arguments = nb::steal(checked(PyTuple_New(PyTuple_GET_SIZE(given.ptr()) + 1)));
             PyTuple_SET_ITEM(arguments.ptr(), 0, make(value.items[0], made).release().ptr());
             for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given.ptr()); ++i)
                 PyTuple_SET_ITEM(arguments.ptr(), i + 1, Py_NewRef(PyTuple_GET_ITEM(given.ptr(), i)));
-            return nb::steal(checked(
-                PyObject_Call(value.object.ptr(), arguments.ptr(), make(value.items[2], made).ptr())));
+            return nb::steal(
+                checked(PyObject_Call(value.object.ptr(), arguments.ptr(), make(value.items[2], made).ptr())));
         }
     }
 }

@@ -7,7 +7,7 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/run.h"
-#include "core/base/allocator.h"
+#include "core/base/pool_use.h"
 
 namespace clew {
 

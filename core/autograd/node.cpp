@@ -6,8 +6,8 @@
 #include "core/autograd/hooks.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
-#include "core/base/allocator.h"
 #include "core/base/error.h"
+#include "core/base/pool_use.h"
 
 namespace clew {
 
@@ -120,7 +120,8 @@ inline void let_go(Node* node) {
     }
     dead.draining = false;
     constexpr std::int64_t kLarge = 4096, kBytes = 128;  // of a node, about
-    if (count > kLarge) [[unlikely]] pool_note_use(count * kBytes);
+    if (count > kLarge) [[unlikely]]
+        pool_note_use(count * kBytes);
 }
 
 void (*kept_node_died)(Node* self) = nullptr;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/pool_use.h"
 #include "core/base/system.h"
 
 namespace clew {
@@ -74,7 +75,7 @@ void trim(std::size_t slot) {
 }
 
 // What was alive of late: in this period, and in the one before.
-constexpr int kPeriod = 16;                 // events
+constexpr int kPeriod = 16;                // events
 constexpr std::int64_t kSpare = 16 << 20;  // bytes that are not worth it
 struct {
     int events = 0;

@@ -64,13 +64,6 @@ inline void pool_give(void* memory, std::size_t bytes) {
 
 void pool_trim();  // gives memory back in which no object is left
 
-// Note [The pool after a burst]
-// What a backward, or the death of a large graph, finds alive is about the most that there is between two of them. If
-// the pool has held much more than that for some time, it gives back what is free, by itself. Only these rare events
-// look: taking and giving objects pays nothing.
-void pool_note_use(std::int64_t freed = 0);  // bytes that the event has just freed
-std::int64_t pool_bytes();  // that it holds
-
 // Blocks for tensor data, aligned to 64 bytes, kept for the next request of about the same size (Note [Cached blocks]).
 void* block_take(std::size_t bytes);
 void block_give(void* memory, std::size_t bytes);

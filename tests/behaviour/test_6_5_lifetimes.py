@@ -123,8 +123,8 @@ batch: Any = None
 
 
 class Sample:
-    def __init__(self, values: Any) -> None:
-        self.values = values
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
 
 
 def bytes_alive() -> int:
@@ -138,8 +138,8 @@ def test_batches_are_not_kept_alive(how: str) -> None:
 
     @clew.compile
     def function(given: Any = None) -> Any:
-        values = batch if given is None else getattr(given, "values", given)
-        return (weight * (values.values if isinstance(values, Sample) else values)).sum()
+        values = batch if given is None else given
+        return (weight * (values.rows if isinstance(values, Sample) else values)).sum()
 
     def one_more(again: int) -> weakref.ref[Any]:
         global batch

@@ -79,7 +79,8 @@ def test_where_nothing_would_be_won_it_is_silent(xray: Run, loop: str) -> None:
 
 
 def test_a_script_that_keeps_graphs_itself_goes_on(xray: Run) -> None:
-    loop = "for i in range(40):\n    step()\n    with torch.keep_graph() as program:\n        y = (x * 2).sum()\n    y.forward()\n"
+    loop = "for i in range(40):\n    step()\n    with torch.keep_graph() as program:\n"
+    loop += "        y = (x * 2).sum()\n    y.forward()\n"
     ran = xray(STEP + loop + "print(program)\n")
     assert ran.returncode == 0, ran.stderr
     budget = "for i in range(40):\n    with torch.memory.budget(10**6):\n        step()\n"

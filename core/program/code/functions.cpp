@@ -1,6 +1,7 @@
 #include "core/program/code/functions.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 
@@ -12,13 +13,22 @@ constexpr const char* kBeginning =
     "#define ROOT32(x) __builtin_sqrtf(x)\n#define ROOT64(x) __builtin_sqrt(x)\n"
     "#define SIZE32(x) __builtin_fabsf(x)\n#define SIZE64(x) __builtin_fabs(x)\n";
 
+// Infinity and NaN are no constants of C.
+std::string constant(double value, bool wide) {
+    const char* const suffix = wide ? "" : "f";
+    if (!wide) value = static_cast<double>(static_cast<float>(value));
+    if (std::isfinite(value)) return format("%a%s", value, suffix);
+    const char* const sign = std::signbit(value) ? "-" : "";
+    return std::isnan(value) ? format("(%s__builtin_nan%s(\"\"))", sign, suffix)
+                             : format("(%s__builtin_inf%s())", sign, suffix);
+}
+
 }  // namespace
 
 std::string Functions::call(const Statement& of, std::string arguments) {
     const bool wide = of.expression->wide;
     for (int k = 0; k < of.expression->numbers; ++k)
-        arguments += format(wide ? "%s%a" : "%s%af", arguments.empty() ? "" : ", ",
-                            wide ? of.numbers[k].real : static_cast<double>(static_cast<float>(of.numbers[k].real)));
+        arguments += (arguments.empty() ? "" : ", ") + constant(of.numbers[k].real, wide);
     return format("f%zu(%s)", index_of(*of.expression), arguments.c_str());
 }
 

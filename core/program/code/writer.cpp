@@ -1,7 +1,6 @@
 #include "core/program/code/writer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <unordered_map>
 #include <utility>

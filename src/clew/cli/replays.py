@@ -52,8 +52,6 @@ def hint(backward: Backward, typical: Step) -> str:
 
 def _time(nanoseconds: float) -> str:
     """In two digits or more."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= size:
-            break
+    unit, size = next((one for one in (("s", 1e9), ("ms", 1e6)) if nanoseconds >= one[1]), ("µs", 1e3))
     number = f"{nanoseconds / size:.2g}" if nanoseconds < 100 * size else f"{nanoseconds / size:.0f}"
     return f"{number} {unit}"

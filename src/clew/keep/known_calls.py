@@ -24,7 +24,8 @@ _READS = """
     _abc._abc_instancecheck _abc._abc_subclasscheck
     clew._core.run_backward clew._core.tensor clew._core.promote_types
     clew._core.get_default_dtype clew._core.is_grad_enabled clew._core.set_grad_enabled clew._core.set_mode
-    clew._core.get_mode clew._core.is_interpreted clew._core.is_traced clew._core.function_call clew._core.function_record
+    clew._core.get_mode clew._core.is_interpreted clew._core.is_traced clew._core.function_call
+    clew._core.function_record
     clew._core.function_kind clew._core.function_saved_tensors clew._core.function_zero_gradient
     clew._core.default_tensor clew._core.infer clew._core.python_step clew._core.timing clew._core.backward_serial
     clew._core.batch_of clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
@@ -41,7 +42,8 @@ _TYPES = """
 _TENSOR = """
     numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex
     requires_grad_ contiguous detach detach_ bool tolist __bool__ __int__ __len__ __index__ backward retain_grad
-    _add_hook _add_node_hook _add_accumulate_hook _remove_hook _gradient_edge new_tensor nelement ndimension get_device is_signed __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
+    _add_hook _add_node_hook _add_accumulate_hook _remove_hook _gradient_edge
+    new_tensor nelement ndimension get_device is_signed __iter__ __getitem__ __setitem__ __eq__ __ne__ __lt__
     __le__ __gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __neg__ __pow__
     __rpow__ __matmul__ __rmatmul__ __init__ __contains__ __abs__ _is_view item _cast
 """
