@@ -5,8 +5,8 @@
 // kept with what it found: entries of dicts (globals, attributes of instances and modules), of types, cells, lists,
 // slots, the code and defaults of functions. Numbers, strings and None are compared by type and bits, all else by
 // identity, with the object held alive, so that an address is never another object's. Tensors, modules and other
-// instances are held weakly: when one dies, all that was recorded with it goes. A dict whose version tag has not changed needs no look, where it has one;
-// types have such tags, too.
+// instances are held weakly: when one dies, all that was recorded with it goes. A dict whose version tag has not
+// changed needs no look, where it has one; types have such tags, too.
 #pragma once
 #include <Python.h>
 
@@ -45,7 +45,8 @@ public:
     bool mentions(PyObject* value) const;  // as something that a read found
     // Versions are taken when the call is over.
     void seal();
-    // Tensors, modules and other instances are not kept alive any more. `died` is called when one dies, before anything else can have its address.
+    // Tensors, modules and other instances are not kept alive any more. `died` is called when one dies, before anything
+    // else can have its address.
     void weaken(const nanobind::object& died);
     void weaken(Held& one, const nanobind::object& died);
     // Whether all is as it was; else `failed` says what is not.
@@ -116,7 +117,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<Answer> answers_;
     nanobind::object registrations_;
-    std::vector<nanobind::object> deaths_;  // weak references
+    std::vector<nanobind::object> deaths_;   // weak references
     std::unordered_set<PyObject*> watched_;  // by these
     // Where each of these is, by address, while the call is recorded.
     std::unordered_map<PyObject*, std::size_t> dict_index_, list_index_, set_index_, cell_index_, function_index_,

@@ -33,23 +33,23 @@ def step():
 
 def test_a_replay_is_one_event_with_its_line_calls_and_time(xray: Run) -> None:
     ran = xray(
-        STEP + "fast = torch.compile(step)\nfor _ in range(50):\n    fast()\nassert fast.hits == 48, fast.why()\n"
+        STEP + "fast = torch.compile(step)\nfor _ in range(50):\n    fast()\nassert fast.hits == 49, fast.why()\n"
     )
     assert ran.returncode == 0, ran.stderr
     told = re.search(
-        r"  step called from train.py:18 in <module>: 48 replays, [\d.]+ .s each, [\d.]+ .s in all", ran.stdout
+        r"  step called from train.py:17 in <module>: 49 replays, [\d.]+ .s each, [\d.]+ .s in all", ran.stdout
     )
     assert told, ran.stdout
     opened = ran.stdout[told.end() :].splitlines()[1]
-    assert re.search(r"\d+ steps: .*\d+ at train.py:12 in step", opened)
-    assert "2 backward passes" in ran.stdout  # those of the recorded calls
+    assert re.search(r"\d+ steps: .*\d+ at train.py:11 in step", opened)
+    assert "The only backward called from train.py:11" in ran.stdout  # that of the recorded call
 
 
 def test_a_kept_program_is_one_event(xray: Run) -> None:
     script = "step()\nwith torch.keep_graph() as program:\n    step()\nfor _ in range(7):\n    program.run()\n"
     ran = xray(STEP.replace("return loss.item()", "return loss") + script)
     assert ran.returncode == 0, ran.stderr
-    assert "program.run called from train.py:20 in <module>: 7 replays" in ran.stdout
+    assert "program.run called from train.py:19 in <module>: 7 replays" in ran.stdout
 
 
 def test_what_keeping_would_win_is_told(xray: Run) -> None:
