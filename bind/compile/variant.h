@@ -18,8 +18,8 @@ struct Variant {
     PythonState state;
     std::unique_ptr<ResultForm> form;
     int value = -1;
-    std::vector<Held> objects;                         // that the key knows by address
-    std::vector<std::pair<int, std::size_t>> bound;    // input, argument
+    std::vector<Held> objects;                       // that the key knows by address
+    std::vector<std::pair<int, std::size_t>> bound;  // input, argument
     std::vector<std::pair<std::size_t, Held>> same;  // arguments that the call also reached in another way
     std::vector<std::pair<int, Held>> reached;       // inputs that are no arguments
     // A float among the arguments.
