@@ -85,7 +85,7 @@ def oracle():
 
     One thread, as its idle ones spin on a busy machine; its many objects are kept out of later garbage collections.
     """
-    module = importlib.import_module("torch")
+    module = pytest.importorskip("torch")
     module.set_num_threads(1)
     keep_what_is_there_out_of_collections()
     return module
