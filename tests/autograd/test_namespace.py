@@ -178,7 +178,7 @@ def test_importing_loads_little(script_environment):
 @pytest.mark.beyond
 def test_memory_statistics(torch):
     stats = torch.memory.stats()
-    assert set(stats._fields) == {"live", "cached", "peak", "allocations", "frees", "objects"}
+    assert set(stats._fields) == {"live", "cached", "peak", "allocations", "frees", "objects", "pool"}
     before = stats.live
     torch.memory.reset_peak()
     x = torch.zeros(1000)
