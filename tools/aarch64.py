@@ -4,7 +4,7 @@
 
 CPython is Debian's for arm64, fetched into build/aarch64/root by an apt of its own, so that nothing of the system
 changes; NumPy, pytest and what else tests need come as wheels. `qemu-aarch64` (Debian: qemu-user) runs them. There
-PyTorch is not: what tests of the registry expect of it is computed here first (tests/ops/stored_values.py), and other
+PyTorch is not: what tests of the registry expect of it is computed here first (tests/stored_values.py), and other
 tests that ask it are left out. Needs Debian's apt and dpkg.
 """
 
@@ -79,8 +79,9 @@ def main(arguments: list[str]) -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
     fetch_python()
     fetch_wheels(Path(wheel).resolve())
-    subprocess.run([sys.executable, "tests/ops/stored_values.py", VALUES], cwd=ROOT, check=True)
-    emulated("-c", "import platform, clew; print(clew.__file__, platform.machine(), clew.ones(3).exp())")
+    subprocess.run([sys.executable, "tests/stored_values.py", VALUES], cwd=ROOT, check=True)
+    if code := emulated("-c", "import platform, clew; print(clew.__file__, platform.machine(), clew.ones(3).exp())"):
+        return code
     others = [f"--ignore={path}" for path in ROOT.glob("tests/*/test_*.py") if NEEDS_PYTORCH.search(path.read_text())]
     pytest = ["-m", "pytest", "-p", "no:cacheprovider", *others]
     codes = [emulated(*pytest, *chosen) for chosen in ([tests] if tests else RUNS)]

@@ -44,11 +44,12 @@ def measure(launcher: list[str], module: str) -> dict[int, Any]:
 def show(by_ranks: dict[int, Figures], machine: Machine) -> None:
     one, two, four = (by_ranks[ranks]["models"] for ranks in RANKS)
     print(
-        "| | 1 rank | 2 ranks | 4 ranks | weak: 2 ranks' throughput | strong: 2 ranks' speedup |\n"
+        "| | 1 rank, nothing reduced | 2 ranks | 4 ranks | weak: 2 ranks' throughput | strong: 2 ranks' speedup |\n"
         "|---|---|---|---|---|---|"
     )
     for name, model in one.items():
         steps = [by_ranks[ranks]["models"][name]["ways"]["many"]["step"] for ranks in RANKS]
+        steps[0] = model["alone"]
         weak, strong = 2 * model["alone"] / steps[1], model["alone"] / two[name]["strong"]
         print(f"| {name} | " + " | ".join(_ms(step) for step in steps) + f" | {weak:.2f} | {strong:.2f} |")
     print(f"\nFitted on 2 ranks: {1e6 * machine.latency:.0f} µs a bucket, {machine.bandwidth / 1e9:.2f} GB/s\n")
@@ -77,7 +78,7 @@ def main() -> None:
         by_ranks = {int(ranks): one for ranks, one in json.loads(Path(options.saved).read_text()).items()}
     else:
         by_ranks = measure(shlex.split(options.mpirun), "bench.scaling.ranks")
-    machine = fitted(min(2, os.cpu_count() or 1), by_ranks[1], by_ranks[2])
+    machine = fitted(len(os.sched_getaffinity(0)), by_ranks[1], by_ranks[2])
     if options.json:
         Path(options.json).write_text(json.dumps(by_ranks))
     show(by_ranks, machine)

@@ -22,7 +22,7 @@ def scaling(by_ranks: dict[int, Figures], machine: Machine, path: Path) -> None:
         sizes = model["ways"]["many"]["sizes"]
         ranks = sorted(by_ranks)
         seen = [_efficiency(one, name, by_ranks[n]["models"][name]["ways"]["many"]["step"], n, machine) for n in ranks]
-        axis.plot(ranks, seen, "ko", label="measured here (2 cores)")
+        axis.plot(ranks, seen, "ko", label=f"measured here ({machine.cores} cores)")
         told = [_efficiency(one, name, machine.step(model["alone"], sizes, n), n, machine) for n in ranks]
         axis.plot(ranks, told, "k-", linewidth=1, label="model, fitted on 1 and 2 ranks")
         many = [2**power for power in range(11)]

@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from launching import launch, needs_mpi
 
 pytestmark = needs_mpi
@@ -32,6 +33,15 @@ def test_a_rank_that_ends_its_program_ends_those_that_wait_for_it():
     assert f"rank 0: recv: {ended}" in output
     assert f"rank 1: all_reduce: {ended}" in output
     assert time.monotonic() - begin < 20  # and not after the time that calls wait for
+
+
+@pytest.mark.parametrize("case", ["leaves", "exits in a call"])
+def test_a_rank_with_fewer_calls_ends_those_that_wait_for_it(case):
+    begin = time.monotonic()
+    status, output, _ = launch(2, "failures.py", case)
+    assert status != 0
+    assert "rank 0: all_reduce: expected rank 1 of the group to come, got the end of its program" in output
+    assert time.monotonic() - begin < 20
 
 
 def test_a_late_rank_is_waited_for():

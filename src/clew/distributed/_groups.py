@@ -18,6 +18,7 @@ from ._check import agree, header, set_debug_level_from_env
 from ._work import Work, collective, live
 
 default_pg_timeout = timedelta(minutes=30)
+_left: list[Attendance] = []  # of groups that are destroyed: their last messages must live until they are sent
 
 
 class ProcessGroup:
@@ -150,7 +151,7 @@ class _Hook:
         from mpi4py import MPI
 
         for group in [] if MPI.Is_finalized() else live:
-            group.attendance.end(group.calls)
+            group.attendance.end(group.calls - len(group.queue))
 
     @classmethod
     def remove(cls) -> None:
@@ -181,6 +182,8 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     for one in [chosen] if chosen is not GroupMember.WORLD else list(live):
         for work in [*one.queue, *one.transfers]:
             work.wait()
+        one.attendance.end(one.calls)
+        _left.append(one.attendance)
         live.remove(one)
     if chosen is GroupMember.WORLD:
         GroupMember.WORLD = None

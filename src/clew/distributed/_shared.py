@@ -95,7 +95,7 @@ def _shared_memory(comm: Any, size: int) -> mmap.mmap | None:
         if name is not None:
             with open(name, "r+b") as file:
                 memory = mmap.mmap(file.fileno(), size)
-    except OSError:  # there is no such file on this machine
+    except (OSError, ValueError):  # there is no such file on this machine, or its rank 0 asked for less
         pass
     seen_by_all = comm.allreduce(memory is not None, MPI.LAND)
     if comm.rank == 0 and name is not None:

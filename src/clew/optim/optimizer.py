@@ -177,11 +177,14 @@ class Optimizer:
         """
         for hook in list(self._hooks["save_pre"].values()):
             hook(self)
-        packed = pack_state(self.state, self.param_groups)
+        packed = self._packed()
         for hook in list(self._hooks["save_post"].values()):
             changed = hook(self, packed)
             packed = packed if changed is None else changed
         return packed
+
+    def _packed(self) -> dict[str, Any]:
+        return pack_state(self.state, self.param_groups)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over state and options from what `state_dict()` gave; tensors are copied, to the parameters' dtypes.

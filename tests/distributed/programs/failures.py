@@ -24,10 +24,14 @@ if rank == last and case == "raises":
     raise LookupError("this rank fails")
 if rank == last and case == "dies":
     os._exit(3)
-if case == "exits":
+if case in ("exits", "leaves", "exits in a call"):
     dist.all_reduce(clew.ones(2))
+    if rank == last and case == "leaves":
+        dist.destroy_process_group()
+    if rank == last and case == "exits in a call":
+        dist.all_reduce(clew.ones(2), async_op=True)
     if rank == last:
-        sys.exit(3)
+        sys.exit(3 if case == "exits" else 0)
 if rank == last and case == "late":
     time.sleep(1.5)
 elif rank == last and case != "all there":
@@ -37,6 +41,9 @@ if case == "collective":
     told(lambda: dist.all_reduce(clew.ones(2), async_op=True).wait(soon))
 elif case == "exits":
     told(lambda: dist.all_reduce(clew.ones(2)) if rank else dist.recv(clew.ones(2), last))
+elif case in ("leaves", "exits in a call"):
+    time.sleep(1)  # so that the call under way of the other can't end with this one
+    told(lambda: dist.all_reduce(clew.ones(2)))
 elif case == "receive":
     told(lambda: dist.irecv(clew.ones(2), last).wait(soon))
 elif case == "elsewhere" and rank == 0:

@@ -66,11 +66,31 @@ def check_gradients_of_gradients():
 
 
 def check_a_rank_without_samples():
-    x = clew.full((0 if rank == 0 else 2, 3), float(rank)).add(clew.randn(3))[:, :3].detach().requires_grad_()
-    layer = nn.SyncBatchNorm(3)
-    layer(x).square().sum().backward()
-    assert not layer.running_mean.isnan().any()
-    assert x.grad.shape == x.shape
+    """Its statistics count for nothing: those of the others are those of the whole batch."""
+    whole = numpy.random.default_rng(3).standard_normal((2 * (size - 1), 3))
+    slopes = numpy.random.default_rng(4).standard_normal(whole.shape)
+    here = slice(0, 0) if rank == 0 else slice(2 * (rank - 1), 2 * rank)
+    layers, inputs = (nn.BatchNorm1d(3).double(), nn.SyncBatchNorm(3).double()), []
+    for layer, part in zip(layers, (slice(None), here), strict=True):
+        inputs.append(clew.tensor(whole[part], requires_grad=True))
+        (layer(inputs[-1]) * clew.tensor(slopes[part])).sum().backward()
+    assert clew.allclose(layers[1].running_mean, layers[0].running_mean)
+    assert clew.allclose(layers[1].running_var, layers[0].running_var)
+    assert clew.allclose(inputs[1].grad, inputs[0].grad[here])
+
+
+def check_statistics_that_are_not_tracked_stay():
+    layer = nn.SyncBatchNorm(2)
+    layer.track_running_stats = False
+    layer(clew.tensor(batch(2)[1], dtype=clew.float32))
+    assert layer.running_mean.tolist() == [0, 0]
+
+
+def check_a_rank_outside_of_the_group_normalizes_alone():
+    group = dist.new_group([0])
+    x = batch(2)[1]
+    found = nn.SyncBatchNorm(2, process_group=group).double()(clew.tensor(x))
+    assert clew.allclose(found, nn.BatchNorm1d(2).double()(clew.tensor(x)))
 
 
 def check_training_with_it_is_training_with_the_whole_batch():

@@ -8,7 +8,23 @@ from common import clew, raises, rank, size
 from clew import nn
 from clew.distributed.optim import ZeroRedundancyOptimizer as Zero
 
+
+class Counting(clew.optim.Optimizer):
+    """Keeps its count among the options of its groups."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr, "count": 0})
+
+    def step(self, closure=None):
+        with clew.no_grad():
+            for group in self.param_groups:
+                group["count"] += 1
+                for parameter in group["params"]:
+                    parameter.sub_(parameter.grad, alpha=group["lr"] / group["count"])
+
+
 OPTIMIZERS = (
+    (Counting, {"lr": 0.01}),
     (clew.optim.AdamW, {"lr": 0.01, "weight_decay": 0.1}),
     (clew.optim.SGD, {"lr": 0.1, "momentum": 0.9}),
     (clew.optim.RMSprop, {"lr": 0.01}),

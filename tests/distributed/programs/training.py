@@ -1,5 +1,7 @@
 """Training on all ranks, each on its part of the batch, against one process with all of it."""
 
+import contextlib
+
 import normalizing
 import numpy
 import real_models
@@ -49,17 +51,31 @@ def check_the_curve_is_that_of_one_process():
 
 def check_ranks_that_share_no_memory_send_messages():
     """As on several machines, or where there is too little of it."""
-    group, folder = dist.GroupMember.WORLD, _shared._FOLDER
-    group.shared, _shared._FOLDER = None, "/nowhere"
-    for options in ({}, {"bucket_cap_mb": 1e-4}, {"deterministic": True}):
-        pairs, model = curves(**options)
-        assert model._reducer._shared is None
-        assert numpy.allclose(pairs[:, 0], pairs[:, 1], rtol=1e-6), (options, pairs)
-    _shared._FOLDER = folder
+    with no_shared_memory():
+        for options in ({}, {"bucket_cap_mb": 1e-4}, {"deterministic": True}):
+            pairs, model = curves(**options)
+            assert model._reducer._shared is None
+            assert numpy.allclose(pairs[:, 0], pairs[:, 1], rtol=1e-6), (options, pairs)
     assert curves()[1]._reducer._shared is not None
 
 
+@contextlib.contextmanager
+def no_shared_memory():
+    group, folder = dist.GroupMember.WORLD, _shared._FOLDER
+    group.shared, _shared._FOLDER = None, "/nowhere"
+    try:
+        yield
+    finally:
+        _shared._FOLDER = folder
+
+
 def check_sums_in_the_order_of_ranks():
+    sums_in_the_order_of_ranks()
+    with no_shared_memory():
+        sums_in_the_order_of_ranks()
+
+
+def sums_in_the_order_of_ranks():
     """Against NumPy's, to the bit, with small and large buckets, in three dtypes."""
     for name in ("float32", "float64", "float16"):
         for cap in (1e-5, 25):

@@ -127,6 +127,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         for group, own in zip(self.param_groups, self.optim.param_groups, strict=True):
             own.update({name: value for name, value in group.items() if name not in ("params", "param_names")})
         loss = self.optim.step() if closure is None else self.optim.step(closure)
+        for group, own in zip(self.param_groups, self.optim.param_groups, strict=True):  # which may count in its groups
+            group.update({name: value for name, value in own.items() if name not in ("params", "param_names")})
         with clew.no_grad():
             self._exchange()
         return loss
@@ -183,9 +185,11 @@ class ZeroRedundancyOptimizer(Optimizer):
                 f"Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
                 f"{self.rank})` on all ranks beforehand if you meant to save the global state."
             )
-        whole = pack_state({}, self.param_groups)
-        whole["state"] = dict(sorted(self._collected.items()))
-        return whole
+        return super().state_dict()
+
+    def _packed(self) -> dict[str, Any]:
+        assert self._collected is not None
+        return pack_state({}, self.param_groups) | {"state": dict(sorted(self._collected.items()))}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over options, and the state of the rank's own parameters, from a whole state dict, on all ranks.
@@ -200,8 +204,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         assert self.optim is not None
         own = {number for number, one in enumerate(self._all()) if self._owners[id(one)] == self.rank}
         numbers = [number for group in state_dict["param_groups"] for number in group["params"]]
-        kept = {number for place, number in enumerate(numbers) if place in own}
-        part = {number: value for number, value in state_dict["state"].items() if number in kept}
+        others = {number for place, number in enumerate(numbers) if place not in own}
+        part = {number: value for number, value in state_dict["state"].items() if number not in others}
         super().load_state_dict({**state_dict, "state": part})
         self.optim.state = self.state
         self._collected = None

@@ -64,7 +64,7 @@ class SyncBatchNorm(_BatchNorm):
     def _normalized(self, input: Tensor, by_batch: bool, momentum: float) -> Tensor:
         from ... import distributed as dist
 
-        if not (by_batch and self.training and dist.is_initialized()) or dist.get_world_size(self.process_group) == 1:
+        if not (by_batch and self.training and dist.is_initialized()) or dist.get_world_size(self.process_group) < 2:
             return super()._normalized(input, by_batch, momentum)
         x = input if input.dtype == clew.float64 else input.float()
         mean, variance, count = _statistics(x, self.process_group)
@@ -73,7 +73,7 @@ class SyncBatchNorm(_BatchNorm):
                 f"Expected more than 1 value per channel when training, got {count:g} in all ranks with input size "
                 f"{tuple(input.shape)}"
             )
-        if self.running_mean is not None and self.running_var is not None:
+        if self.track_running_stats and self.running_mean is not None and self.running_var is not None:
             with clew.no_grad():
                 _move(self.running_mean, mean, momentum)
                 _move(self.running_var, variance * (count / (count - 1)), momentum)
