@@ -71,10 +71,13 @@ CROSSED_LABELS = """() => {
     .map(one => [one.textContent, one.getBoundingClientRect()]);
   const found = new Set();
   for (const edge of document.querySelectorAll(".canvas .edge")) {
-    const matrix = edge.getScreenCTM(), length = edge.getTotalLength();
+    const around = edge.getBoundingClientRect();
+    const near = labels.filter(([, box]) => box.right > around.left && box.left < around.right
+                                            && box.bottom > around.top && box.top < around.bottom);
+    const matrix = edge.getScreenCTM(), length = near.length ? edge.getTotalLength() : -1;
     for (let at = 0; at <= length; at += 3) {
       const point = edge.getPointAtLength(at).matrixTransform(matrix);
-      for (const [text, box] of labels)
+      for (const [text, box] of near)
         if (point.x > box.left && point.x < box.right && point.y > box.top && point.y < box.bottom) found.add(text);
     }
   }
