@@ -12,19 +12,31 @@
 namespace clew {
 namespace {
 
-void check_inside(const Tensor& x, const Part& part, const char* op) {
+// The geometry of the part; fails where it is none, or leaves x's memory.
+LayoutRef inside(const Tensor& x, const Part& part, const char* op) {
     if (part.sizes.size() != part.strides.size())
         fail(ErrorKind::Runtime, "%s: mismatch in length of strides and shape", op);
     for (int i = 0; i < part.sizes.size(); ++i)
         if (part.strides[i] < 0 || part.sizes[i] < 0)
             fail(ErrorKind::Runtime, "%s: negative sizes and strides are not supported, got sizes %s and strides %s",
                  op, shape_text(part.sizes).c_str(), shape_text(part.strides).c_str());
-    check_inside_storage(op, *Layout::make(part.sizes, part.strides), clipped_sum(x->offset, part.offset), x.dtype(),
-                         *x->storage);
+    LayoutRef layout = Layout::make(part.sizes, part.strides);
+    check_inside_storage(op, *layout, clipped_sum(x->offset, part.offset), x.dtype(), *x->storage);
+    return layout;
+}
+
+// Elements of x, from `offset` on, as the layout says.
+kernels::View view_of(const Tensor& x, const Layout& layout, std::int64_t offset) {
+    char* const first = x.data() + offset * static_cast<std::int64_t>(item_size(x.dtype()));
+    return {first, x.dtype(), layout.ndim, layout.sizes(), layout.strides().data()};
 }
 
 bool overlaps_itself(const Part& part) {
     // Sorted by stride, each axis must step over all that the smaller ones reach. Conservative for odd interleavings.
+    int long_axes = 0, last = 0;
+    for (int i = 0; i < part.sizes.size(); ++i)
+        if (part.sizes[i] > 1) ++long_axes, last = i;
+    if (long_axes < 2) return long_axes == 1 && part.strides[last] <= 0;
     std::vector<std::pair<std::int64_t, std::int64_t>> axes;
     for (int i = 0; i < part.sizes.size(); ++i)
         if (part.sizes[i] > 1) axes.emplace_back(part.strides[i], part.sizes[i]);
@@ -62,8 +74,7 @@ struct AsStrided {
                                  .batching = BatchBy::Strided,
                                  .domain = "self=real(a, b), size=(b, a), stride=(1, b), offset=0"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        check_inside(x, attrs.part(), "as_strided");
-        out = view_part(x, attrs.part());
+        out = alias(x, inside(x, attrs.part(), "as_strided"), x->offset + attrs.offset);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
         // The gradient is laid out as x's memory was, then seen through x's own geometry.
@@ -95,10 +106,9 @@ struct Embed {
         need_fit("embed", are_sizes(attrs.sizes) && same_sizes(x.sizes(), attrs.part_sizes));
         out = zeros(attrs.sizes, x.dtype());
         const Part part = attrs.part();
-        check_inside(out, part, "embed");
+        const LayoutRef layout = inside(out, part, "embed");
         if (!overlaps_itself(part)) {
-            const Tensor target = view_part(out, part);
-            kernels::copy(target.view(), x.view());
+            kernels::copy(view_of(out, *layout, part.offset), x.view());
             return;
         }
         if (kernels_skipped()) return;
@@ -127,9 +137,8 @@ struct AsStridedScatter {
         out = empty(Layout::make(base.sizes()), base.dtype());
         kernels::copy(out.view(), base.view());
         need_fit("as_strided_scatter", same_sizes(value.sizes(), attrs.size));
-        check_inside(out, attrs.part(), "as_strided_scatter");
-        const Tensor target = view_part(out, attrs.part());
-        kernels::copy(target.view(), value.view());
+        const LayoutRef layout = inside(out, attrs.part(), "as_strided_scatter");
+        kernels::copy(view_of(out, *layout, attrs.offset), value.view());
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, const Attrs& attrs) {
