@@ -90,7 +90,8 @@ const Expression* expression_of(const FlatLoop& loop) {
         return found == known->end() ? nullptr : &found->second;
     };
     const Expression* const found = find(0);
-    return found || loop.plain ? found : find(loop.numbers[0].real);
+    const double number = loop.numbers[0].real;  // NaN would be found as any number
+    return found || loop.plain || std::isnan(number) ? found : find(number);
 }
 
 }  // namespace clew::kernels

@@ -1,6 +1,5 @@
 // Finds the runs of captured calls of a plan that code may take over: Note [Code takes over].
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <unordered_map>
@@ -131,8 +130,6 @@ code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& lo
         if (loop->items[k] != item || loop->strides[k] % item != 0 || references[place].offset % item != 0) return made;
         made.accesses[place].stride = loop->strides[k] / item;
     }
-    for (int k = 0; k < expression->numbers; ++k)
-        if (!std::isfinite(static_cast<float>(loop->numbers[k].real))) return made;
     std::copy_n(loop->numbers, 3, made.numbers);
     made.expression = expression;
     made.count = static_cast<int>(std::min<std::int64_t>(loop->count, std::numeric_limits<int>::max()));

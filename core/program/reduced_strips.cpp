@@ -13,15 +13,18 @@ void ReducedStrips::add(std::unique_ptr<kernels::KernelCall> reduction, kernels:
     const auto how = dynamic_cast<const kernels::ReductionCall&>(*reduction).flat_reduction();
     char* const* const out = reduction->operands()[0].place;
     sums_.push_back({std::move(reduction), *how, from, out});
+    const auto pieces = static_cast<std::size_t>((how->count + how->piece - 1) / how->piece);
+    highs_.resize(pieces * sums_.size());
+    lows_.resize(pieces * sums_.size());
 }
 
 void ReducedStrips::run() const {
     CLEW_ASSERT_FRAME();
     static_assert(kernels::kStrip % kernels::kRowBlock == 0);
     const std::int64_t count = sums_[0].how.count, piece = sums_[0].how.piece;
-    const std::size_t pieces = static_cast<std::size_t>((count + piece - 1) / piece);
-    std::vector<kernels::Accumulator> highs(pieces * sums_.size());
-    std::vector<double> lows(pieces * sums_.size());
+    const std::size_t pieces = highs_.size() / sums_.size();
+    kernels::Accumulator* const highs = highs_.data();
+    double* const lows = lows_.data();
     const auto some = [&](std::int64_t begin, std::int64_t end) {
         const kernels::Scratch memory(static_cast<std::size_t>(strips_->local_bytes()));
         char* const local = memory.as<char>();
@@ -62,7 +65,8 @@ std::vector<kernels::Operand> ReducedStrips::operands() {
 }
 
 std::size_t ReducedStrips::bytes() const {
-    std::size_t sum = sizeof(*this) + strips_->bytes() + sums_.capacity() * sizeof(Sum);
+    std::size_t sum = sizeof(*this) + strips_->bytes() + sums_.capacity() * sizeof(Sum) +
+                      highs_.capacity() * sizeof(kernels::Accumulator) + lows_.capacity() * sizeof(double);
     for (const Sum& one : sums_) sum += one.call->bytes();
     return sum;
 }

@@ -35,6 +35,9 @@ private:
     };
     std::unique_ptr<kernels::StripCall> strips_;
     std::vector<Sum> sums_;
+    // What a run adds up, sum by sum and piece by piece; a plan is run by one thread at a time.
+    mutable std::vector<kernels::Accumulator> highs_;
+    mutable std::vector<double> lows_;
 };
 
 }  // namespace clew

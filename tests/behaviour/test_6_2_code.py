@@ -4,6 +4,7 @@ See Note [Code takes over] in core/program/code/coded.h. With CLEW_CODE=now the 
 """
 
 import os
+import pickle
 import random
 import shutil
 import stat
@@ -301,10 +302,17 @@ def test_a_kept_program_may_do_without(cache):
     for _ in range(4):
         loaded.run()
     assert loaded.code == []
+    for wanted in (False, True):  # a pickle says it itself
+        copied = pickle.loads(pickle.dumps(clew.load_program(path, code=wanted)))
+        for _ in range(4):
+            copied.run()
+        assert bool(copied.code) is wanted
 
 
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
 def test_numbers_that_c_has_no_constant_for(number):
+    """An added number is a tensor, of which code reads the value; see below for numbers in the code itself."""
+
     def function(x):
         y = x
         for _ in range(6):
@@ -318,3 +326,51 @@ def test_numbers_that_c_has_no_constant_for(number):
         np.testing.assert_array_equal(compiled(x).numpy(), function(x).numpy())
     assert compiled.code
     assert all("ready" in line for line in compiled.code), compiled.code
+
+
+EDGES = {
+    "a threshold at infinity": (lambda x: clew.threshold(x * 2.0, np.inf, -np.inf) + clew.threshold(x, 0.5, np.nan), "f"),
+    "a factor that is none": (lambda x: clew.add(x, x * 0.5, alpha=np.nan) - clew.add(x, x, alpha=np.inf), "f"),
+    "beyond float32": (lambda x: clew.add(x * 1e-3, x, alpha=1e300) - clew.threshold(x, 0.0, 1e300) * 1e-3, "d"),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize("size", [4, 9_001])
+def test_numbers_in_the_code(name, size):
+    """Infinity and NaN are no constants of C; and the numbers of float64 go further than those of float32."""
+    function, dtype = EDGES[name]
+
+    def repeated(x):
+        y = x
+        for _ in range(4):
+            y = function(y) * 0.25 + x
+        return y
+
+    compiled = clew.compile(repeated)
+    for seed in range(4):
+        x = np.random.default_rng(seed).standard_normal(size).astype(dtype)
+        x[:4] = [1.0, -2.0, np.inf, 0.0]
+        given = clew.from_numpy(x)
+        assert bits([compiled(given)]) == bits([repeated(given)])
+    (line,) = compiled.code
+    assert "ready" in line, line
+    if size > 16:
+        assert ": 1 pieces" in line, line  # all of it is code
+
+
+def test_a_power_that_is_none():
+    """It is no square, though it compares with no number."""
+
+    def function(x):
+        y = x**np.nan
+        for _ in range(6):
+            y = y * x + 1.0
+        return y
+
+    compiled = clew.compile(function)
+    x = clew.tensor([1.0, -2.0, 0.5, 0.0])
+    for _ in range(4):
+        assert bits([compiled(x)]) == bits([function(x)])
+    (line,) = compiled.code
+    assert "ready" in line, line

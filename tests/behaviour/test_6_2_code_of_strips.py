@@ -3,6 +3,7 @@
 See Note [Code of strips] in core/program/code/pieces.h. With CLEW_CODE=now the first replay by a plan waits for it.
 """
 
+import pickle
 import shutil
 import subprocess
 import sys
@@ -104,6 +105,24 @@ def test_a_compiler_that_makes_something_else(compiler):
     assert "other bits" in line
 
 
+@pytest.mark.parametrize("also_kept", [False, True])
+def test_other_bits_that_only_a_sum_reads(compiler, also_kept):
+    """What the strips make has no memory, and is compared all the same."""
+    compiler('for last; do :; done; sed -i "s/a \\* b/a + b/" "$last"; exec cc "$@"')
+
+    def function(x, y):
+        z = x * y + 1.0
+        total = (z**2).sum()
+        return [total, z.abs().sum(), z - y] if also_kept else [total]
+
+    compiled = clew.compile(function)
+    for _ in range(5):
+        given = [clew.randn(LENGTH), clew.randn(LENGTH)]
+        assert bits(compiled(*given)) == bits(function(*given))
+    (line,) = compiled.code
+    assert "other bits" in line
+
+
 ZIG = """
 import shutil
 shutil.which = lambda *args, **more: None
@@ -116,8 +135,18 @@ print(compiled.code)
 """
 
 
-def test_the_spare_compiler(monkeypatch, tmp_path):
-    """Where there is no `cc`, the one in the package ziglang."""
+ZIG_LATER = """
+import shutil
+shutil.which = lambda *args, **more: None
+import pickle, sys, clew
+program = clew.load_program("PATH") if "HOW" == "load" else pickle.load(open("PATH", "rb"))
+for _ in range(4):
+    program.run()
+print(program.code)
+"""
+
+
+def without_cc(text, tmp_path):
     pytest.importorskip("ziglang")
     environment = {
         "CLEW_CODE": "now",
@@ -126,6 +155,22 @@ def test_the_spare_compiler(monkeypatch, tmp_path):
         "PATH": str(tmp_path),
         "PYTHONPATH": ":".join([path for path in sys.path if path]),
     }
-    ran = subprocess.run([sys.executable, "-c", ZIG], env=environment, capture_output=True, text=True, check=False)
+    ran = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "3 pieces" in ran.stdout, ran.stdout
+
+
+def test_the_spare_compiler(tmp_path):
+    """Where there is no `cc`, the one in the package ziglang."""
+    without_cc(ZIG, tmp_path)
+
+
+@pytest.mark.parametrize("how", ["load", "unpickle"])
+def test_the_spare_compiler_for_a_program_from_elsewhere(how, tmp_path):
+    x = clew.randn(LENGTH)
+    with clew.keep_graph() as program:
+        y = gelu(x)
+    program.name(x=x, y=y)
+    path = tmp_path / "program.clew"
+    program.save(path) if how == "load" else path.write_bytes(pickle.dumps(program))
+    without_cc(ZIG_LATER.replace("PATH", str(path)).replace("HOW", how), tmp_path)

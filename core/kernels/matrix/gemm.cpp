@@ -50,19 +50,8 @@ bool is_small(const Products<T>& p) {
 }
 
 template <class T>
-SmallGemm<T> small_loops();
-template <>
-SmallGemm<float> small_loops<float>() {
-    return small_gemm().float32;
-}
-template <>
-SmallGemm<double> small_loops<double>() {
-    return small_gemm().float64;
-}
-
-template <class T>
 void small_products(const Products<T>& p) {
-    const SmallGemm<T> product = small_loops<T>();
+    const SmallGemm<T> product = small_gemm().of<T>();
     const Index grain = (1 << 18) / (p.m * p.n * p.k + 64);
     parallel_for(p.count, grain, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) product(p.m, p.n, p.k, p.a[i], p.b[i], p.out[i], p.alpha, p.beta);
@@ -227,9 +216,13 @@ void products(Products<T> p, const BlockWork* work) {
         if (p.out.first.column_stride != 1 && p.out.first.row_stride == 1) p = p.transposed();
         return packed_products(p, work);
     }
-    if (work) work->before(0, p.m, 0, p.n);
+    const auto by_rows = [&](auto part) {
+        parallel_for(p.m, std::max<Index>(1, kChunk / p.n),
+                     [&](Index begin, Index end) { (work->*part)(begin, end - begin, 0, p.n); });
+    };
+    if (work) by_rows(&BlockWork::before);
     thin ? thin_products(p) : small_products(p);
-    if (work) work->after(0, p.m, 0, p.n);
+    if (work) by_rows(&BlockWork::after);
 }
 
 template <class T>

@@ -15,6 +15,13 @@ using SmallGemm = void (*)(std::int64_t m, std::int64_t n, std::int64_t k, Matri
 struct SmallGemmTable {
     SmallGemm<float> float32;
     SmallGemm<double> float64;
+    template <class T>
+    SmallGemm<T> of() const {
+        if constexpr (sizeof(T) == sizeof(float))
+            return float32;
+        else
+            return float64;
+    }
 };
 CLEW_DECLARE_TABLE(SmallGemmTable, small_gemm)
 

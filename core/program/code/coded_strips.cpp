@@ -5,6 +5,17 @@
 
 namespace clew::code {
 
+CodedStrips::CodedStrips(std::unique_ptr<kernels::Strips> strips, std::shared_ptr<Job> job)
+    : Replaceable(std::move(job)), strips_(std::move(strips)) {
+    for (const Statement& one : job_->statements)
+        outside_.push_back(job_->memories[static_cast<std::size_t>(one.accesses[0].memory)].outside);
+}
+
+std::size_t CodedStrips::bytes() const {
+    const auto table = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+    return sizeof(*this) + strips_->bytes() + table(table_) + table(outside_);
+}
+
 void CodedStrips::take(const Text& text, const Follow&) { table_ = text.table; }
 
 std::string CodedStrips::name() const { return format("strips of %d calls", strips_->stages()); }
@@ -48,7 +59,7 @@ void CodedStrips::compare(const Strip& strip) const {
     Saved before, wanted;
     const auto save = [&](Saved& saved) {
         for (int stage = 0; stage < strips_->stages(); ++stage) {
-            if (strips_->is_local(stage, 0)) continue;
+            if (!outside_[static_cast<std::size_t>(stage)]) continue;
             const kernels::FlatLoop& loop = strips_->loop(stage);
             char* const begin = strips_->address(stage, 0, strip);
             saved.add(begin, begin + (strip.end - strip.begin - 1) * loop.strides[0] + loop.items[0]);

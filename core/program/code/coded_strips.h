@@ -11,8 +11,7 @@ namespace clew::code {
 
 class CodedStrips final : public kernels::StripCall, public Replaceable {
 public:
-    CodedStrips(std::unique_ptr<kernels::Strips> strips, std::shared_ptr<Job> job)
-        : Replaceable(std::move(job)), strips_(std::move(strips)) {}
+    CodedStrips(std::unique_ptr<kernels::Strips> strips, std::shared_ptr<Job> job);
 
     void run() const override;
     const kernels::Strips& strips() const override { return *strips_; }
@@ -21,7 +20,7 @@ public:
     bool is_first() const override { return state_ == State::First; }
     void settle() const override;
     std::vector<kernels::Operand> operands() override { return strips_->operands(); }
-    std::size_t bytes() const override { return sizeof(*this) + strips_->bytes() + table_.capacity() * sizeof(Entry); }
+    std::size_t bytes() const override;
     std::int64_t work() const override { return strips_->work(); }
     std::int64_t calls() const override {
         return strips_->stages() * ((strips_->count() + kernels::kStrip - 1) / kernels::kStrip);
@@ -36,6 +35,7 @@ private:
 
     std::unique_ptr<kernels::Strips> strips_;
     mutable bool differed_ = false;
+    std::vector<char> outside_;  // of each stage: what it writes is read afterwards, if only by a sum of this strip
     std::vector<Entry> table_;  // operands of pieces, or stages that run as they are
 };
 

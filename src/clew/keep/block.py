@@ -8,7 +8,6 @@ from .. import _core
 from ..autograd.errors import KeepError
 from ..optim import optimizer
 from .program import Program
-from .spare_compiler import spare_compiler
 
 
 class keep_graph:
@@ -41,7 +40,6 @@ class keep_graph:
     def __init__(self, *, code: bool = True) -> None:
         self._program: Program | None = None
         self._coded = code
-        spare_compiler()
 
     def __enter__(self) -> Program:
         if self._program is not None:

@@ -29,9 +29,9 @@ def to_bytes(program: Program) -> bytes:
     return b"".join(container.packed(_KIND, *_written(program)))
 
 
-def from_bytes(data: bytes) -> Program:
+def from_bytes(data: bytes, code: bool = True) -> Program:
     """The reverse."""
-    return _made(*container.unpacked(data, _KIND))
+    return _made(*container.unpacked(data, _KIND), code)
 
 
 def _written(program: Program) -> tuple[dict[str, Any], list[container.Entry]]:

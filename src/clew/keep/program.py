@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from .spare_compiler import spare_compiler
 from .values import Step, Values
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Program:
     def __init__(self, *, code: bool = True) -> None:
         self._core = _core.Program()
         self._core._coded = code
+        if code:
+            spare_compiler()
         self._names: dict[str, Tensor] = {}
         self._seen: Values | None = None
 
@@ -106,7 +109,7 @@ class Program:
         """Travels as its file would, names included: it runs elsewhere without the source."""
         from .files import from_bytes, to_bytes
 
-        return from_bytes, (to_bytes(self),)
+        return from_bytes, (to_bytes(self), self._core._coded)
 
     def to_c(self, folder: str | os.PathLike[str]) -> Sizes:
         """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
