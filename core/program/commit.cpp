@@ -152,18 +152,17 @@ private:
             const Leaf& leaf = program_.leaves[static_cast<std::size_t>(step.index)];
             const Tensor tensor = leaf_of(program_, leaf);
             if (!tensor) continue;
-            const Tensor gradient = step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0]);
+            const Tensor gradient = step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0], leaf.result);
             if (gradient && program_.outcome && program_.memory_of(step.inputs[0]).input < 0)
                 gradient->storage->version = leaf.version;
             assign_grad(tensor, gradient);
         }
     }
-    // The tensor object that stands for a register outside, or a new one.
-    Tensor object_of(int index) {
+    // The tensor object that stands for a register outside, or a new one. `result`: it is that of the call, or -1.
+    Tensor object_of(int index, int result) {
         for (const Input& input : program_.inputs)
             if (input.reg == index) return input.present();
-        for (std::size_t i = 0; i < results_.size(); ++i)
-            if (program_.outcome->results[i].reg == index) return results_[i];
+        if (result >= 0) return results_[static_cast<std::size_t>(result)];
         for (const int i : slice_.living) {
             Living& living = program_.living[static_cast<std::size_t>(i)];
             if (living.reg != index) continue;

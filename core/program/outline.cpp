@@ -39,8 +39,10 @@ void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vec
         program_.outcome->order_nodes();
         check_ages();
         note_leaves({});
-        for (const Leaf& leaf : program_.leaves) {
+        for (Leaf& leaf : program_.leaves) {
             const Tensor grad = leaf.tensor->extras ? leaf.tensor->extras->grad : Tensor();
+            if (const auto found = outlined_results_.find(grad.get()); found != outlined_results_.end())
+                leaf.result = found->second;
             if (grad && grad->grad_fn && !grad->has(TensorObject::kOlder)) refuse("leaves a .grad with a history");
         }
         note_ends();

@@ -181,6 +181,12 @@ void Planner::look(Plan& plan) {
     // The tensor of a new gradient is made only if the one before can't be used.
     for (Plan::Taken& one : plan.renewed) std::erase(one.looking, one.gradient);
     if (program_.outcome == nullptr) return;
+    // A .grad that is no result is another tensor than a result of the same values.
+    for (const int index : slice_.gradients) {
+        const Step& step = program_.steps[static_cast<std::size_t>(index)];
+        if (step.inputs[0] >= 0 && program_.leaves[static_cast<std::size_t>(step.index)].result < 0)
+            alone[static_cast<std::size_t>(step.inputs[0])] = 0;
+    }
     const std::vector<int> leaving = program_.outcome->registers();
     for (const ResultOutline& one : program_.outcome->results)
         plan.handed_over.push_back(one.reg >= 0 && alone[static_cast<std::size_t>(one.reg)] &&

@@ -116,6 +116,7 @@ struct Leaf {
     int input = -1, living = -1;
     int last = -1;              // the step that sets it last; -1: another entry says so
     std::uint32_t version = 0;  // of its .grad at the end
+    int result = -1;            // of the outcome, if the call gives the .grad itself
     Tensor tensor{};            // while the block runs
 };
 

@@ -329,7 +329,10 @@ def test_numbers_that_c_has_no_constant_for(number):
 
 
 EDGES = {
-    "a threshold at infinity": (lambda x: clew.threshold(x * 2.0, np.inf, -np.inf) + clew.threshold(x, 0.5, np.nan), "f"),
+    "a threshold at infinity": (
+        lambda x: clew.threshold(x * 2.0, np.inf, -np.inf) + clew.threshold(x, 0.5, np.nan),
+        "f",
+    ),
     "a factor that is none": (lambda x: clew.add(x, x * 0.5, alpha=np.nan) - clew.add(x, x, alpha=np.inf), "f"),
     "beyond float32": (lambda x: clew.add(x * 1e-3, x, alpha=1e300) - clew.threshold(x, 0.0, 1e300) * 1e-3, "d"),
 }

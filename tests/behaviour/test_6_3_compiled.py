@@ -113,6 +113,36 @@ def trained() -> tuple[Any, Any]:
     return clew.compile(step), weakref.ref(weight)
 
 
+def test_a_result_is_the_grad_itself_only_where_it_is_in_eager() -> None:
+    w = clew.ones(3, requires_grad=True)
+    given: dict[str, Any] = {
+        "itself": lambda: (w.grad,),
+        "detached": lambda: (w.grad.detach(),),
+        "both": lambda: (w.grad, w.grad.detach()),
+        "the reverse": lambda: (w.grad.detach(), w.grad),
+        "a view": lambda: (w.grad.view(3),),
+    }
+    for name, results in given.items():
+
+        def function(x: clew.Tensor, results: Any = results) -> Any:
+            w.grad = None
+            (w * x).sum().backward()
+            return results()
+
+        for hold in (False, True):  # a .grad that somebody has can't be written anew
+            compiled, held = clew.compile(function), []
+            for place in range(5):
+                seen = []
+                for run in (function, compiled):
+                    made = run(clew.ones(3) * place)
+                    assert all(one.data_ptr() == w.grad.data_ptr() for one in made)
+                    seen.append([(one is w.grad, one.tolist(), one.requires_grad) for one in made])
+                    held += made if hold else []
+                assert seen[0] == seen[1], name
+            assert compiled.hits > 2
+            assert [one.tolist()[0] for one in held] == [i // 2 // len(made) for i in range(len(held))]
+
+
 def test_a_replay_keeps_no_memory_and_a_dropped_function_frees_all() -> None:
     compiled, weight = trained()
     counts = []

@@ -64,6 +64,7 @@ void small_products(const Products<T>& p) {
 // part of a fits a second-level cache. All of that depends on sizes alone.
 constexpr Index kSteps = 256, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
 constexpr Index kTaskWork = Index{1} << 20;  // multiplications that are worth another thread
+constexpr Index kAround = 128;               // as many are worth what is done around one element
 
 // The size of `parts` even parts, in multiples of `unit`.
 Index part_size(Index size, Index parts, Index unit) { return parts_of(parts_of(size, parts), unit) * unit; }
@@ -99,7 +100,8 @@ void packed_block(const PackedGemm<T>& loops, const Panels<T>& a, const Panels<T
     const Index down = parts_of(m, kTaskRows), rows = part_size(m, down, loops.rows);
     const Index wanted = std::max(parts_of(n, kTaskColumns), std::min<Index>(8, m * n * k / kTaskWork) / down);
     const Index columns = part_size(n, std::max<Index>(wanted, 1), loops.columns), across = parts_of(n, columns);
-    parallel_for(down * across, std::max<Index>(1, kTaskWork / (rows * columns * k)), [&](Index begin, Index end) {
+    const Index each = rows * columns * (around.work ? k + kAround : k);
+    parallel_for(down * across, std::max<Index>(1, kTaskWork / each), [&](Index begin, Index end) {
         for (Index task = begin; task < end; ++task) {
             const Index row = task / across * rows, column = task % across * columns;
             if (row >= m) return;

@@ -36,7 +36,7 @@ private:
     std::unique_ptr<kernels::Strips> strips_;
     mutable bool differed_ = false;
     std::vector<char> outside_;  // of each stage: what it writes is read afterwards, if only by a sum of this strip
-    std::vector<Entry> table_;  // operands of pieces, or stages that run as they are
+    std::vector<Entry> table_;   // operands of pieces, or stages that run as they are
 };
 
 }  // namespace clew::code
