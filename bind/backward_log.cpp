@@ -1,5 +1,7 @@
 #include "bind/backward_log.h"
 
+#include <tuple>
+
 #include <nanobind/stl/string.h>
 
 #include "bind/culprits.h"
@@ -46,8 +48,16 @@ void BackwardLog::stop() {
     if (is_on_) remove_listener(this);
     if (operation_times == &times_) operation_times = nullptr;
     is_on_ = false;
-    probe_.reset();
+    drop_probe();
+}
+
+// It is on the stack of its thread, and can be taken from there by that thread only, and not while a call is handled.
+void BackwardLog::drop_probe() {
     probed_ = nullptr;
+    if (!probe_) return;
+    if (PyThread_get_thread_ident() == thread_ && !Interpreter::handles_call()) return probe_.reset();
+    probe_->give_up();
+    std::ignore = probe_.release();
 }
 
 // Whether this backward ran inside another, as those of `checkpoint` do: it is part of that one. The engine adds to its
@@ -79,14 +89,25 @@ std::size_t BackwardLog::line_of(const Site& site) {
     return called_.put(site, i);
 }
 
-void BackwardLog::note_step(Line& line, const Mark& now) {
-    const bool probed = probed_ == &line;
+// Whether the step that ends here was recorded to its end. A probe whose line does not come again is dropped.
+bool BackwardLog::ends_probe(Line& line, const Mark& now) {
+    if (!probe_ || PyThread_get_thread_ident() != thread_) return false;
+    if (Interpreter::handles_call()) {
+        probe_->give_up();
+        return false;
+    }
+    if (probed_ == &line) return true;
+    if (now.at - probed_->mark.at > kLongest) drop_probe();
+    return false;
+}
+
+void BackwardLog::note_step(Line& line, const Mark& now, const std::vector<Tensor>& roots) {
+    const bool probed = ends_probe(line, now);
     if (line.count++ == 0) {
         line.first = between(start_, now);
     } else if (probed) {  // it took longer
-        line.kept = probe_->end();
-        probe_.reset();
-        probed_ = nullptr;
+        line.kept = probe_->end(roots);
+        drop_probe();
     } else if (line.steps.size() < kMostSteps) {
         line.steps.push_back(between(line.mark, now));
     } else {
@@ -96,7 +117,7 @@ void BackwardLog::note_step(Line& line, const Mark& now) {
     if (line.count > 1) {
         const std::uint64_t kind = now.calls.since(line.mark.calls);
         if (line.kinds.size() < kMostKinds || line.kinds.contains(kind)) ++line.kinds[kind];
-        probe(line, kind);
+        if (!probed) probe(line, kind);
     }
     line.mark = now;
 }
@@ -105,8 +126,10 @@ void BackwardLog::note_step(Line& line, const Mark& now) {
 void BackwardLog::probe(Line& line, std::uint64_t kind) {
     constexpr std::int64_t kAlike = 8;
     constexpr std::uint32_t kOthers = kInterpreted | kSavedHooks | kAnomaly | kInferenceMode | kWatchWrites;
+    const auto known = line.kinds.find(kind);
     if (line.probed || probe_ || probes_ == kMostProbes || !line.is_described || mode(kOthers) || Recorder::at_work() ||
-        line.kinds[kind] < kAlike || line.steps.back().wall > kLongest || PyThread_get_thread_ident() != thread_)
+        known == line.kinds.end() || known->second < kAlike || line.steps.back().wall > kLongest ||
+        PyThread_get_thread_ident() != thread_)
         return;
     line.probed = true;
     probed_ = &line;
@@ -121,7 +144,7 @@ void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& re
     if (!code || is_nested()) return;
     const std::size_t number = line_of(site);
     Line& line = *lines_[number];
-    note_step(line, now);
+    note_step(line, now, roots);
     last_ = static_cast<std::int64_t>(number);
     bool is_whole = true, asks = draws_;
     std::vector<Node*> nodes;

@@ -74,7 +74,9 @@ private:
     static Step between(const Mark& before, const Mark& after);
     std::size_t line_of(const Site& site);
     bool is_nested();
-    void note_step(Line& line, const Mark& now);
+    void note_step(Line& line, const Mark& now, const std::vector<Tensor>& roots);
+    bool ends_probe(Line& line, const Mark& now);
+    void drop_probe();
     void probe(Line& line, std::uint64_t kind);
 
     nanobind::object ask_;

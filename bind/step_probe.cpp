@@ -14,11 +14,11 @@ StepProbe::StepProbe() : recorder_(program_) {
     recorder_.begin_aside();
 }
 
-std::int64_t StepProbe::end() {
+std::int64_t StepProbe::end(const std::vector<Tensor>& results) {
     constexpr std::int64_t kMost = 50'000'000;
     if (!recorder_.is_on()) return 0;
-    recorder_.end_call(true, {}, {}, {}, {});
-    if (!program_.finished || !program_.once.empty()) return 0;
+    recorder_.end_call(true, results, {}, {}, {});
+    if (!program_.finished || !program_.once.empty() || !program_.held.empty()) return 0;
     // What was read then is another value now; it counts as handed on.
     std::ranges::fill(program_.followed, char{1});
     try {

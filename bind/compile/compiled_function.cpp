@@ -47,7 +47,10 @@ std::string failure_of(const Body& body) {
 bool set_compile_disabled(bool off) { return std::exchange(disabled, off); }
 
 nb::object CompiledFunction::call(PyObject* positional, PyObject* named) {
-    if (disabled || mode(kEagerModes) || backward_serial() || Recorder::at_work() || Tracer::others_trace())
+    if (disabled) return run(positional, named);
+    if (Recorder* const other = Recorder::at_work()) other->gives_way();
+    if (mode(kInterpreted)) Interpreter::make_way();
+    if (mode(kEagerModes) || backward_serial() || Recorder::at_work() || Tracer::others_trace())
         return run(positional, named);
 #if !CLEW_READS_FRAMES
     ++misses;

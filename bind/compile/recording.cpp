@@ -39,8 +39,8 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     tracer.begin_call(function, given.ptr());
     const std::uint32_t modes = mode_word;
     const Stopwatch call;
-    traced = true;
     tracer.start();
+    traced = true;
     const nb::object result = nb::steal(PyObject_Call(function, given.ptr(), names.ptr()));
     tracer.stop();
     traced = false;

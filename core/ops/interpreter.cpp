@@ -113,9 +113,14 @@ void Interpreter::push() {
 }
 
 bool Interpreter::make_way() {
-    while (clew::top && clew::top->gives_way()) continue;
+    for (const Interpreter* last = nullptr; clew::top && clew::top != last;) {
+        last = clew::top;
+        if (!clew::top->gives_way()) break;
+    }
     return !mode(kInterpreted);
 }
+
+bool Interpreter::handles_call() { return calls_handled != 0; }
 
 void Interpreter::tell(const Notice& notice) {
     for (Interpreter* one = clew::top; one; one = one->below_) one->notice(notice);

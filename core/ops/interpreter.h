@@ -45,6 +45,8 @@ public:
     virtual bool gives_way() { return false; }
     // Whether none is on this thread's stack, after those that give way have.
     static bool make_way();
+    // Whether one of this thread's handles a call right now: none can be pushed or popped.
+    static bool handles_call();
     // Whether it has to see what a backward without create_graph computes. If none does, that runs as without them.
     virtual bool sees_backward() const { return true; }
     static void tell(const Notice& notice);  // all of this thread

@@ -29,6 +29,7 @@ bool has_more(const Node& node) {
 void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vector<Node*> contexts,
                         std::vector<Node*> hooked) {
     if (!on_) return;
+    if (abandoned_) return end(false);
     contexts_ = std::move(contexts);
     hooked_ = std::move(hooked);
     leave();

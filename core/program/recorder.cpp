@@ -15,8 +15,6 @@ Handle (*generator_owner)(Generator*) = nullptr;
 
 namespace {
 
-Recorder* under_way = nullptr;
-
 Tensor copied_value(const Tensor& value) {
     const ModeGuard quietly(kNoGrad | kInBackward, true), unseen(kInterpreted | kTiming, false);
     return clone(value);
@@ -29,30 +27,21 @@ bool leaves_for_numpy(Read how) { return shares_memory(how) || how == Read::ToLi
 
 bool shares_memory(Read how) { return how == Read::Numpy || how == Read::Buffer || how == Read::DataPtr; }
 
-Recorder* Recorder::at_work() { return under_way; }
+Recorder* Recorder::at_work() { return under_way_; }
 
 Recorder::~Recorder() {
     if (on_) end(false);
 }
 
-void Recorder::begin_aside() {
-    begin();
-    aside_ = true;
-}
-
-bool Recorder::gives_way() {
-    if (aside_) end(false);
-    return std::exchange(aside_, false);
-}
-
 void Recorder::begin() {
-    if (under_way && !under_way->gives_way())
+    if (under_way_ && !under_way_->gives_way())
         fail(ErrorKind::NotImplemented,
              "keep_graph: expected no other block to be kept at the same time; blocks in one another, or on two "
              "threads, are not supported yet");
     push();
-    under_way = this;
+    under_way_ = this;
     on_ = true;
+    thread_ = std::this_thread::get_id();
     program_.began = tick();
     for (TensorObject* one = living_tensors; one; one = one->next) {
         one->set(TensorObject::kOlder, true);
@@ -63,7 +52,7 @@ void Recorder::begin() {
 void Recorder::leave() {
     pop();
     on_ = false;
-    under_way = nullptr;
+    if (under_way_ == this) under_way_ = nullptr;
 }
 
 void Recorder::unmark() {
@@ -73,6 +62,7 @@ void Recorder::unmark() {
 void Recorder::end(bool whole) {
     if (!on_) return;
     leave();
+    if (abandoned_) return forget();
     if (whole) look_back();
     if (whole && program_.refusals.empty()) {
         keep_living();
@@ -119,6 +109,7 @@ Step Recorder::new_step(const OpCall& call) {
 }
 
 void Recorder::handle(OpCall& call) {
+    if (is_over()) return dispatch(call);
     switch (call.form) {
         case Form::Read:
             return read(call);
@@ -163,6 +154,7 @@ void Recorder::run(OpCall& call) {
         for (const Tensor& output : call.outputs)
             if (output) refuse(format("%s: writes into a result that is there already", call.op.name));
     dispatch(call);
+    if (abandoned_) return;
     for (const Tensor& output : call.outputs)
         if (output && is_meta(output)) refuse_meta(call);
     const bool axes_only = call.op.is(kAxesInPlace);
@@ -194,6 +186,7 @@ void Recorder::run(OpCall& call) {
 // A value that Python gets: a second run of the block goes the same way if it is the same again.
 void Recorder::read(OpCall& call) {
     dispatch(call);
+    if (abandoned_) return;
     if (leaves_for_numpy(call.details->read) && (functions_ || mode(kInBackward))) {
         refuse(
             format("%s() hands values to NumPy or Python inside a Function, a hook or a rule; mark the part that "
@@ -231,12 +224,14 @@ void Recorder::rebind(OpCall& call) {
     step.index = static_cast<int>(program_.leaves.size());
     program_.leaves.push_back({.tensor = leaf});
     dispatch(call);
+    if (abandoned_) return;
     program_.steps.push_back(std::move(step));
 }
 
 // Data of Python's: the same each time. Memory that is NumPy's is an input: somebody may write it.
 void Recorder::load_constant(OpCall& call) {
     dispatch(call);
+    if (abandoned_) return;
     const Tensor& made = call.outputs[0];
     if (made->storage->foreign) {
         resolve(made);
@@ -257,6 +252,7 @@ void Recorder::load_constant(OpCall& call) {
 }
 
 void Recorder::notice(const Notice& notice) {
+    if (is_over()) return;
     switch (notice.event) {
         case Event::GradRead: {
             const Tensor& leaf = notice.tensors[0];

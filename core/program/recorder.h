@@ -1,5 +1,6 @@
 // Writes down what runs in a block: the interpreter that makes a Program.
 #pragma once
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -17,10 +18,13 @@ public:
 
     // One block at a time in a process: tensors carry a mark.
     void begin();
-    // To measure: whatever else wants to record or to replay ends it, with nothing kept.
+    // To measure: whatever else wants to record or to replay ends it, with nothing kept; so do kMostAside steps.
+    static constexpr std::size_t kMostAside = 10'000;
     void begin_aside();
     bool is_on() const { return on_; }
     bool gives_way() override;
+    // Records no more, from any thread; it stays on the stack of its own until it is ended there.
+    void abandon();
     // Takes it from the stack. What the block made and still lives is kept, if the program is `whole`: nothing was
     // refused, and no error left the block.
     void end(bool whole);
@@ -39,7 +43,8 @@ public:
     void hold(Handle what) { program_.held.push_back(std::move(what)); }
 
     void handle(OpCall& call) override;
-    bool takes_whole(const OpCall& call) const override { return call.form == Form::Function; }
+    bool takes_whole(const OpCall& call) const override { return call.form == Form::Function && !abandoned_; }
+    bool sees_backward() const override { return !abandoned_; }
     void notice(const Notice& notice) override;
 
 private:
@@ -53,6 +58,10 @@ private:
     void refuse_meta(const OpCall& call);
     void once(std::string text);
     void note_backward(Tensors roots);
+
+    // aside.cpp
+    bool is_over();
+    void forget();
 
     // values.cpp
     int memory_of(const Tensor& tensor, bool make);
@@ -84,9 +93,13 @@ private:
     void note_leaves(const std::unordered_map<const TensorObject*, int>& places);
     void note_ends();
 
+    inline static Recorder* under_way_ = nullptr;
+
     Program& program_;
     bool on_ = false;
     bool aside_ = false;
+    bool abandoned_ = false;
+    std::thread::id thread_{};                         // on whose stack it is
     bool failed_ = false;                              // an operation raised
     std::unordered_map<std::uint64_t, int> memories_;  // by identity
     std::unordered_map<const Storage*, int> foreign_;  // by address: held

@@ -56,7 +56,9 @@ def test_what_keeping_would_win_is_told(xray: Run) -> None:
     ran = xray(STEP + "for _ in range(101):\n    step()\n")
     assert ran.returncode == 0, ran.stderr
     hint = re.search(
-        r"this step is the same in (\d+) of 100 iterations; keeping it .* take ([\d.]+) µs, not", ran.stdout
+        r"this step is the same in (\d+) of 100 iterations; kept \(clew.compile\), its operations would take "
+        r"([\d.]+) µs; now the step takes [\d.]+ .s",
+        ran.stdout,
     )
     assert hint, ran.stdout
     assert int(hint[1]) >= 99  # of the first, an optimizer's state is made
@@ -74,7 +76,7 @@ def test_what_keeping_would_win_is_told(xray: Run) -> None:
 def test_where_nothing_would_be_won_it_is_silent(xray: Run, loop: str) -> None:
     ran = xray(STEP + loop)
     assert ran.returncode == 0, ran.stderr
-    assert "keeping it" not in ran.stdout
+    assert "its operations would take" not in ran.stdout
     assert "replays" not in ran.stdout
 
 
@@ -85,3 +87,80 @@ def test_a_script_that_keeps_graphs_itself_goes_on(xray: Run) -> None:
     assert ran.returncode == 0, ran.stderr
     budget = "for i in range(40):\n    with torch.memory.budget(10**6):\n        step()\n"
     assert xray(STEP + budget).returncode == 0
+
+
+NINE = "for _ in range(9):\n    step()\n"  # the next one is recorded
+THREADS = """
+import threading
+def on_another_thread(body):
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_another_thread_that_keeps_a_graph_ends_the_probe(xray: Run) -> None:
+    script = NINE + THREADS
+    script += "def keep():\n    global program, y\n    with torch.keep_graph() as program:\n        y = (x * 2).sum()\n"
+    script += "model(x)\non_another_thread(keep)\n"
+    script += "for _ in range(60):\n    step()\ny.forward()\nassert y.item() == 24\nprint('went on')\n"
+    ran = xray(STEP + script)
+    assert ran.returncode == 0, ran.stderr
+    assert "went on" in ran.stdout
+    assert "its operations would take" not in ran.stdout
+
+
+def test_another_thread_that_compiles_ends_the_probe(xray: Run) -> None:
+    script = NINE + THREADS + "fast = torch.compile(lambda x: (x * 2).sum())\n"
+    script += "def call():\n    for _ in range(5):\n        fast(x)\n"
+    script += "model(x)\non_another_thread(call)\nassert fast.hits == 4, fast.why()\n"
+    script += "for _ in range(60):\n    step()\nprint('went on')\n"
+    ran = xray(STEP + script)
+    assert ran.returncode == 0, ran.stderr
+    assert "went on" in ran.stdout
+
+
+def test_a_backward_on_another_thread_leaves_the_probe_alone(xray: Run) -> None:
+    script = NINE + THREADS + "model(x)\nfor _ in range(3):\n    on_another_thread(step)\n"
+    script += "for _ in range(60):\n    step()\nprint('went on')\n"
+    ran = xray(STEP + script)
+    assert ran.returncode == 0, ran.stderr
+    assert "went on" in ran.stdout
+
+
+@pytest.mark.parametrize("read", ["", "    y.sum().item()\n"])
+def test_a_probe_whose_line_does_not_come_again_holds_no_memory(xray: Run, read: str) -> None:
+    script = NINE + "def rest():\n  for _ in range(20_000):\n    y = x + 1\n" + read
+    script += "with torch.no_grad():\n    before = torch.memory.stats().live\n    rest()\n"
+    script += "    assert torch.memory.stats().live <= before, torch.memory.stats().live - before\n"
+    script += "w = torch.ones(3, requires_grad=True)\nw.sum().backward()\nstep()\nprint('went on')\n"
+    ran = xray(STEP + script)
+    assert ran.returncode == 0, ran.stderr
+    assert "went on" in ran.stdout
+
+
+def test_a_line_that_comes_much_later_ends_the_probe(xray: Run) -> None:
+    script = NINE + "time.sleep(0.2)\nw = torch.ones(3, requires_grad=True)\nw.sum().backward()\n"
+    script += "for _ in range(60):\n    step()\n"
+    ran = xray(STEP + script)
+    assert ran.returncode == 0, ran.stderr
+    assert "its operations would take" not in ran.stdout
+
+
+def test_a_step_that_runs_python_is_not_run_again(xray: Run) -> None:
+    pure = "calls = 0\n@torch.pure\ndef shifted(x):\n    global calls\n    calls += 1\n    return x + 1\n"
+    script = STEP.replace("x = torch.ones(3, 4)\n", "x = torch.ones(3, 4)\n" + pure)
+    script = script.replace("model(x)", "model(shifted(x))")
+    ran = xray(script + "for _ in range(40):\n    step()\nprint('calls:', calls)\n")
+    assert ran.returncode == 0, ran.stderr
+    assert "calls: 40\n" in ran.stdout
+    assert "its operations would take" not in ran.stdout
+
+
+def test_a_step_that_is_compiled_in_part_gets_no_hint(xray: Run) -> None:
+    script = STEP.replace("loss = (model(x) ** 2).mean()", "loss = forward(x)")
+    script += "forward = torch.compile(lambda x: (model(x) ** 2).mean())\n"
+    script += "for _ in range(101):\n    step()\nassert forward.hits > 95, forward.why()\n"
+    ran = xray(script)
+    assert ran.returncode == 0, ran.stderr
+    assert "its operations would take" not in ran.stdout

@@ -39,7 +39,7 @@ def lines(all_replays: Sequence[Replays]) -> list[str]:
 
 
 def hint(backward: Backward, typical: Step) -> str:
-    """What keeping the step would win, as it was measured; empty if that is nothing."""
+    """What the operations of a kept step would take, as it was measured; empty if nothing would be won."""
     iterations = backward.count - 1
     if not backward.kept or iterations < _ENOUGH_STEPS or backward.same < _MOSTLY * iterations:
         return ""
@@ -47,7 +47,7 @@ def hint(backward: Backward, typical: Step) -> str:
         return ""
     same = f"this step is the same in {backward.same:,} of {iterations:,} iterations"
     kept, wall = _time(backward.kept), _time(typical.wall)
-    return f"{same}; keeping it (clew.compile) would take {kept}, not {wall}"
+    return f"{same}; kept (clew.compile), its operations would take {kept}; now the step takes {wall}"
 
 
 def _time(nanoseconds: float) -> str:

@@ -1,0 +1,64 @@
+// A recorder that looks on to measure: how it gives up.
+#include <utility>
+
+#include "core/program/kept.h"
+#include "core/program/recorder.h"
+
+namespace clew {
+
+void Recorder::begin_aside() {
+    begin();
+    aside_ = true;
+}
+
+// The stack that it is on is another thread's, or in use: then it is popped later, by its own thread.
+bool Recorder::gives_way() {
+    if (!aside_) return false;
+    if (thread_ == std::this_thread::get_id() && !handles_call())
+        end(false);
+    else
+        abandon();
+    return true;
+}
+
+// What it holds is dropped by its own thread, which may be in the middle of a step.
+void Recorder::abandon() {
+    if (!on_ || std::exchange(abandoned_, true)) return;
+    forget_nodes(program_);
+    unmark();
+    if (under_way_ == this) under_way_ = nullptr;
+}
+
+// Whether calls are only passed on.
+bool Recorder::is_over() {
+    if (!aside_) return false;
+    if (!abandoned_ && program_.steps.size() >= kMostAside) abandon();
+    if (abandoned_ && !program_.registers.empty()) forget();
+    return abandoned_;
+}
+
+// Destructors may run Python, which may come to handle() again: there is nothing left to do by then.
+void Recorder::forget() {
+    forget_nodes(program_);
+    const auto registers = std::exchange(program_.registers, {});
+    program_.nodes.clear();
+    for (auto* const list : {&program_.refusals, &program_.once}) list->clear();
+    program_.steps.clear();
+    program_.memories.clear();
+    program_.inputs.clear();
+    program_.constants.clear();
+    program_.reads.clear();
+    program_.leaves.clear();
+    program_.grads.clear();
+    program_.held.clear();
+    memories_.clear();
+    foreign_.clear();
+    held_.clear();
+    inputs_.clear();
+    hooks_.clear();
+    cells_.clear();
+    outlined_results_.clear();
+    outlined_nodes_.clear();
+}
+
+}  // namespace clew
