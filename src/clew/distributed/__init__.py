@@ -36,12 +36,6 @@ from ._groups import (
     ProcessGroup,
     default_pg_timeout,
     destroy_process_group,
-    get_backend,
-    get_global_rank,
-    get_group_rank,
-    get_process_group_ranks,
-    get_rank,
-    get_world_size,
     init_process_group,
     is_available,
     is_initialized,
@@ -49,6 +43,14 @@ from ._groups import (
 )
 from ._messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from ._objects import all_gather_object, broadcast_object_list, gather_object, scatter_object_list
+from ._ranks import (
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+)
 from ._reductions import ReduceOp
 from ._work import Work
 

@@ -10,8 +10,9 @@ import numpy
 
 from .._core import Tensor
 from ._check import agree, header
-from ._groups import ProcessGroup, group_of, peer
+from ._groups import ProcessGroup, group_of
 from ._memory import check_alike, check_same, check_tensor, readable, reducible, spread, widened, writable
+from ._ranks import peer
 from ._reductions import ReduceOp, check_reduction, finish, mpi_operation
 from ._work import Work, collective
 

@@ -10,8 +10,9 @@ import numpy
 from .._core import Tensor
 from ._check import DistError, agree, checks, header, ranks_text
 from ._collectives import row_of
-from ._groups import ProcessGroup, group_of, root_of
+from ._groups import ProcessGroup, group_of
 from ._memory import check_alike, check_tensor, packed, readable, spread, writable
+from ._ranks import root_of
 from ._work import Work, collective
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from .._core import Tensor
 from ._check import DistError, described, header
-from ._groups import ProcessGroup, group_of, peer
+from ._groups import ProcessGroup, group_of
 from ._memory import check_tensor, readable, writable
+from ._ranks import peer
 from ._work import Work, progress
 
 _TAGS = 32768  # that every MPI has

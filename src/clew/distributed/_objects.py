@@ -9,7 +9,8 @@ from typing import Any
 import numpy
 
 from ._check import agree, header
-from ._groups import group_of, root_of
+from ._groups import group_of
+from ._ranks import root_of
 from ._work import collective
 
 _Steps = Iterator[Any]

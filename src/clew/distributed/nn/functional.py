@@ -12,7 +12,7 @@ from ..._core import Tensor, functions
 from ...autograd.function import Function
 from .. import _collectives as c
 from .. import _exchanges as x
-from .._groups import get_rank, get_world_size
+from .._ranks import get_rank, get_world_size
 from .._reductions import ReduceOp
 
 __all__ = [

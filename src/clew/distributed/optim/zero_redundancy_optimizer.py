@@ -13,8 +13,9 @@ from ...optim import Optimizer
 from ...optim.groups import Params
 from ...optim.state import pack_state
 from .._collectives import broadcast
-from .._groups import get_process_group_ranks, group_of
+from .._groups import group_of
 from .._objects import gather_object
+from .._ranks import get_process_group_ranks
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
