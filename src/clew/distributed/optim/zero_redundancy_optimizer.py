@@ -125,11 +125,9 @@ class ZeroRedundancyOptimizer(Optimizer):
             ...     optimizer.step()
         """
         assert self.optim is not None
-        for group, own in zip(self.param_groups, self.optim.param_groups, strict=True):
-            own.update({name: value for name, value in group.items() if name not in ("params", "param_names")})
+        _take_options(self.optim.param_groups, self.param_groups)
         loss = self.optim.step() if closure is None else self.optim.step(closure)
-        for group, own in zip(self.param_groups, self.optim.param_groups, strict=True):  # which may count in its groups
-            group.update({name: value for name, value in own.items() if name not in ("params", "param_names")})
+        _take_options(self.param_groups, self.optim.param_groups)  # an optimizer may count in its groups
         with clew.no_grad():
             self._exchange()
         return loss
@@ -210,6 +208,11 @@ class ZeroRedundancyOptimizer(Optimizer):
         super().load_state_dict({**state_dict, "state": part})
         self.optim.state = self.state
         self._collected = None
+
+
+def _take_options(groups: list[dict[str, Any]], others: list[dict[str, Any]]) -> None:
+    for group, other in zip(groups, others, strict=True):
+        group.update({name: value for name, value in other.items() if name not in ("params", "param_names")})
 
 
 def _joined(parameters: list[Tensor]) -> Tensor:
