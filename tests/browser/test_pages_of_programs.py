@@ -103,8 +103,9 @@ def test_every_tab_can_be_read(opened, reports, name, width):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_opens_on_the_graph_as_built_with_all_in_sight(opened, reports, name):
-    page = shown(opened, reports, name)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_opens_on_the_graph_as_built_with_all_in_sight(opened, reports, name, width):
+    page = shown(opened, reports, name, width)
     assert page.page.locator("[role=tab][aria-selected=true]").inner_text() == "Graph"
     assert page.text(".moment") == "1/2 built"
     assert page.page.evaluate(OUT_OF_SIGHT) == 0

@@ -39,20 +39,21 @@ function moduleOf(model, node) {
 
 const joined = (...parts) => parts.filter(Boolean).join(" · ");
 
-// The lines of a box. The last is the state, if it has one, which changes with the moment. Where there is little room
-// (`narrow`) what else stands side by side stands one below the other.
-function linesOf(model, moment, item, { showSaved, narrow }) {
-  const lay = (...parts) => (narrow ? parts : [joined(...parts)]);
-  const [title, ...details] = titleLines(model, item, lay);
-  const titles = narrow && title.split(" · ").length === 2 ? title.split(" · ") : [title];
-  return [...titles, ...markLines(model, item), ...details, ...(showSaved && !isGroup(item) ? savedLines(model, item) : []), ...lay(costsOf(model, item), stateLine(model, moment, item))]
-    .filter(Boolean);
+// The lines of a box. The last is the state, if it has one, which changes with the moment. In the form "narrow" each
+// thing has a line, for little width; in "flat" there is one line below the title, for little height.
+function linesOf(model, moment, item, { showSaved, form }) {
+  const lay = (...parts) => (form === "narrow" ? parts : [joined(...parts)]);
+  const [title, ...details] = titleLines(model, item, lay, form);
+  const titles = form === "narrow" && title.split(" · ").length === 2 ? title.split(" · ") : [title];
+  const costs = lay(costsOf(model, item), stateLine(model, moment, item));
+  const below = form === "flat" ? [joined(...details, ...costs)] : [...details, ...(showSaved && !isGroup(item) ? savedLines(model, item) : []), ...costs];
+  return [...titles, ...markLines(model, item), ...below].filter(Boolean);
 }
 
-function titleLines(model, item, lay) {
+function titleLines(model, item, lay, form) {
   if (isGroup(item)) {
     const sum = costTotals(model, item);
-    const count = sum.nodes ? counted(sum.nodes, "operation") : "";
+    const count = sum.nodes && (form === "usual" || !sum.parameters) ? counted(sum.nodes, "operation") : "";
     return [shortened(groupTitle(model, groupOf(item)), MOST_TITLE), ...lay(count, sum.parameters ? counted(sum.parameters, "parameter") : "")];
   }
   const title = shortened(model.text[model.title[item]], MOST_TITLE);

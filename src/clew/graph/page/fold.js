@@ -78,13 +78,9 @@ function unfoldAllBut(model, staysFolded, most = MOST_BOXES) {
   return { unfolded, complete };
 }
 
-// As much of what Python proposes as can be read at once, in a window of this size; outer groups before inner ones.
-function unfoldToFit(model, size, measure) {
+// As much of what Python proposes as can be read at once; outer groups before inner ones.
+function unfoldToFit(model, fits) {
   const unfolded = new Set([0]);
-  const fits = (wanted) => {
-    const { width, height } = measure(wanted);
-    return width * READABLE <= size.width && height * READABLE <= size.height;
-  };
   for (const group of model.unfolded.slice(1, MOST_TRIES)) {
     if (!unfolded.has(model.group_parent[group])) continue;
     const wanted = new Set(unfolded).add(group);

@@ -1,6 +1,8 @@
 // One graph on the page: toolbar, search, slider, and what they do.
 const MOST_FITTED = 12; // boxes; of a larger graph with marks the first of them is shown
-const NARROW = 600; // pixels; in a canvas that is not wider the boxes are narrow
+const MOST_FLAT = 60; // boxes; a larger graph is not in sight, however they are written
+const NARROW = 600; // pixels of a canvas; below that boxes may be narrow
+const [LOW, HIGH] = [0.64, 0.9]; // of the window: the height of a canvas with the panel below it, which leaves something to scroll by
 
 async function startGraph(root) {
   const model = await readModel(root.querySelector("script[type='application/json']"));
@@ -44,15 +46,30 @@ async function startGraph(root) {
   const shownBy = (unfolded) => [...unfolded].reduce((sum, group) => sum + (groupsAround(model, itemOfGroup(group)).every((one) => unfolded.has(one)) ? sizeOf(model, group) - 1 : 0), 1);
   const view = new View(find("canvas"), actions);
 
-  const style = () => ({ showSaved: state.showSaved, narrow: find("canvas").clientWidth < NARROW });
+  // The most that the canvas may take.
+  const room = () => ({ width: find("canvas").clientWidth, height: matchMedia("(max-width: 800px)").matches ? HIGH * innerHeight : find("canvas").clientHeight });
+
+  // What is shown, with boxes in a form in which all of it is in sight or, where the canvas is small, as much as can be.
+  function arranged(unfolded) {
+    const { width, height } = room();
+    const parts = visibleParts(model, unfolded);
+    const lay = (form) => ({ parts, ...layOut(model, state.moment, unfolded, parts, { showSaved: state.showSaved, form }) });
+    const usual = lay("usual");
+    if (inSight(usual, width, height)) return usual;
+    const flat = !state.showSaved && parts.items.length <= MOST_FLAT && lay("flat");
+    if (flat && inSight(flat, width, width < NARROW ? Infinity : height)) return flat;
+    return width >= NARROW || inSight(usual, width, Infinity) ? usual : lay("narrow");
+  }
 
   function fitted() {
-    const size = { width: find("canvas").clientWidth, height: find("canvas").clientHeight };
-    return unfoldToFit(model, size, (unfolded) => layOut(model, state.moment, unfolded, visibleParts(model, unfolded), style()));
+    const { width, height } = room();
+    return unfoldToFit(model, (unfolded) => inSight(arranged(unfolded), width, height));
   }
 
   function redraw(centre = null, group = null) {
-    view.draw(model, state.moment, state.unfolded, style());
+    const layout = arranged(state.unfolded);
+    root.style.setProperty("--canvas-height", `${Math.min(HIGH * innerHeight, Math.max(LOW * innerHeight, Math.ceil(layout.height * READABLE)))}px`);
+    view.draw(model, state.moment, layout);
     say(`${counted(view.parts.items.length, "box")} for ${counted(model.count, "node")}`);
     paint();
     if (centre !== null) view.centre(centre);

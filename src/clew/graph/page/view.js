@@ -1,6 +1,7 @@
 // Draws the visible boxes as SVG, and moves the window over them.
 const SVG = "http://www.w3.org/2000/svg";
 const READABLE = 11 / 12; // of the scale: the smallest text has 12 px
+const inSight = (layout, width, height) => layout.width * READABLE <= width && layout.height * READABLE <= height;
 
 function make(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
@@ -31,9 +32,8 @@ class View {
     this.listen();
   }
 
-  draw(model, moment, unfolded, style) {
-    this.parts = visibleParts(model, unfolded);
-    const layout = layOut(model, moment, unfolded, this.parts, style);
+  draw(model, moment, layout) {
+    this.parts = layout.parts;
     this.size = layout;
     this.boxes.clear();
     const marker = `url(#${this.svg.querySelector("marker").id})`;
