@@ -4,6 +4,8 @@ import numpy
 import pytest
 from oracle import check, check_error, check_out, module, sample, strided
 
+import clew
+
 SIZES = [(1, 1, 1), (2, 3, 4), (5, 1, 3), (1, 7, 1), (3, 0, 2), (0, 3, 2), (17, 19, 23), (33, 40, 35)]
 
 
@@ -31,6 +33,26 @@ def test_mm_of_integers():
 def test_mm_of_large_matrices():
     check("mm", sample((200, 300)), sample((300, 150)), second=False, atol=1e-9)
     check("mm", sample((200, 300), dtype="float32"), sample((150, 300), dtype="float32").T, second=False, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_mm_has_the_same_bits_however_its_operands_lie(dtype):
+    def lay(array, room):
+        """The same matrix, with `room` elements from row to row."""
+        base = clew.zeros(array.shape[0], room, dtype=getattr(clew, dtype))
+        base[:, : array.shape[1]] = clew.from_numpy(array)
+        return base[:, : array.shape[1]]
+
+    a, b = sample((150, 300), seed=1, dtype=dtype), sample((300, 170), seed=2, dtype=dtype)
+    wanted = (clew.from_numpy(a) @ clew.from_numpy(b)).numpy()
+    assert numpy.allclose(wanted, a.astype("float64") @ b.astype("float64"), atol=1e-3)
+    for room in (300, 307, 1024):  # the last is a whole number of pages
+        for left in (lay(a, room), lay(a.T.copy(), room).T):
+            for right in (lay(b, room), lay(b.T.copy(), room).T):
+                assert numpy.array_equal((left @ right).numpy(), wanted)
+                assert numpy.array_equal((right.T @ left.T).numpy(), wanted.T)
+    tall = clew.from_numpy(numpy.concatenate([a] * 4)) @ clew.from_numpy(b)
+    assert numpy.array_equal(tall[450:].numpy(), wanted)
 
 
 def test_mm_errors():

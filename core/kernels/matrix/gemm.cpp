@@ -9,16 +9,13 @@
 #include "core/kernels/matrix/complex_gemm.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/integer_gemm.h"
-#include "core/kernels/matrix/packed_gemm.h"
+#include "core/kernels/matrix/packed_product.h"
 #include "core/kernels/matrix/small_gemm.h"
-#include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels {
 namespace {
 
 using Index = std::int64_t;
-
-Index parts_of(Index size, Index most) { return (size + most - 1) / most; }
 
 template <class T>
 struct Batch {
@@ -56,107 +53,6 @@ void small_products(const Products<T>& p) {
     parallel_for(p.count, grain, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) product(p.m, p.n, p.k, p.a[i], p.b[i], p.out[i], p.alpha, p.beta);
     });
-}
-
-// Note [Blocking of matrix products]
-// Steps of the sum go in blocks of at most kSteps: a panel of each operand then fits a first-level cache. Panels of
-// both operands are packed side by side by all threads, then tasks of some rows by some columns are worked off, whose
-// part of a fits a second-level cache. All of that depends on sizes alone.
-constexpr Index kSteps = 256, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
-constexpr Index kTaskWork = Index{1} << 20;  // multiplications that are worth another thread
-constexpr Index kAround = 128;               // as many are worth what is done around one element
-
-// The size of `parts` even parts, in multiples of `unit`.
-Index part_size(Index size, Index parts, Index unit) { return parts_of(parts_of(size, parts), unit) * unit; }
-
-// All panels of one operand: `lines` of it, k steps.
-template <class T>
-struct Panels {
-    Index lines, k, width;
-    const T* from;
-    Index line_stride, step;
-    typename PackedGemm<T>::Pack pack;
-    T* to;
-
-    Index count() const { return parts_of(lines, width); }
-    void operator()(Index begin, Index end) const {
-        for (Index i = begin; i < end; ++i)
-            pack(std::min(width, lines - i * width), k, from + i * width * line_stride, line_stride, step,
-                 to + i * width * k);
-    }
-};
-
-// Where a block of steps stands in the whole: what is to be done before its result is begun, or once it is there.
-struct Surroundings {
-    const BlockWork* work;  // null: nothing
-    Index row, column;
-    bool first, last;
-};
-
-template <class T>
-void packed_block(const PackedGemm<T>& loops, const Panels<T>& a, const Panels<T>& b, const Matrix<T>& out, T alpha,
-                  T beta, const Surroundings& around) {
-    const Index m = a.lines, n = b.lines, k = a.k;
-    const Index down = parts_of(m, kTaskRows), rows = part_size(m, down, loops.rows);
-    const Index wanted = std::max(parts_of(n, kTaskColumns), std::min<Index>(8, m * n * k / kTaskWork) / down);
-    const Index columns = part_size(n, std::max<Index>(wanted, 1), loops.columns), across = parts_of(n, columns);
-    const Index each = rows * columns * (around.work ? k + kAround : k);
-    parallel_for(down * across, std::max<Index>(1, kTaskWork / each), [&](Index begin, Index end) {
-        for (Index task = begin; task < end; ++task) {
-            const Index row = task / across * rows, column = task % across * columns;
-            if (row >= m) return;
-            const Index down = std::min(rows, m - row), along = std::min(columns, n - column);
-            if (around.work && around.first) around.work->before(around.row + row, down, around.column + column, along);
-            loops.product(
-                down, along, k, a.to + row * k, b.to + column * k,
-                {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
-                alpha, beta);
-            if (around.work && around.last) around.work->after(around.row + row, down, around.column + column, along);
-        }
-    });
-}
-
-template <class T>
-void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& out,
-                    T alpha, T beta, const BlockWork* work) {
-    const PackedGemm<T>& loops = packed_gemm().of<T>();
-    const Index steps = part_size(k, parts_of(k, kSteps), 1);
-    const Index rows = part_size(m, parts_of(m, kMostRows), loops.rows),
-                columns = part_size(n, parts_of(n, kMostColumns), loops.columns);
-    const Scratch memory(static_cast<std::size_t>((rows + columns) * steps) * sizeof(T));
-    T* const packed_b = memory.as<T>();
-    T* const packed_a = packed_b + columns * steps;
-    for (Index column = 0; column < n; column += columns)
-        for (Index step = 0; step < k; step += steps) {
-            const Index terms = std::min(steps, k - step);
-            const Panels<T> right{std::min(columns, n - column),
-                                  terms,
-                                  loops.columns,
-                                  b.data + step * b.row_stride + column * b.column_stride,
-                                  b.column_stride,
-                                  b.row_stride,
-                                  loops.pack_b,
-                                  packed_b};
-            for (Index row = 0; row < m; row += rows) {
-                const Panels<T> left{std::min(rows, m - row),
-                                     terms,
-                                     loops.rows,
-                                     a.data + row * a.row_stride + step * a.column_stride,
-                                     a.row_stride,
-                                     a.column_stride,
-                                     loops.pack_a,
-                                     packed_a};
-                const Index to_pack = row == 0 ? right.count() : 0;
-                // A panel of b is about three of a.
-                const Index grain = std::max<Index>(1, (Index{1} << 16) / (terms * loops.rows));
-                parallel_for(left.count(), grain, left);
-                parallel_for(to_pack, std::max<Index>(1, grain / 3), right);
-                packed_block(
-                    loops, left, right,
-                    {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
-                    alpha, step == 0 ? beta : T(1), {work, row, column, step == 0, step + steps >= k});
-            }
-        }
 }
 
 template <class T>

@@ -13,6 +13,18 @@ namespace clew::kernels {
 // tile, whose sums stay in registers while k runs; a panel of b stays in the first-level cache while all panels of a
 // pass. So it does not matter how the operands lay in memory, and a panel may just as well be packed from something
 // that never was a matrix (a convolution's windows).
+//
+// Note [Panels in place]
+// Packing an element costs as much as multiplying it some ten times. What meets few panels of the other operand is
+// taken where it lies, if that is as good: the columns of b have to lie side by side, and the rows of a, or its steps.
+// The last panel is packed even then if it is not full, since the loops read whole vectors.
+template <class T>
+struct PanelsOf {
+    const T* data;              // element i of step p of panel j: data[j * panel + i * line + p * step]
+    int64_t panel, line, step;  // packed: line is 1, step the width
+    const T* last;              // the packed panel that is not full, if there is one
+};
+
 template <class T>
 struct PackedGemm {
     int64_t rows;     // of a panel of a
@@ -22,8 +34,8 @@ struct PackedGemm {
     using Pack = void (*)(int64_t lines, int64_t k, const T* from, int64_t line_stride, int64_t step, T* to);
     Pack pack_a, pack_b;
 
-    // out (m x n) = alpha * a @ b + beta * out; a and b are panels one after another.
-    void (*product)(int64_t m, int64_t n, int64_t k, const T* a, const T* b, Matrix<T> out, T alpha, T beta);
+    // out (m x n) = alpha * a @ b + beta * out; b's line is 1.
+    void (*product)(int64_t m, int64_t n, int64_t k, PanelsOf<T> a, PanelsOf<T> b, Matrix<T> out, T alpha, T beta);
 };
 
 struct PackedGemmTable {

@@ -1,0 +1,141 @@
+#include "core/kernels/matrix/packed_product.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/base/threads.h"
+#include "core/kernels/matrix/packed_gemm.h"
+#include "core/kernels/memory/scratch.h"
+
+namespace clew::kernels {
+namespace {
+
+using Index = std::int64_t;
+
+// Note [Blocking of matrix products]
+// Steps of the sum go in blocks of at most kSteps: a panel of each operand then fits a first-level cache. Panels of
+// both operands are packed side by side by all threads, then tasks of some rows by some columns are worked off, whose
+// part of a fits a second-level cache. All of that depends on sizes alone.
+constexpr Index kSteps = 256, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
+constexpr Index kAround = 128;  // as many are worth what is done around one element
+
+// The size of `parts` even parts, in multiples of `unit`.
+Index part_size(Index size, Index parts, Index unit) { return parts_of(parts_of(size, parts), unit) * unit; }
+
+// All panels of one operand: `lines` of it, k steps.
+template <class T>
+struct Panels {
+    Index lines, k, width;
+    const T* from;
+    Index line_stride, step;
+    typename PackedGemm<T>::Pack pack;
+    T* to;
+
+    // What has to be packed: all panels, or if the others are taken in place, the one that is not full.
+    void pack_all(bool in_place, Index grain) const {
+        const Index first = in_place ? lines / width : 0;
+        parallel_for(parts_of(lines, width) - first, grain, [&](Index begin, Index end) {
+            for (Index i = first + begin; i < first + end; ++i)
+                pack(std::min(width, lines - i * width), k, from + i * width * line_stride, line_stride, step,
+                     to + i * width * k);
+        });
+    }
+    PanelsOf<T> at(bool in_place) const {
+        const T* const last = to + lines / width * width * k;
+        if (in_place) return {from, width * line_stride, line_stride, step, last};
+        return {to, width * k, 1, width, last};
+    }
+};
+
+// Note [Panels in place]. At a stride of whole pages the lines of a panel would push each other out of the caches.
+constexpr Index kFewLines = 512;
+template <class T>
+bool is_good_in_place(Index lines_of_the_other, Index stride) {
+    return lines_of_the_other <= kFewLines && stride * static_cast<Index>(sizeof(T)) % 4096 != 0;
+}
+
+// Where a block of steps stands in the whole: what is to be done before its result is begun, or once it is there.
+struct Surroundings {
+    const BlockWork* work;  // null: nothing
+    Index row, column;
+    bool first, last;
+};
+
+template <class T>
+void packed_block(const PackedGemm<T>& loops, Index m, Index n, Index k, const PanelsOf<T>& a, const PanelsOf<T>& b,
+                  const Matrix<T>& out, T alpha, T beta, const Surroundings& around) {
+    const Index down = parts_of(m, kTaskRows), rows = part_size(m, down, loops.rows);
+    const Index wanted = std::max(parts_of(n, kTaskColumns), std::min<Index>(8, m * n * k / kTaskWork) / down);
+    const Index columns = part_size(n, std::max<Index>(wanted, 1), loops.columns), across = parts_of(n, columns);
+    const Index each = rows * columns * (around.work ? k + kAround : k);
+    parallel_for(down * across, std::max<Index>(1, kTaskWork / each), [&](Index begin, Index end) {
+        for (Index task = begin; task < end; ++task) {
+            const Index row = task / across * rows, column = task % across * columns;
+            if (row >= m) return;
+            const Index down = std::min(rows, m - row), along = std::min(columns, n - column);
+            if (around.work && around.first) around.work->before(around.row + row, down, around.column + column, along);
+            PanelsOf<T> left = a, right = b;
+            left.data += row / loops.rows * a.panel;
+            right.data += column / loops.columns * b.panel;
+            loops.product(
+                down, along, k, left, right,
+                {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
+                alpha, beta);
+            if (around.work && around.last) around.work->after(around.row + row, down, around.column + column, along);
+        }
+    });
+}
+
+}  // namespace
+
+template <class T>
+void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& out,
+                    T alpha, T beta, const BlockWork* work) {
+    const PackedGemm<T>& loops = packed_gemm().of<T>();
+    const Index steps = part_size(k, parts_of(k, kSteps), 1);
+    const Index rows = part_size(m, parts_of(m, kMostRows), loops.rows),
+                columns = part_size(n, parts_of(n, kMostColumns), loops.columns);
+    const Scratch memory(static_cast<std::size_t>((rows + columns) * steps) * sizeof(T));
+    T* const packed_b = memory.as<T>();
+    T* const packed_a = packed_b + columns * steps;
+    const bool a_in_place = (a.column_stride == 1 && is_good_in_place<T>(n, a.row_stride)) ||
+                            (a.row_stride == 1 && is_good_in_place<T>(n, a.column_stride));
+    const bool b_in_place = b.column_stride == 1 && is_good_in_place<T>(m, b.row_stride);
+    for (Index column = 0; column < n; column += columns)
+        for (Index step = 0; step < k; step += steps) {
+            const Index terms = std::min(steps, k - step);
+            const Panels<T> right{std::min(columns, n - column),
+                                  terms,
+                                  loops.columns,
+                                  b.data + step * b.row_stride + column * b.column_stride,
+                                  b.column_stride,
+                                  b.row_stride,
+                                  loops.pack_b,
+                                  packed_b};
+            for (Index row = 0; row < m; row += rows) {
+                const Panels<T> left{std::min(rows, m - row),
+                                     terms,
+                                     loops.rows,
+                                     a.data + row * a.row_stride + step * a.column_stride,
+                                     a.row_stride,
+                                     a.column_stride,
+                                     loops.pack_a,
+                                     packed_a};
+                // A panel of b is about three of a.
+                const Index grain = std::max<Index>(1, (Index{1} << 16) / (terms * loops.rows));
+                left.pack_all(a_in_place, grain);
+                if (row == 0) right.pack_all(b_in_place, std::max<Index>(1, grain / 3));
+                packed_block(
+                    loops, left.lines, right.lines, terms, left.at(a_in_place), right.at(b_in_place),
+                    {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
+                    alpha, step == 0 ? beta : T(1), {work, row, column, step == 0, step + steps >= k});
+            }
+        }
+}
+
+template void packed_product(Index, Index, Index, const Matrix<const float>&, const Matrix<const float>&,
+                             const Matrix<float>&, float, float, const BlockWork*);
+template void packed_product(Index, Index, Index, const Matrix<const double>&, const Matrix<const double>&,
+                             const Matrix<double>&, double, double, const BlockWork*);
+
+}  // namespace clew::kernels
