@@ -77,7 +77,12 @@ def test_the_edges_are_those_of_the_graph():
 def test_params_name_the_leaves(mlp, loss):
     named = draw(loss, params=dict(mlp.named_parameters()))
     assert sorted(row.title for row in named.rows() if row.kind == "leaf") == sorted(dict(mlp.named_parameters()))
-    assert {row.title for row in draw(loss).rows() if row.kind == "leaf"} == {"leaf"}
+    assert {row.title for row in draw(loss, params={}).rows() if row.kind == "leaf"} == {"leaf"}
+
+
+def test_without_params_leaves_are_called_as_the_program_calls_them(mlp, loss):
+    names = {f"mlp.{name}" for name, _ in mlp.named_parameters()}
+    assert {row.title for row in draw(loss).rows() if row.kind == "leaf"} == names
 
 
 def test_a_row_says_line_shape_and_what_was_saved():

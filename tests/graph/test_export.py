@@ -128,6 +128,13 @@ def test_other_formats_have_the_same_graph(suffix: str, read: Any, model: Net, l
     assert {name: op for name, op in names.items() if name in operations} == operations
 
 
+def test_without_params_leaves_are_called_as_the_program_calls_them(tmp_path: Path) -> None:
+    lstm = nn.LSTM(2, 3)
+    path = clew.graph.export(lstm(clew.ones(4, 1, 2))[0].sum(), tmp_path / "graph.json")
+    leaves = {name for name in read_json(path)[0] if "weight" in name or "bias" in name}
+    assert leaves == {f"lstm/{name}" for name, _ in lstm.named_parameters()}
+
+
 def test_onnx_passes_its_checker_and_has_shapes(model: Net, loss: Any, tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     loaded = onnx.load(clew.graph.export(loss, tmp_path / "graph.onnx", dict(model.named_parameters())))

@@ -14,7 +14,7 @@ from ..model.subjects import parts, roots_of
 from ..model.walk import nearest, walk
 from ..model.wording import counted, dtype_name
 from ..program.frames import user_frames
-from ..program.names import Names, names_of
+from ..program.names import MOST_FOR_LEAVES, Names, names_of
 from .describe import Owned, count, describe, group
 from .explanation import Explanation, GroupRecord, Note, Totals
 from .failures import notes_of, reason_of
@@ -22,7 +22,6 @@ from .failures import notes_of, reason_of
 LIMIT = 200  # nodes described when the caller does not say
 _AROUND_A_FAILURE = 12
 _NAMES_TOLD = 4
-_MOST_OBJECTS = 100_000  # looked at in the search for names
 
 
 def explain(x: Any, *, limit: int | None = None, params: Mapping[str, Tensor] | None = None) -> Explanation:
@@ -137,7 +136,7 @@ def _tell_names(
     leaves = [node.variable for node in ends if node.variable is not None]
     sharing = [tensor for tensor in _core.live_tensors() if tensor._storage_id in shared] if shared else []
     holding = [t for t in _core.live_tensors() if _core.storage_identity(t) in dropped] if dropped else []
-    searched = names_of([*leaves, *sharing, *holding, *owners], frames, _MOST_OBJECTS)
+    searched = names_of([*leaves, *sharing, *holding, *owners], frames, MOST_FOR_LEAVES)
     found, names = searched.tensors, known.tensors
     known.modules.update(searched.modules)
     for leaf in leaves:

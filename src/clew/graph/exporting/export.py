@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from ..model.protocol import Node, Tensor
 from ..model.subjects import parts, roots_of
 from ..model.walk import walk
 from ..pictures.columns import ordered
+from ..program.frames import user_frames
 from ..program.modules import module_label, module_of
+from ..program.names import names_of_leaves
 from .model_explorer import as_model_explorer
 from .nodes import ExportedNode, exported
 from .onnx import as_onnx
@@ -37,7 +40,8 @@ def export(x: Any, path: str | os.PathLike[str], params: Mapping[str, Tensor] | 
     Args:
         x: a tensor, a node, or a container of these.
         path: where to write.
-        params: names of leaves, such as ``dict(model.named_parameters())``.
+        params: names of leaves, such as ``dict(model.named_parameters())``. If not given, they get the names that the
+            calling functions' variables lead to.
 
     Returns:
         The path.
@@ -67,7 +71,12 @@ def export(x: Any, path: str | os.PathLike[str], params: Mapping[str, Tensor] | 
     if not roots:
         raise ValueError("export: expected a tensor with a graph, got one without; pass what was computed, as the loss")
     results = {f"result{name}": one for name, one in found}
-    content = write(exported(results, *_names(walk(roots), params or {})), target.stem)
+    nodes = walk(roots)
+    if params is None:
+        names = names_of_leaves(nodes, user_frames(sys._getframe(1)))
+    else:
+        names = {id(tensor): name for name, tensor in params.items()}
+    content = write(exported(results, *_names(nodes, names)), target.stem)
     if isinstance(content, bytes):
         target.write_bytes(content)
     else:
@@ -75,9 +84,8 @@ def export(x: Any, path: str | os.PathLike[str], params: Mapping[str, Tensor] | 
     return target
 
 
-def _names(nodes: Sequence[Node], params: Mapping[str, Tensor]) -> tuple[Callable[[Node], str], Callable[[Any], str]]:
-    """What tells the scope of an operation, and what the name of a leaf."""
-    names = {id(tensor): name for name, tensor in params.items()}
+def _names(nodes: Sequence[Node], names: Mapping[int, str]) -> tuple[Callable[[Node], str], Callable[[Any], str]]:
+    """What tells the scope of an operation, and what the name of a leaf, whose names are given by their identity."""
     operations = ordered(nodes)
     guessed = fill_modules(operations, modules_by_parameters(operations, lambda one: names.get(leaf_key(one) or 0)))
     root = next((path.partition(".")[0] for path in map(module_of, operations) if path), "")

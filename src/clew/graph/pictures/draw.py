@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from ..model.module_guess import ModuleOf
 from ..model.protocol import Node, Tensor, is_node, is_tensor
 from ..model.walk import walk
 from ..program import modules
+from ..program.frames import user_frames
+from ..program.names import names_of_leaves
 from .arrange import Naming, arrange
 from .columns import LEAF, RESULT, Columns, Entry, ordered, shape_text
 from .data_inputs import names_by_storage
@@ -42,6 +45,7 @@ def draw(
         x: a tensor, a node, a sequence of them, or a dict of tensors, whose keys are then their names.
         params: names for leaves, such as ``dict(model.named_parameters())``. What consumes ``layers.3.weight`` is
             drawn as part of the module ``layers.3``. Tensors without a gradient may be named, too: a batch, labels.
+            If not given, leaves get the names that the calling functions' variables lead to: ``model.layers.3.weight``.
         show_attrs: whether to write the attributes of operations (``dim``, ``exponent``) into the boxes.
         show_saved: whether to draw what each node saved.
         max_attr_chars: attributes are cut to as many characters.
@@ -68,10 +72,13 @@ def draw(
             f"draw: expected params to map names to tensors, got {type(params).__name__}; "
             "pass dict(model.named_parameters())"
         )
-    names = {id(tensor): name for name, tensor in (params or {}).items()}
     nodes = walk([node for _, _, node in results if node is not None])
     if len(nodes) > most_nodes:
         return Picture(summary=summarise(nodes))
+    if params is None:
+        names = names_of_leaves(nodes, user_frames(sys._getframe(1)))
+    else:
+        names = {id(tensor): name for name, tensor in params.items()}
     operations = ordered(nodes)
     leaves = [node for node in nodes if isinstance(node, _core.AccumulateGrad)]
     naming = Naming(

@@ -18,6 +18,7 @@ from .containers import SKIPPED, children, is_module, is_optimizer, is_parameter
 from .frames import scopes_of
 
 MOST_OBJECTS = 1_000_000  # after so many the search stops: a data set of Python objects is not worth more
+MOST_FOR_LEAVES = 100_000  # where names are asked for by the way
 
 Scopes = Iterable[Mapping[str, object]]
 Found = tuple[str, object]
@@ -124,3 +125,9 @@ def names_of(tensors: Iterable[Any], frames: Iterable[FrameType], most_objects: 
             if len(found.tensors) == len(wanted):
                 break
     return found
+
+
+def names_of_leaves(nodes: Iterable[Any], frames: Iterable[FrameType]) -> dict[int, str]:
+    """What the functions of ``frames`` call the leaves of a graph, by ``id``: where no names were given."""
+    leaves = (node.variable for node in nodes if isinstance(node, _core.AccumulateGrad))
+    return names_of([leaf for leaf in leaves if leaf is not None], frames, MOST_FOR_LEAVES).tensors
