@@ -1,6 +1,9 @@
 """Optimizers go PyTorch's way, with all their options, over twenty steps."""
 
+import numpy
 import pytest
+
+import clew
 
 
 def train(m, make_optimizer, steps=20, dtype="float32", skip=()):
@@ -317,3 +320,27 @@ def test_a_step_writes_in_place_and_counts_versions(torch):
         assert weight.is_leaf
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             loss.backward()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("beta2", "t"), [(0.999, 1), (0.999, 700), (0.9, 3), (0.95, 316), (0.5, 200), (1 - 1e-13, 1)])
+def test_adams_step_is_rounded_as_its_formula_is(dtype, beta2, t):
+    """Square roots of any size are divided by one number, whose fraction is all ones in the fourth case."""
+    real, unsigned = getattr(numpy, dtype), getattr(numpy, dtype.replace("float", "uint"))
+    highest = numpy.array(numpy.inf, real).view(unsigned)
+    squares = numpy.random.default_rng(0).integers(0, int(highest), 4001, dtype=unsigned).view(real)
+    squares[:3] = 0, numpy.inf, numpy.nan
+    weight = clew.zeros(len(squares), dtype=getattr(clew, dtype), requires_grad=True)
+    optimizer = clew.optim.Adam([weight], lr=0.01, betas=(0.0, beta2), eps=1e-8)
+    weight.grad = clew.full_like(weight, 3.0)
+    optimizer.step()
+    with clew.no_grad():
+        weight.zero_()
+        optimizer.state[weight]["exp_avg_sq"].copy_(clew.from_numpy(squares))
+        optimizer.state[weight]["step"].fill_(t - 1)
+    optimizer.step()
+    squares = optimizer.state[weight]["exp_avg_sq"].numpy()
+    with numpy.errstate(all="ignore"):
+        root = numpy.sqrt(squares) / real(numpy.sqrt(1 - beta2**t))
+        expected = real(-0.01) * real(3) / (root + real(1e-8))
+    assert numpy.array_equal(weight.detach().numpy(), expected, equal_nan=True)

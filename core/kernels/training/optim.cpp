@@ -1,6 +1,7 @@
 #include "core/kernels/training/optim.h"
 
 #include <cmath>
+#include <limits>
 
 #include "core/base/element.h"
 #include "core/base/threads.h"
@@ -53,6 +54,19 @@ const Correction& correction(double beta1, double beta2, double t) {
     return last;
 }
 
+// Note [Division by one number]
+// A division takes as long as ten products or so. Let r be the rounded reciprocal of c. Then q = x * r is within a unit
+// of the last place of x / c, its error x - q * c is a number of the type, which a fused product gives without
+// rounding, and q + error * r, rounded once, is x / c rounded: P. Markstein, Computation of elementary functions on the
+// IBM RISC System/6000 processor, 1990. He excepts c whose fraction is all ones, and overflow and underflow, which no
+// root of a number comes near with the c that are taken here. An infinite x has no error, and is its own quotient.
+template <class T>
+T reciprocal_to_divide_by(T c) {
+    int exponent;
+    const bool all_ones = std::frexp(c, &exponent) == 1 - std::numeric_limits<T>::epsilon() / 2;
+    return c >= T{1e-6} && c <= 1 && !all_ones ? 1 / c : 0;
+}
+
 double number_at(const View& view) {
     return with_any_type(view.dtype, [&]<class T>() { return to_real<double>(*static_cast<const T*>(view.data)); });
 }
@@ -76,6 +90,7 @@ void adam(void (*run)(const AdamLoop<T>&), const View& param, const View& exp_av
     whole.beta2 = static_cast<T>(options.beta2);
     whole.square_weight = static_cast<T>(1 - options.beta2);
     whole.correction = static_cast<T>(corrected.root);
+    whole.reciprocal = reciprocal_to_divide_by(whole.correction);
     whole.eps = static_cast<T>(options.eps);
     whole.step = static_cast<T>(-options.lr / corrected.weight);
     parallel_for(param.sizes[0], kChunk, [&](std::int64_t begin, std::int64_t end) {

@@ -33,6 +33,7 @@ struct AdamLoop {
     T weight, other_weight;   // 1 - beta1, and 1 - weight
     T beta2, square_weight;   // and 1 - beta2
     T correction, eps, step;  // sqrt(1 - beta2**t), eps, -lr / (1 - beta1**t)
+    T reciprocal;             // of the correction; 0: divide by it. Note [Division by one number]
 };
 
 struct OptimLoopsTable {

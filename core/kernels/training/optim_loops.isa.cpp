@@ -67,7 +67,14 @@ void sgd_any(const SgdLoop<T>& loop) {
     }
 }
 
-template <class T, bool HasDecay, bool Amsgrad>
+// x / by, to the bit: Note [Division by one number].
+template <class T>
+inline T divided(T x, T by, T reciprocal) {
+    const T quotient = x * reciprocal, error = fused(-quotient, by, x);
+    return error == error ? fused(error, reciprocal, quotient) : quotient;
+}
+
+template <class T, bool HasDecay, bool Amsgrad, bool kByProducts>
 void adam(const AdamLoop<T>& loop) {
     T* const param = loop.param;
     T* const exp_avg = loop.exp_avg;
@@ -92,17 +99,27 @@ void adam(const AdamLoop<T>& loop) {
             square = square > before || square != square ? square : before;  // NaN wins, as in torch.maximum
             largest[i] = square;
         }
-        param[i] = value + c.step * mean / (square_root(square) / c.correction + c.eps);
+        const T root = square_root(square);
+        const T corrected = kByProducts ? divided(root, c.correction, c.reciprocal) : root / c.correction;
+        param[i] = value + c.step * mean / (corrected + c.eps);
     }
+}
+
+template <class T, bool HasDecay, bool Amsgrad>
+void adam_of_kind(const AdamLoop<T>& loop) {
+#ifdef __FMA__
+    if (loop.reciprocal != 0) return adam<T, HasDecay, Amsgrad, true>(loop);
+#endif
+    adam<T, HasDecay, Amsgrad, false>(loop);
 }
 
 template <class T>
 void adam_any(const AdamLoop<T>& loop) {
     const bool amsgrad = loop.max_exp_avg_sq != nullptr;
     if (loop.has_decay)
-        amsgrad ? adam<T, true, true>(loop) : adam<T, true, false>(loop);
+        amsgrad ? adam_of_kind<T, true, true>(loop) : adam_of_kind<T, true, false>(loop);
     else
-        amsgrad ? adam<T, false, true>(loop) : adam<T, false, false>(loop);
+        amsgrad ? adam_of_kind<T, false, true>(loop) : adam_of_kind<T, false, false>(loop);
 }
 
 }  // namespace
