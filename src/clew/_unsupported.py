@@ -13,9 +13,9 @@ _NAMES = os.path.join(os.path.dirname(__file__), "_pytorch_names.txt")
 
 # The most special comes first. Names as in PyTorch's documentation, without `torch.`.
 _SUBSTITUTES = [
-    (r"(Tensor\.)?(cuda|xpu|mps|mtia|ipu|hpu|vulkan|accelerator)\b.*", "the CPU is the only device"),
-    (r"backends\..*|.*cudnn.*|.*miopen.*|.*mkldnn.*|.*fbgemm.*|.*\.nnapi.*", "the CPU is the only device"),
-    (r"(Tensor\.)?(pin_memory|record_stream|get_device|is_pinned)", "the CPU is the only device"),
+    (r"(Tensor\.)?(cuda|xpu|mps|mtia|ipu|hpu|vulkan|accelerator)\b.*", "the CPU, the only device"),
+    (r"backends\..*|.*cudnn.*|.*miopen.*|.*mkldnn.*|.*fbgemm.*|.*\.nnapi.*", "the CPU, the only device"),
+    (r"(Tensor\.)?(pin_memory|record_stream|get_device|is_pinned)", "the CPU, the only device"),
     (r"(nn\.)?(quant|quantization|ao|intrinsic|qat|quantizable)\b.*|.*quant(?!ile).*", "float32 and float64"),
     (r"q(int8|uint8|int32|uint4x2|uint2x4)|.*(Q(U?Int\d+)|Quantized).*", "float32 and float64"),
     (r"(Tensor\.)?(stft|istft)", "fft.rfft (fft.irfft) of frames that unfold makes"),

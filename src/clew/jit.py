@@ -59,7 +59,7 @@ def say_once(name: str, what: str) -> None:
         warnings.warn(f"{name}: {what}", stacklevel=3)
 
 
-_UNCHANGED = "clew compiles nothing, the function or module is returned as it is and runs eagerly"
+_UNCHANGED = "clew has no TorchScript, the function or module is returned as it is and runs eagerly"
 
 
 def script(obj: _T, *args: Any, **kwargs: Any) -> _T:

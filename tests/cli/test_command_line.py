@@ -46,6 +46,12 @@ def test_help_teaches_every_command_with_an_example(command: Run) -> None:
     assert "Options of clew stand before the script's name" in examples
 
 
+def test_a_script_without_a_command_is_told_one(command: Run) -> None:
+    ran = command("train.py")
+    assert ran.returncode == 2
+    assert "expected a command before the script, such as clew xray train.py" in ran.stderr
+
+
 @pytest.mark.parametrize("arguments", ["--help", "doctor", "bench --help", "run -c 'print(1)'", "xray -c 'print(1)'"])
 def test_a_reader_that_has_seen_enough_ends_it_quietly(arguments: str, tmp_path: Path) -> None:
     """As of `clew doctor | head`: no traceback."""

@@ -135,6 +135,12 @@ def test_no_backward(xray: Run) -> None:
     assert "nodes built                       0" in out
 
 
+def test_a_script_that_ran_on_pytorch_is_told_so(xray: Run, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("")
+    assert "PyTorch, whose graphs clew does not see" in xray("import torch").stdout
+    assert "PyTorch" not in xray("import torch", options=("--as-torch",)).stdout
+
+
 def test_only_one_backward(xray: Run) -> None:
     out = xray("import clew\nclew.ones(2, requires_grad=True).exp().sum().backward()").stdout
     assert "The only backward called from train.py:2" in out

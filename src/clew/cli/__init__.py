@@ -14,6 +14,7 @@ __all__ = ["commands_of", "main", "parser"]
 _EXAMPLES = """\
 examples:
   clew xray train.py --epochs 3              run it, then say what its graphs saved, freed and still hold
+  clew xray --as-torch train.py              a script that says `import torch`
   clew xray --html report.html train.py      the same as a page, with the graph and the memory of a step
   clew xray --at train.py:46 train.py        the backward that this line calls
   clew xray -m package.train                 a module; -c 'PROGRAM' and - (standard input) work as in python
@@ -71,7 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     whole = parser()
-    options = whole.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given and given[0].endswith(".py"):
+        whole.error(f"expected a command before the script, such as clew xray {given[0]} or clew run {given[0]}")
+    options = whole.parse_args(given)
     if options.command is None:
         whole.print_help(sys.stderr)
         return 2

@@ -89,10 +89,18 @@ def _graph(report: Report) -> str:
         if report.backward_lines:
             lines = ", ".join(report.backward_lines)
             return f"No backward was called from {report.at}; backward was called from {lines}."
-        return "No backward happened: neither backward() nor autograd.grad() came to an end."
+        return "No backward happened: neither backward() nor autograd.grad() came to an end." + _told_of_pytorch()
     which = f"The last of {chosen.count:,} backward passes" if chosen.count > 1 else "The only backward"
     source = f": {chosen.place.source}" if chosen.place.source else ""
     return f"{which} called from {chosen.place}{source}\n{render(chosen.explanation)}"
+
+
+def _told_of_pytorch() -> str:
+    """What to do if the script ran on PyTorch itself."""
+    pytorch = sys.modules.get("torch")
+    if pytorch is None or type(pytorch).__module__ == "clew._as_torch":
+        return ""
+    return "\nThe script has imported PyTorch, whose graphs clew does not see. To do: run it on clew, by `clew xray --as-torch`"
 
 
 def totals_rows(report: Report) -> list[tuple[str, str]]:
