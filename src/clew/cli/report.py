@@ -100,7 +100,8 @@ def _told_of_pytorch() -> str:
     pytorch = sys.modules.get("torch")
     if pytorch is None or type(pytorch).__module__ == "clew._as_torch":
         return ""
-    return "\nThe script has imported PyTorch, whose graphs clew does not see. To do: run it on clew, by `clew xray --as-torch`"
+    told = "The script has imported PyTorch, whose graphs clew does not see."
+    return f"\n{told} To do: run it on clew, by `clew xray --as-torch`"
 
 
 def totals_rows(report: Report) -> list[tuple[str, str]]:
