@@ -5,6 +5,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/layers/attention_call.h"
 #include "core/kernels/layers/attention_loops.h"
 #include "core/kernels/matrix/panels.h"
 #include "core/kernels/memory/scratch.h"
@@ -269,7 +270,9 @@ void backward(const Attention& call, const AttentionGradients& gradients) {
 }  // namespace
 
 void attention(const Attention& call) {
-    CLEW_KERNEL();
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        if (detour_as<AttentionCall>([](const Attention& one) { attention(one); }, call)) return;
     if (call.dtype == DType::Float32)
         forward<float>(call);
     else
@@ -277,7 +280,10 @@ void attention(const Attention& call) {
 }
 
 void attention_backward(const Attention& call, const AttentionGradients& gradients) {
-    CLEW_KERNEL();
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        if (detour_as<AttentionCall>([](const auto&... given) { attention_backward(given...); }, call, gradients))
+            return;
     if (call.dtype == DType::Float32)
         backward<float>(call, gradients);
     else

@@ -4,6 +4,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/layers/normalization_loops.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/memory/scratch.h"
@@ -24,10 +25,9 @@ struct Rows {
     }
 };
 
-const char* at(const void* data, std::int64_t offset) {
-    return data == nullptr ? nullptr : static_cast<const char*>(data) + offset;
+char* at(const View& array, std::int64_t offset) {
+    return array.data == nullptr ? nullptr : static_cast<char*>(array.data) + offset;
 }
-char* at(void* data, std::int64_t offset) { return static_cast<char*>(data) + offset; }
 
 template <class T>
 void store_all(void* out, const double* values, std::int64_t count) {
@@ -69,9 +69,9 @@ private:
 
 }  // namespace
 
-void layer_norm(const LayerNorm& shape, void* out, void* mean, void* rstd, const void* x, const void* weight,
-                const void* bias, double epsilon) {
-    CLEW_KERNEL();
+void layer_norm(const LayerNorm& shape, const View& out, const View& mean, const View& rstd, const View& x,
+                const View& weight, const View& bias, double epsilon) {
+    CLEW_CAPTURED_WRITING(3, layer_norm, shape, out, mean, rstd, x, weight, bias, epsilon);
     const Rows rows(shape);
     const auto forward = normalization_loops().forward[static_cast<int>(shape.dtype)];
     parallel_for(shape.outer, rows.grain, [&](std::int64_t begin, std::int64_t end) {
@@ -81,18 +81,18 @@ void layer_norm(const LayerNorm& shape, void* out, void* mean, void* rstd, const
     });
 }
 
-void layer_norm_backward(const LayerNorm& shape, void* grad_x, void* grad_weight, void* grad_bias, const void* grad,
-                         const void* x, const void* mean, const void* rstd, const void* weight) {
-    CLEW_KERNEL();
+void layer_norm_backward(const LayerNorm& shape, const View& grad_x, const View& grad_weight, const View& grad_bias,
+                         const View& grad, const View& x, const View& mean, const View& rstd, const View& weight) {
+    CLEW_CAPTURED_WRITING(3, layer_norm_backward, shape, grad_x, grad_weight, grad_bias, grad, x, mean, rstd, weight);
     const Rows rows(shape);
-    const bool parameters = grad_weight != nullptr || grad_bias != nullptr;
+    const bool parameters = grad_weight.data != nullptr || grad_bias.data != nullptr;
     const ParameterSums sums(shape, rows.grain, parameters);
     const auto backward_x = normalization_loops().backward_x[static_cast<int>(shape.dtype)];
     const auto add_rows = normalization_loops().backward_parameters[static_cast<int>(shape.dtype)];
     parallel_for(shape.outer, sums.piece(), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t first = begin; first < end; first += kNormRows) {  // both while they are in the cache
             const std::int64_t count = std::min<std::int64_t>(kNormRows, end - first);
-            for (std::int64_t i = first; grad_x != nullptr && i < first + count; ++i)
+            for (std::int64_t i = first; grad_x.data != nullptr && i < first + count; ++i)
                 backward_x(at(grad_x, i * rows.row), at(grad, i * rows.row), at(x, i * rows.row),
                            at(mean, i * rows.element), at(rstd, i * rows.element), at(weight, 0), shape.inner);
             if (parameters)
@@ -102,9 +102,9 @@ void layer_norm_backward(const LayerNorm& shape, void* grad_x, void* grad_weight
     });
     if (!parameters) return;
     if (shape.dtype == DType::Float32)
-        sums.store<float>(grad_weight, grad_bias);
+        sums.store<float>(grad_weight.data, grad_bias.data);
     else
-        sums.store<double>(grad_weight, grad_bias);
+        sums.store<double>(grad_weight.data, grad_bias.data);
 }
 
 }  // namespace clew::kernels

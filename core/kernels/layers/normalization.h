@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/base/dtype.h"
+#include "core/kernels/view.h"
 
 namespace clew::kernels {
 
@@ -12,12 +12,13 @@ struct LayerNorm {
     std::int64_t inner;
 };
 
-// out = (x - mean) * rstd * weight + bias; `weight` and `bias` may be null. `mean` and `rstd` have `outer` elements.
-void layer_norm(const LayerNorm& shape, void* out, void* mean, void* rstd, const void* x, const void* weight,
-                const void* bias, double epsilon);
+// out = (x - mean) * rstd * weight + bias; `weight` and `bias` may be absent (a view without data). `mean` and `rstd`
+// have `outer` elements.
+void layer_norm(const LayerNorm& shape, const View& out, const View& mean, const View& rstd, const View& x,
+                const View& weight, const View& bias, double epsilon);
 
-// Any of the three results may be null. `weight` may be null.
-void layer_norm_backward(const LayerNorm& shape, void* grad_x, void* grad_weight, void* grad_bias, const void* grad,
-                         const void* x, const void* mean, const void* rstd, const void* weight);
+// Any of the three results may be absent, and `weight`.
+void layer_norm_backward(const LayerNorm& shape, const View& grad_x, const View& grad_weight, const View& grad_bias,
+                         const View& grad, const View& x, const View& mean, const View& rstd, const View& weight);
 
 }  // namespace clew::kernels

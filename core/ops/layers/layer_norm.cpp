@@ -22,7 +22,7 @@ Split split_at(Sizes sizes, std::int64_t axes) {
     return split;
 }
 
-const void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
+kernels::View view_or_none(const Tensor& x) { return x ? x.view() : kernels::View{}; }
 
 // The last `axes` axes are normalised. Outputs 1 and 2, the means and reciprocal deviations, are there for the
 // gradient.
@@ -53,8 +53,8 @@ struct NativeLayerNorm {
         for (std::int64_t i = 0; i < attrs.axes; ++i) kept[kept.size() - 1 - static_cast<int>(i)] = 1;
         mean_of_x = empty(kept, x.dtype());
         rstd = empty(kept, x.dtype());
-        kernels::layer_norm({x.dtype(), split.outer, split.inner}, out.data(), mean_of_x.data(), rstd.data(), in.data(),
-                            data_or_null(scale), data_or_null(shift), attrs.eps);
+        kernels::layer_norm(kernels::LayerNorm{x.dtype(), split.outer, split.inner}, out.view(), mean_of_x.view(),
+                            rstd.view(), in.view(), view_or_none(scale), view_or_none(shift), attrs.eps);
     }
 
     static Saves saves(std::uint64_t needs, const Attrs&) {
@@ -87,14 +87,15 @@ struct NativeLayerNorm {
                                    is_packed(rstd, x.dtype(), split.outer) &&
                                    (!weight || same_sizes(weight.sizes(), parameter)));
         const Tensor grad = as_contiguous(g), in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight;
-        void* into[3] = {};
+        kernels::View into[3] = {};
         for (int i = 0; i < 3; ++i) {
             if (!call.needs(i)) continue;
-            call.results[static_cast<std::size_t>(i)] = empty(i == 0 ? x.sizes() : parameter, x.dtype());
-            into[i] = call.results[static_cast<std::size_t>(i)].data();
+            Tensor& result = call.results[static_cast<std::size_t>(i)];
+            result = empty(i == 0 ? x.sizes() : parameter, x.dtype());
+            into[i] = result.view();
         }
-        kernels::layer_norm_backward({x.dtype(), split.outer, split.inner}, into[0], into[1], into[2], grad.data(),
-                                     in.data(), mean_of_x.data(), rstd.data(), data_or_null(scale));
+        kernels::layer_norm_backward(kernels::LayerNorm{x.dtype(), split.outer, split.inner}, into[0], into[1], into[2],
+                                     grad.view(), in.view(), mean_of_x.view(), rstd.view(), view_or_none(scale));
     }
     // The same in operations, for derivatives of the derivative.
     static void composed_backward(BackwardCall& call) {

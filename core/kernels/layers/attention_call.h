@@ -1,0 +1,72 @@
+// Attention, captured: Note [Captured kernels].
+#pragma once
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/kernels/capture.h"
+#include "core/kernels/layers/attention.h"
+
+namespace clew::kernels {
+
+class AttentionCall final : public KernelCall {
+public:
+    explicit AttentionCall(const Attention& call) : call_(call) {
+        for (HeadRows* const rows : {&call_.query, &call_.key, &call_.value, &call_.out}) own(rows->places);
+        if (call_.mask.data != nullptr) own(call_.mask.places);
+    }
+    AttentionCall(const Attention& call, const AttentionGradients& gradients) : AttentionCall(call) {
+        AttentionGradients& mine = gradients_.emplace(gradients);
+        for (HeadRows* const rows : {&mine.grad, &mine.grad_query, &mine.grad_key, &mine.grad_value}) own(rows->places);
+    }
+
+    void run() const override { gradients_ ? attention_backward(call_, *gradients_) : attention(call_); }
+    std::vector<Operand> operands() override {
+        const Index queries = call_.queries, keys = call_.keys, width = call_.width, value_width = call_.value_width;
+        std::vector<Operand> list{reach(call_.query, queries, width, false), reach(call_.key, keys, width, false),
+                                  reach(call_.value, keys, value_width, false),
+                                  reach(call_.out, queries, value_width, !gradients_)};
+        const Index all = call_.heads * queries * size_of(call_.dtype);
+        list.push_back({reinterpret_cast<char**>(&call_.log_sum), 0, all, !gradients_});
+        if (AttentionMask& mask = call_.mask; mask.data != nullptr)
+            list.push_back(reach(mask.data, mask.places, size_of(mask.is_bool ? DType::Bool : call_.dtype), queries,
+                                 mask.row, keys, mask.column, false));
+        if (!gradients_) return list;
+        list.push_back(reach(gradients_->grad, queries, value_width, false));
+        list.push_back(reach(gradients_->grad_query, queries, width, true));
+        list.push_back(reach(gradients_->grad_key, keys, width, true));
+        list.push_back(reach(gradients_->grad_value, keys, value_width, true));
+        return list;
+    }
+    std::size_t bytes() const override {
+        return sizeof(*this) + places_.size() * static_cast<std::size_t>(call_.heads) * sizeof(Index);
+    }
+    std::int64_t work() const override { return call_.heads * call_.queries * call_.keys; }
+
+private:
+    using Index = std::int64_t;
+    static Index size_of(DType dtype) { return static_cast<Index>(item_size(dtype)); }
+    // The caller's go with its call.
+    void own(const Index*& places) { places = places_.emplace_back(places, places + call_.heads).data(); }
+
+    Operand reach(HeadRows& rows, Index count, Index width, bool written) const {
+        return reach(rows.data, rows.places, size_of(call_.dtype), count, rows.row, width, 1, written);
+    }
+    template <class Data>
+    Operand reach(Data*& data, const Index* places, Index size, Index rows, Index row, Index columns, Index column,
+                  bool written) const {
+        Operand operand{const_cast<char**>(reinterpret_cast<const char* const*>(&data)), 0, 0, written};
+        if (call_.heads == 0 || rows == 0 || columns == 0) return operand;
+        const auto [least, most] = std::minmax_element(places, places + call_.heads);
+        operand = {operand.place, std::max<Index>(0, -*least * size), std::max<Index>(0, *most * size) + size, written};
+        operand.reach(rows - 1, row * size);
+        operand.reach(columns - 1, column * size);
+        return operand;
+    }
+
+    Attention call_;
+    std::optional<AttentionGradients> gradients_;
+    std::vector<std::vector<Index>> places_;
+};
+
+}  // namespace clew::kernels
