@@ -7,6 +7,7 @@
 #include "bind/device.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
+#include "bind/forward_mode.h"
 #include "bind/function.h"
 #include "bind/graph_totals.h"
 #include "bind/graph_walk.h"
@@ -58,6 +59,7 @@ NB_MODULE(_core, m) {
         init_modes(m);
         init_interpreter(m);
         init_vmap(m);
+        init_forward_mode(m);
         init_program(m);
         init_budget(m);
         init_compile(m);

@@ -8,6 +8,7 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/base/error.h"
+#include "core/ops/forward/dual_level.h"
 
 namespace clew::bind {
 
@@ -63,6 +64,7 @@ PyObject* as_subclass_method(PyObject* self, PyObject* type) {
         PyObject* made = make_subclass(reinterpret_cast<PyTypeObject*>(type), self, false);
         const Tensor result(self_of(made));
         result->set(TensorObject::kRequiresGrad, source.requires_grad());
+        if (mode(kForwardMode)) carry_tangents(source, result);
         if (is_batched(source)) return made;  // its history is that of its value
         result->lost = source->lost;
         result->base = source->base;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/autograd/node.h"
+#include "core/autograd/tangent.h"
 
 namespace clew {
 
@@ -22,6 +23,7 @@ struct Extras {
     NodeRef accumulator;
     Ref<VersionCounter> counter;  // if kAliasCounter
     std::unique_ptr<KeptTensor> kept{};
+    std::unique_ptr<Tangents> tangents{};
 };
 
 Extras& extras_of(TensorObject& tensor);

@@ -19,6 +19,7 @@ enum Mode : std::uint32_t {
     kInBackward = 256,       // inside the engine: results that lose their history here are nobody's mystery
     kInterpreted = 1024,     // an Interpreter is on this thread's stack
     kMakeMeta = 2048,        // device("meta") as a context: what is made of no tensors has no memory
+    kForwardMode = 4096,     // a dual level is open: tensors may have tangents
 };
 // With one of these, dispatch() leaves the hot path.
 inline constexpr std::uint32_t kDetour = kInterpreted | kTiming | kInferenceMode | kMakeMeta | kUnbackedLives;

@@ -116,10 +116,19 @@ void save(Node& node, SavedSlot& slot, const Tensor& value, SlotSource source, i
     hold(slot, value);
     slot.source = source;
     slot.index = static_cast<std::uint8_t>(index);
-    if (mode(kSavedHooks) && saved_hooks.active()) pack(node, slot, value);
+    if (mode(kSavedHooks | kForwardMode)) [[unlikely]] {
+        if (mode(kForwardMode)) keep_tangents(slot, value);
+        if (mode(kSavedHooks) && saved_hooks.active()) pack(node, slot, value);
+    }
 }
 
 }  // namespace
+
+void keep_tangents(SavedSlot& slot, const Tensor& value) {
+    Tangents kept;
+    tangent_calls.keep(value, kept);
+    if (!kept.empty()) rest_of(slot).tangents = std::move(kept);
+}
 
 [[gnu::hot]] void save_input(Node& node, SavedSlot& slot, const Tensor& value, int input) {
     if (!value) return;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/autograd/node.h"
+#include "core/autograd/tangent.h"
 #include "core/base/error.h"
 
 namespace clew {
@@ -22,6 +23,7 @@ struct SlotRest {
     std::uint32_t edge_index = 0;
     bool leaf_requires_grad = false;
     bool wrapped_number = false;
+    Tangents tangents;
 };
 
 // Note [Saved slots]
@@ -67,6 +69,8 @@ void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const 
               std::span<const Tensor> outputs);
 
 Tensor unpack(Node& node, SavedSlot& slot);
+// What the slot saved has the tangents of `value`.
+void keep_tangents(SavedSlot& slot, const Tensor& value);
 
 // While CopySlices runs the node that it wraps: what that node wrote has its history in CopySlices, and not in the node
 // itself, which only CopySlices runs.

@@ -1,4 +1,5 @@
 // The way back from a slot to the tensor that was saved.
+#include <memory>
 #include <utility>
 
 #include "core/autograd/leaf.h"
@@ -41,6 +42,14 @@ bool is_the_saved_value(const TensorObject* tensor, const Storage* storage, cons
                                                     same_sizes(tensor->layout->strides(), slot.layout->strides())));
 }
 
+bool has_its_tangents(TensorObject* tensor, const SavedSlot& slot) {
+    return !slot.has_rest || slot.rest->tangents.empty() || tangent_calls.are(tensor, slot.rest->tangents);
+}
+
+void give_tangents(TensorObject& tensor, const SavedSlot& slot) {
+    if (!slot.rest->tangents.empty()) extras_of(tensor).tangents = std::make_unique<Tangents>(slot.rest->tangents);
+}
+
 // What was saved is as it was: once for each saved value that a backward reads.
 inline void check_versions(Node& node, const SavedSlot& slot) {
     if (current_version(slot) != slot.version || slot.held_storage()->log) [[unlikely]]
@@ -55,8 +64,10 @@ Tensor unpack(Node& node, SavedSlot& slot) {
     const Edge edge = edge_of(node, slot);
     if (slot.state == SlotState::Packed) {
         Tensor value = saved_hooks.unpack(slot.rest->unpack, slot.rest->packed);
-        if (!edge && !value.requires_grad()) return value;
+        const bool has_tangents = !slot.rest->tangents.empty();
+        if (!edge && !value.requires_grad() && !has_tangents) return value;
         Tensor fresh = alias(value, value->layout, value->offset);
+        if (has_tangents) give_tangents(*fresh.get(), slot);
         fresh->set(TensorObject::kWrappedNumber, slot.rest->wrapped_number);
         return saved_detail::with_history(std::move(fresh), edge);
     }
@@ -67,8 +78,9 @@ Tensor unpack(Node& node, SavedSlot& slot) {
     // The user's own object, while it lives.
     if (edge && edge.index < edge.node->output_count) {
         TensorObject* living = edge.node->outputs()[edge.index].tensor;
-        if (is_the_saved_value(living, storage, slot)) return Tensor(living);
-    } else if (!edge && is_the_saved_value(storage->owner, storage, slot) && !Tensor(storage->owner).requires_grad()) {
+        if (is_the_saved_value(living, storage, slot) && has_its_tangents(living, slot)) return Tensor(living);
+    } else if (!edge && is_the_saved_value(storage->owner, storage, slot) && !Tensor(storage->owner).requires_grad() &&
+               has_its_tangents(storage->owner, slot)) {
         return Tensor(storage->owner);
     }
     TensorObject* fresh = new_tensor_object();
@@ -78,9 +90,12 @@ Tensor unpack(Node& node, SavedSlot& slot) {
     fresh->offset = slot.offset;
     fresh->dtype = slot.dtype;
     fresh->set(TensorObject::kWrappedNumber, slot.wrapped_number);
-    if (slot.has_rest && slot.rest->counter) {
-        extras_of(*fresh).counter = slot.rest->counter;
-        fresh->set(TensorObject::kAliasCounter, true);
+    if (slot.has_rest) [[unlikely]] {
+        give_tangents(*fresh, slot);
+        if (slot.rest->counter) {
+            extras_of(*fresh).counter = slot.rest->counter;
+            fresh->set(TensorObject::kAliasCounter, true);
+        }
     }
     return saved_detail::with_history(Tensor::steal(fresh), edge);
 }

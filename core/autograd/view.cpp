@@ -129,10 +129,10 @@ void bump_version(const Tensor& self, const WrittenPart& part, const char* op, b
 // Note [Views of another dtype]
 // view_as_real, real and imag look at complex memory in real numbers, view_as_complex the other way. Where a view is
 // found in its base by geometry, both are seen in real numbers then.
-ViewGeometry geometry_in(const Tensor& view, const Tensor& base) {
-    const auto scale = [](const Tensor& x) { return is_complex(x.dtype()) ? 2 : 1; };
-    if (view.dtype() == base.dtype()) return {view.layout_ref(), view->offset - base->offset};
-    const std::int64_t offset = scale(view) * view->offset - scale(base) * base->offset;
+ViewGeometry geometry_in(const Tensor& view, std::int64_t offset_of_base, DType dtype_of_base) {
+    const auto scale = [](DType dtype) { return is_complex(dtype) ? 2 : 1; };
+    if (view.dtype() == dtype_of_base) return {view.layout_ref(), view->offset - offset_of_base};
+    const std::int64_t offset = scale(view.dtype()) * view->offset - scale(dtype_of_base) * offset_of_base;
     if (!is_complex(view.dtype())) return {view.layout_ref(), offset};
     Dims sizes(view.sizes()), strides;
     for (const std::int64_t stride : view.strides()) strides.push_back(2 * stride);
@@ -168,8 +168,6 @@ Tensor view_in(const Tensor& base, const Layout& layout, std::int64_t offset, DT
     return engine_ops.view_as_real(part_of(base, *Layout::make(sizes, strides), offset / 2));
 }
 
-namespace {
-
 Tensor view_scatter(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset) {
     if (base.dtype() == value.dtype()) return engine_ops.as_strided_scatter(base, value, layout, offset);
     const Tensor parts = is_complex(base.dtype()) ? engine_ops.view_as_real(base) : base;
@@ -178,17 +176,14 @@ Tensor view_scatter(const Tensor& base, const Tensor& value, const Layout& layou
     return is_complex(base.dtype()) ? engine_ops.view_as_complex(whole) : whole;
 }
 
-// The gradient of a base, laid out as the base's memory is, so that a view's geometry fits it.
-struct LaidOut {
-    Tensor memory;
-    std::int64_t shift;  // of offsets
-};
-LaidOut lay_out(const Tensor& gradient, const Layout& base) {
-    if (base.contiguous) return {engine_ops.contiguous(gradient), 0};
+LaidOut lay_out(const Tensor& value, const Layout& base) {
+    if (base.contiguous) return {engine_ops.contiguous(value), 0};
     const Extent reach = extent(base);
-    const Tensor memory = engine_ops.zeros(Dims{reach.high - reach.low + 1}, gradient.dtype());
-    return {engine_ops.as_strided_scatter(memory, gradient, base, -reach.low), -reach.low};
+    const Tensor memory = engine_ops.zeros(Dims{reach.high - reach.low + 1}, value.dtype());
+    return {engine_ops.as_strided_scatter(memory, value, base, -reach.low), -reach.low};
 }
+
+namespace {
 
 // A view of what CopySlices gives, where the in-place operation wrote: only its history matters. None where the
 // operation's node keeps nothing that it wrote, or no graph is built.

@@ -56,8 +56,20 @@ struct ViewGeometry {
     LayoutRef layout;
     std::int64_t offset;
 };
-ViewGeometry geometry_in(const Tensor& view, const Tensor& base);
+ViewGeometry geometry_in(const Tensor& view, std::int64_t offset_of_base, DType dtype_of_base);
+inline ViewGeometry geometry_in(const Tensor& view, const Tensor& base) {
+    return geometry_in(view, base->offset, base.dtype());
+}
 Tensor view_in(const Tensor& base, const Layout& layout, std::int64_t offset, DType dtype);
+// `base` with `value` at that place.
+Tensor view_scatter(const Tensor& base, const Tensor& value, const Layout& layout, std::int64_t offset);
+// What belongs to a base (its gradient, a tangent), laid out as the base's memory is, so that a view's geometry fits
+// it.
+struct LaidOut {
+    Tensor memory;
+    std::int64_t shift;  // of offsets
+};
+LaidOut lay_out(const Tensor& value, const Layout& base);
 // Makes `node` the new history of `self` after an in-place operation.
 void rebase_history(const Tensor& self, const NodeRef& node);
 

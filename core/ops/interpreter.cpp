@@ -112,6 +112,12 @@ void Interpreter::push() {
     set_top(this);
 }
 
+void Interpreter::push_beneath(Interpreter& above) {
+    need_no_call("push");
+    below_ = above.below_;
+    above.below_ = this;
+}
+
 bool Interpreter::make_way() {
     for (const Interpreter* last = nullptr; clew::top && clew::top != last;) {
         last = clew::top;

@@ -54,6 +54,7 @@ public:
 
     // On this thread, above all others; pop() takes it from wherever it is. Not while one of them handles a call.
     void push();
+    void push_beneath(Interpreter& above);
     void pop();
 
     Interpreter* below() const { return below_; }

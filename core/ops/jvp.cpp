@@ -173,14 +173,12 @@ std::vector<Tensor> transposed_tangents(const Pushed& call) {
 std::vector<Tensor> jvp(const OpDef& op, Tensors inputs, const void* attributes, Tensors outputs, Tensors tangents,
                         bool by_rule) {
     const Pushed call{op, inputs, attributes, outputs, tangents};
-    if (op.is(kWritesInput))
-        fail(ErrorKind::NotImplemented, "jvp: %s writes its input, whose tangent would have to be written, too",
-             op.name);
     if (op.is(kComposite))
         fail(ErrorKind::NotImplemented, "jvp: not implemented for %s, which is composed; ask the operations in it",
              op.name);
     if (!op.differentiable || op.backward == nullptr || op.is(kNonDifferentiable))
         return std::vector<Tensor>(outputs.size());
+    by_rule = by_rule || op.is(kWritesInput);  // its class would be of what it is called with
     if (!by_rule && op.derivative.kind == DerivativeClass::Linear && covered(call)) return linear_tangents(call);
     // Transposed over the reals: the rule of abs or conj on a tangent would not be its tangent.
     const auto complex = [](const Tensor& x) { return x && is_complex(x.dtype()); };

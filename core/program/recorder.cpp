@@ -38,6 +38,9 @@ void Recorder::begin() {
         fail(ErrorKind::NotImplemented,
              "keep_graph: expected no other block to be kept at the same time; blocks in one another, or on two "
              "threads, are not supported yet");
+    if (mode(kForwardMode))
+        fail(ErrorKind::NotImplemented,
+             "keep_graph: expected no dual level to be open; open it within the block that is kept");
     push();
     under_way_ = this;
     on_ = true;

@@ -236,6 +236,9 @@ def _suffixes(tensor: Tensor) -> list[str]:
         found.append(f"grad_fn=<{type(node).__name__}>")
     elif tensor.requires_grad:
         found.append("requires_grad=True")
+    for level in reversed(_core.dual_levels()):
+        if (tangent := _core.tangent_of(level, tensor)) is not None:
+            return [*found, f"tangent={tangent}"]
     return found
 
 

@@ -23,7 +23,7 @@ _SUBSTITUTES = [
     (r".*sparse.*|.*(coalesce|_values|_indices|crow_|col_ind|ccol_|row_ind|sspmm|smm).*", "dense tensors"),
     (r"(float|uint|int|bits)\d.*", "the dtypes of 8 to 64 bits: float16, bfloat16, float32, int8, uint8, int16, int32"),
     (r"(Tensor\.)?(align_|rename|refine_names|names|has_names|unflatten_names).*", "dimensions by their numbers"),
-    (r"func\..*|autograd\.forward_ad.*", "func (grad, vjp, jvp, jacrev, jacfwd, hessian) and vmap"),
+    (r"func\..*", "func (grad, vjp, jvp, jacrev, jacfwd, hessian) and vmap"),
     (r"compile|compiler\..*|_dynamo.*|_inductor.*|export\..*", "the call itself: recording costs little"),
     (r"jit\..*", "the function itself"),
     (r"profiler\..*|autograd\.profiler.*", "`clew xray`, memory.stats() and graph.explain()"),

@@ -147,7 +147,10 @@ def test_the_callers_mode_and_gradients_are_left_alone(torch):
     assert x.grad is None
 
 
-@pytest.mark.beyond
-def test_forward_mode_is_not_there_yet(torch):
-    with pytest.raises(NotImplementedError, match="forward-mode"):
-        torch.autograd.functional.jacobian(lambda x: x, torch.ones(2), strategy="forward-mode")
+def test_forward_mode_is_vectorized(torch):
+    for options, error, said in (
+        ({}, NotImplementedError, "vectorize=True"),
+        ({"strict": True}, RuntimeError, "strict"),
+    ):
+        with pytest.raises(error, match=said):
+            torch.autograd.functional.jacobian(lambda x: x, torch.ones(2), strategy="forward-mode", **options)

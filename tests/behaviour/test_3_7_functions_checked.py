@@ -169,8 +169,7 @@ def test_3_7_exceptions_come_through(torch):
     assert x.grad is None
 
 
-@pytest.mark.beyond
-def test_3_7_forward_mode_is_not_there_yet(torch):
+def test_3_7_forward_mode(torch):
     class Double(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -187,8 +186,9 @@ def test_3_7_forward_mode_is_not_there_yet(torch):
     x = leaf(torch)
     Double.apply(x).sum().backward()
     assert_equal(x.grad, [2, 2])
-    with pytest.raises(NotImplementedError, match="forward_ad"):
-        torch.autograd.forward_ad.dual_level()
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones(2))
+        assert_equal(torch.autograd.forward_ad.unpack_dual(Double.apply(dual)).tangent, [2, 2])
 
 
 def test_3_7_hooks_on_python_nodes(torch):

@@ -126,7 +126,7 @@ print(importlib.util.find_spec("torch.distributed.rpc"), importlib.util.find_spe
 
 @pytest.mark.parametrize(
     "statement",
-    ["from torch.nn import CTCLoss", "import torch.distributed.rpc", "from torch.autograd import forward_ad",
+    ["from torch.nn import CTCLoss", "import torch.distributed.rpc", "from torch.autograd import profiler",
      "import torch.nn.quantized", "from torch.linalg import ldl_factor"],
 )  # fmt: skip
 def test_an_import_of_what_is_missing_says_so(statement: str) -> None:

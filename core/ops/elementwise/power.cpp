@@ -3,6 +3,7 @@
 
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
+#include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
@@ -156,7 +157,7 @@ struct PowNumber {
         // Under create_graph the last powers depend on x, too, though their derivative is 0: so that it can be asked
         // for.
         if (y == 1 && !grad_enabled()) return std::move(g);
-        if ((y == 2 || y == 3 || y == 4) && !grad_enabled()) return run_over<PowerSlope>(&attrs, std::move(g), x);
+        if ((y == 2 || y == 3 || y == 4) && !differentiates()) return run_over<PowerSlope>(&attrs, std::move(g), x);
         return mul(std::move(g), conj(mul(pow(x, y - 1), y)));
     }};
 };

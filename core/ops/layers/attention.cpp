@@ -1,5 +1,6 @@
 // Scaled dot-product attention of any number of axes and heads: inputs checked and broadcast, the way chosen.
 #include "core/ops/layers/attention.h"
+#include "core/ops/forward/dual_level.h"
 
 #include <cmath>
 #include <limits>
@@ -136,7 +137,7 @@ private:
         if (mask && !can_expand(mask.sizes(), scores))
             fail(ErrorKind::Runtime, "%s: expected attn_mask to broadcast to %s (..., queries, keys), got shape %s",
                  kName, shape_text(scores).c_str(), shape_text(mask.sizes()).c_str());
-        const bool mask_learns = mask && grad_enabled() && mask.requires_grad();
+        const bool mask_learns = mask && asks_for_derivative(mask);
         if (dropout_p > 0 || mask_learns) {
             const Tensor weights = attention_weights(q, k, mask, how);
             return matmul(dropout_p > 0 ? dropout(weights, dropout_p) : weights, v);

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/kernels/layers/batch_norm.h"
 #include "core/kernels/memory/copy.h"
+#include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -127,7 +128,7 @@ struct NativeBatchNorm {
     }
     static void backward(BackwardCall& call) {
         if (!call.incoming[0]) return;
-        if (grad_enabled() || !attributes_of<Attrs>(call).training)
+        if (differentiates() || !attributes_of<Attrs>(call).training)
             composed_backward(call);
         else
             run_fused<NativeBatchNorm>(call);

@@ -4,6 +4,7 @@
 #include "core/autograd/mode.h"
 #include "core/kernels/layers/attention.h"
 #include "core/ops/creation/random.h"
+#include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -140,7 +141,7 @@ struct FlashAttention {
     static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 0b1111, .outputs = 0b11}; }
     static void backward(BackwardCall& call) {
         if (!call.incoming[0]) return;
-        if (grad_enabled())
+        if (differentiates())
             composed_backward(call);
         else
             run_fused<FlashAttention>(call);

@@ -6,6 +6,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/layers/batch_norm.h"
+#include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -101,7 +102,7 @@ struct NativeGroupNorm {
     }
     static void backward(BackwardCall& call) {
         if (!call.incoming[0]) return;
-        if (grad_enabled() || (!call.needs(0) && !call.needs(1)))
+        if (differentiates() || (!call.needs(0) && !call.needs(1)))
             composed_backward(call);
         else
             run_fused<NativeGroupNorm>(call);

@@ -2,6 +2,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/layers/normalization.h"
+#include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -65,7 +66,7 @@ struct NativeLayerNorm {
     }
     static void backward(BackwardCall& call) {
         if (!call.incoming[0]) return;
-        if (grad_enabled())
+        if (differentiates())
             composed_backward(call);
         else
             run_fused<NativeLayerNorm>(call);

@@ -3,6 +3,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/matrix/gemm.h"
+#include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -88,7 +89,7 @@ struct FusedLstmCell {
 
     static void backward(BackwardCall& call) {
         // In operations where the derivative is to be differentiated, or already was: the gates have a gradient then.
-        if (!grad_enabled() && !call.incoming[kGates]) return run_fused<FusedLstmCell>(call);
+        if (!differentiates() && !call.incoming[kGates]) return run_fused<FusedLstmCell>(call);
         around_gates(
             call, composed_gates(call), [](const Tensor& a, const Tensor& b) { return mm(a, b); },
             [](const Tensor& a, const Tensor& b) { return mm(t(a), b); });

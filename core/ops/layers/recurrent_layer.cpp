@@ -9,6 +9,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/matrix/tall_product.h"
+#include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -197,7 +198,7 @@ struct RecurrentLayer {
         return saves;
     }
     static void backward(BackwardCall& call) {
-        if (grad_enabled())
+        if (differentiates())
             composed_backward(call);
         else
             run_fused<RecurrentLayer>(call);

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/kernels/reduction/reduce.h"
+#include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -137,8 +138,8 @@ struct Cumprod {
         if (x->ndim() == 0 || x->numel() == 0 || x->size(axis) == 1) return g;
         const Tensor given = conj(cast(x, g.dtype())), products = conj(result);
         if (!has_zero(given)) return div(cumsum_from_the_end(mul(g, products), axis), given);
-        return grad_enabled() ? cumprod_gradient_in_full(g, given, axis)
-                              : cumprod_gradient_beside_zeros(g, given, products, axis);
+        return differentiates() ? cumprod_gradient_in_full(g, given, axis)
+                                : cumprod_gradient_beside_zeros(g, given, products, axis);
     }};
 };
 

@@ -25,7 +25,7 @@ from .handles import register_node_hook, register_node_prehook
 from .variable import Variable
 
 if TYPE_CHECKING:
-    from . import functional
+    from . import forward_ad, functional
 
 __all__ = [
     "Function",
@@ -34,6 +34,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "errors",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",
@@ -251,6 +252,6 @@ _missing = missing_from(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "functional":
-        return import_module(f"{__name__}.functional")
+    if name in ("forward_ad", "functional"):
+        return import_module(f"{__name__}.{name}")
     return _missing(name)

@@ -8,7 +8,7 @@ made for the call, whose forward and backward run those of the user's on samples
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -54,10 +54,14 @@ class _SampleContext:
         self.needs_input_grad = needs_input_grad
         self._materialize = True
         self.saved_tensors: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] = ()
         self._constant: tuple[Tensor, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
         self.saved_tensors = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        self.saved_for_forward = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         self._materialize = value
@@ -110,6 +114,14 @@ def _wrapped(values: Any, has_batch: list[bool], batch: _Batch) -> list[Any]:
     return [batch.sample(one) if has else one for one, has in zip(values, has_batch, strict=True)]
 
 
+def _of_all(samples: Sequence[Any], batch: _Batch) -> list[Any]:
+    """Their values, with an axis for each batch."""
+    return [
+        one if one is None else batch.values(one) if _is_sample(one) else one.expand(*batch.sizes, *one.shape)
+        for one in samples
+    ]
+
+
 def _apply_generated(cls: type[Function], base: type[Function], args: tuple[Any, ...]) -> Any:
     outside = Batches()
     infos = [info_of(number) for number, _ in _core.active_batches()]
@@ -128,11 +140,12 @@ def _apply_generated(cls: type[Function], base: type[Function], args: tuple[Any,
             structure.append(spec)
             ctx.constant = [any(one is other for other in inner._constant) for one in leaves]
             ctx.saved_have_batch = list(map(_is_sample, inner.saved_tensors))
-            found = [batch.values(one) if _is_sample(one) else one.expand(*sizes, *one.shape) for one in leaves]
-            return found, list(map(batch.values, inner.saved_tensors))
+            ctx.forward_has_batch = list(map(_is_sample, inner.saved_for_forward))
+            ctx.save_for_forward(*map(batch.values, inner.saved_for_forward))
+            return _of_all(leaves, batch), list(map(batch.values, inner.saved_tensors))
 
         found, saved = _within(infos, run)
-        inner.saved_tensors = ()
+        inner.saved_tensors = inner.saved_for_forward = ()
         ctx.inner = inner
         ctx.set_materialize_grads(inner._materialize)
         ctx.save_for_backward(*saved)
@@ -156,7 +169,20 @@ def _apply_generated(cls: type[Function], base: type[Function], args: tuple[Any,
 
         return tuple(_within(infos, run))
 
-    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    def jvp(ctx: Any, *tangents: Any) -> tuple[Any, ...]:
+        def run(batch: _Batch) -> list[Any]:
+            inner = ctx.inner
+            inner.saved_tensors = tuple(_wrapped(ctx.saved_tensors, ctx.forward_has_batch, batch))
+            has_batch = [has and one is not None for one, has in zip(tangents, batched_args, strict=True)]
+            try:
+                results = cls.jvp(inner, *_wrapped(tangents, has_batch, batch))
+            finally:
+                inner.saved_tensors = ()
+            return _of_all(results if isinstance(results, tuple) else (results,), batch)
+
+        return tuple(_within(infos, run))
+
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward), "jvp": staticmethod(jvp)}
     made: Any = type(cls.__name__, (base,), methods)
     results = made.apply(*(outside.below(one) if has else one for one, has in zip(args, batched_args, strict=True)))
     return tree_unflatten([outside.above(one) for one in results], structure[0])

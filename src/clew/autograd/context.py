@@ -37,6 +37,7 @@ class FunctionCtx(Node):
     to_save: tuple[Tensor | None, ...] = ()
     dirty_tensors: tuple[Tensor, ...] = ()
     non_differentiable: tuple[Tensor, ...] = ()
+    saved_for_forward: tuple[Tensor | None, ...] | None = None
     materialize_grads: bool = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -47,16 +48,23 @@ class FunctionCtx(Node):
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted, without effect: `jvp`, for which it keeps tensors, is not supported yet."""
+        """Keep tensors for `jvp`, which finds them in `saved_tensors`, until it has run.
+
+        Call it once in `forward` or `setup_context`.
+        """
+        if _core.dual_levels():
+            self.saved_for_forward = tensors
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What `save_for_backward` kept.
+        """What `save_for_backward` kept; within `jvp`, what `save_for_forward` did.
 
         Raises:
             GraphFreedError: a backward has freed it.
             InplaceError: one of them was modified in place since.
         """
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward
         saved: tuple[Tensor | None, ...] = _core.function_saved_tensors(self)
         return saved
 
@@ -100,3 +108,31 @@ class FunctionCtx(Node):
                     "corresponding forward input was not a Variable"
                 )
         return tuple(result for result, is_tensor in zip(results, kinds, strict=True) if is_tensor)
+
+
+def check_types(rule: str, values: tuple[Any, ...]) -> None:
+    """Whether all are tensors or None.
+
+    Raises:
+        TypeError: one is not.
+    """
+    for position, value in enumerate(values):
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"{rule} variables, but argument {position} is of type {type(value).__name__}; keep other things as "
+                "attributes of ctx"
+            )
+
+
+def check_dirty(outputs: tuple[Any, ...], dirty: tuple[Any, ...]) -> None:
+    """Whether `mark_dirty` was called with outputs.
+
+    Raises:
+        RuntimeError: it was not.
+    """
+    check_types("mark_dirty can only accept", dirty)
+    if not all(any(value is output for output in outputs) for value in dirty):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function."
+        )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor
-from .context import FunctionCtx
+from .context import FunctionCtx, check_dirty, check_types
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
@@ -95,8 +95,14 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any, **_: Any) -> Any:
-        """The derivative in forward mode, which clew does not have yet."""
-        raise NotImplementedError("Function.jvp: forward mode is not supported yet")
+        """From tangents of the arguments of `forward` to those of its outputs: the derivative in forward mode.
+
+        It finds what `ctx.save_for_forward` kept in `ctx.saved_tensors`, and gets zeros for tensors without a tangent,
+        None for what is no tensor. It runs right after `forward`.
+        """
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
@@ -158,7 +164,12 @@ class Function:
             ctx._is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
         if _core.is_interpreted():
             run = partial(_run, cls, ctx, args, inputs, True in needs)
-            return _core.function_call(cls.__name__, tuple(inputs), run)
+            call = partial(_core.function_call, cls.__name__, tuple(inputs), run)
+            if _core.dual_levels():
+                from ._function_tangents import run_with_tangents
+
+                return run_with_tangents(cls, ctx, args, call)
+            return call()
         return _run(cls, ctx, args, inputs, True in needs)
 
     @classmethod
@@ -213,34 +224,16 @@ def _record(ctx: FunctionCtx, inputs: tuple[Tensor, ...], result: Any, records: 
     dirty, constant = attributes.pop("dirty_tensors", ()), attributes.pop("non_differentiable", ())
     tensors = tuple([output if isinstance(output, Tensor) else None for output in outputs])
     if dirty:
-        _check_dirty(outputs, dirty)
+        check_dirty(outputs, dirty)
     try:
         made = _core.function_record(ctx, inputs, tensors, saved, dirty, constant, records)
     except TypeError:
-        _check_types("save_for_backward can only save", saved)
-        _check_types("mark_non_differentiable can only accept", constant)
+        check_types("save_for_backward can only save", saved)
+        check_types("mark_non_differentiable can only accept", constant)
         raise
     if not several:
         return result if made[0] is None else made[0]
     return tuple([old if new is None else new for new, old in zip(made, outputs, strict=True)])
-
-
-def _check_types(rule: str, values: tuple[Any, ...]) -> None:
-    for position, value in enumerate(values):
-        if value is not None and not isinstance(value, Tensor):
-            raise TypeError(
-                f"{rule} variables, but argument {position} is of type {type(value).__name__}; keep other things as "
-                "attributes of ctx"
-            )
-
-
-def _check_dirty(outputs: tuple[Any, ...], dirty: tuple[Any, ...]) -> None:
-    _check_types("mark_dirty can only accept", dirty)
-    if not all(any(value is output for output in outputs) for value in dirty):
-        raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-            "modified inplace must all be outputs of the Function."
-        )
 
 
 class _Once(Function):

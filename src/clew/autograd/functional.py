@@ -14,7 +14,7 @@ import clew
 
 from .._core import Tensor
 from .._unsupported import missing_from as _missing_from
-from ._function_gradients import Func, Tensors, call, call_scalar, check_vector, finish, gradients, prepare
+from ._function_gradients import Func, Tensors, as_tuple, call, call_scalar, check_vector, finish, gradients, prepare
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -105,6 +105,29 @@ def _all_rows_of(output: Tensor, inputs: Tensors, create_graph: bool) -> Tensors
     )
 
 
+def _all_columns(func: Func, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    """`jacobian` in forward mode."""
+    if strict:
+        raise RuntimeError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
+            "`vectorize=True`."
+        )
+    several, prepared = as_tuple(inputs, "jacobian: inputs")
+
+    def checked(*given: Tensor) -> Any:
+        several_out, outputs = call(func, given, "jacobian")
+        return outputs if several_out else outputs[0]
+
+    with clew.set_grad_enabled(create_graph):
+        found = clew.func.jacfwd(checked, argnums=0 if not several else tuple(range(len(prepared))))(*prepared)
+    return found
+
+
 def jacobian(
     func: Func,
     inputs: Any,
@@ -117,22 +140,24 @@ def jacobian(
 
     Args:
         vectorize: run one backward for all rows, by `vmap`, instead of one after the other.
-        strategy: "reverse-mode"; forward mode is not supported yet.
+        strategy: "reverse-mode", or "forward-mode" (with `vectorize`): column by column, all at once, by `func.jacfwd`.
 
     Returns:
         A tensor of the output's shape followed by the input's; with several outputs or inputs a tuple for each.
 
     Raises:
-        NotImplementedError: another strategy.
-        RuntimeError: with `strict`, an output does not depend on an input; or `strict` with `vectorize`.
+        NotImplementedError: forward mode without `vectorize`.
+        RuntimeError: with `strict`, an output does not depend on an input; `strict` with `vectorize` or forward mode.
 
     Example:
         >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    if strategy != "reverse-mode":
-        raise NotImplementedError(f"jacobian: strategy={strategy!r} is not supported yet; use 'reverse-mode'")
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(f"Expected strategy to be either 'forward-mode' or 'reverse-mode', got {strategy!r}")
+    if strategy == "forward-mode":
+        return _all_columns(func, inputs, create_graph, strict, vectorize)
     if strict and vectorize:
         raise RuntimeError(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
@@ -173,6 +198,10 @@ def hessian(
                 [ 0., 12.]])
     """
     several = isinstance(inputs, tuple)
+    if outer_jacobian_strategy == "forward-mode":
+        chosen = tuple(range(len(inputs))) if several else 0
+        scalar = clew.func.grad(lambda *given: call_scalar(func, given, "hessian")[1][0], argnums=chosen)
+        return _all_columns(scalar, inputs, create_graph, strict, vectorize)
 
     def gradient(*given: Tensor) -> Any:
         _, outputs = call_scalar(func, given, "hessian")

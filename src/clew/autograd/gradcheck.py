@@ -45,8 +45,9 @@ def gradcheck(
         nondet_tol: how much gradients of two backward passes may differ.
         check_undefined_grad: whether backward copes with gradients that are None.
         check_grad_dtypes: whether gradients must have the dtype of their inputs.
-        check_batched_grad, check_batched_forward_grad, check_forward_ad: not supported yet.
-        check_backward_ad: False checks nothing, as forward mode is not there.
+        check_batched_grad, check_batched_forward_grad: not supported yet.
+        check_forward_ad: check the derivatives of forward mode, too.
+        check_backward_ad: check those of backward.
         fast_mode: compare one random direction of each Jacobian instead of all of its entries.
         masked: for sparse tensors, which are not there; only None and False.
 
@@ -66,17 +67,16 @@ def gradcheck(
         "gradcheck",
         check_batched_grad=check_batched_grad,
         check_batched_forward_grad=check_batched_forward_grad,
-        check_forward_ad=check_forward_ad,
         masked=masked,
     )
     from .gradient_checks import Checks
 
-    if not check_backward_ad:
+    if not check_backward_ad and not check_forward_ad:
         raise ValueError("gradcheck: expected at least one of check_forward_ad or check_backward_ad to be True")
     func, inputs = _in_real_numbers(func, _tuple(inputs))
     checks = Checks(func, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
-        checks.run(check_undefined_grad)
+        checks.run(check_undefined_grad, check_forward_ad, check_backward_ad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -108,6 +108,7 @@ def gradgradcheck(
     Args:
         grad_outputs: gradients of the outputs to check at; random ones by default.
         gen_non_contig_grad_outputs: random ones with gaps in memory.
+        check_fwd_over_rev, check_rev_over_rev: the backward's derivatives in forward mode, and by another backward.
 
     The other arguments are those of `gradcheck`.
 
@@ -123,12 +124,11 @@ def gradgradcheck(
     _refuse(
         "gradgradcheck",
         check_batched_grad=check_batched_grad,
-        check_fwd_over_rev=check_fwd_over_rev,
         masked=masked,
     )
     from .gradient_checks import backward_of
 
-    if not check_rev_over_rev:
+    if not check_rev_over_rev and not check_fwd_over_rev:
         raise ValueError("gradgradcheck: expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     func, given = _in_real_numbers(func, _tuple(inputs))
     gradients = None if grad_outputs is None else tuple(map(_parts, _tuple(grad_outputs)))
@@ -143,6 +143,8 @@ def gradgradcheck(
         nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
     )
 

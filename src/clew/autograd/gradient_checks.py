@@ -77,7 +77,7 @@ class Checks:
         self.nondet_tol, self.check_dtypes, self.fast = nondet_tol, check_dtypes, fast
         self.checked = [one for one in inputs if isinstance(one, Tensor) and one.requires_grad]
 
-    def run(self, check_undefined: bool) -> None:
+    def run(self, check_undefined: bool, forward: bool = False, backward: bool = True) -> None:
         """All checks.
 
         Raises:
@@ -88,6 +88,12 @@ class Checks:
         differentiable = _differentiable(outputs)
         if not differentiable:
             return self.check_constant()
+        if forward:
+            from ._forward_checks import check_tangents
+
+            check_tangents(self, outputs)
+        if not backward:
+            return None
         if self.fast:
             self.check_directions(outputs)
         else:

@@ -9,7 +9,7 @@ from .._core import Tensor
 from .._unsupported import missing_from
 from ._gradients import grad, grad_and_value, vjp
 from ._jacobians import hessian, jacfwd, jacrev
-from ._tangents import jvp
+from ._tangents import jvp, linearize
 from ._vmap import vmap
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "linearize",
     "stack_module_state",
     "vjp",
     "vmap",

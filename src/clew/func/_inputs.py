@@ -33,12 +33,15 @@ class Inputs:
         self.have_history = self.records and any(one.requires_grad for one in below)
         with clew.enable_grad():
             self.leaves = [
-                one.view_as(one) if self.records and one.requires_grad else one.detach().requires_grad_()
+                one.view_as(one) if self.records and one.requires_grad else detached(one).requires_grad_()
                 for one in below
             ]
 
+    def samples(self) -> list[Tensor]:
+        return [self.batches.above(leaf) for leaf in self.leaves]
+
     def tree(self) -> Any:
-        return tree_unflatten([self.batches.above(leaf) for leaf in self.leaves], self.spec)
+        return tree_unflatten(self.samples(), self.spec)
 
     def outside(self, outputs: Sequence[Tensor]) -> bool:
         """Whether the outputs depend on something else that asks for a gradient, so that derivatives need a graph."""
@@ -105,9 +108,16 @@ def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     return result
 
 
+def detached(tensor: Tensor) -> Tensor:
+    """The same value without history, but with its tangents: derivatives further out still ask for it."""
+    found = tensor.detach()
+    _core.carry_tangents(tensor, found)
+    return found
+
+
 def loose(tree: Any) -> Any:
     """Without history, where nothing but the inputs of the derivative asked for it."""
-    return tree_map(lambda one: one.detach() if isinstance(one, Tensor) else one, tree)
+    return tree_map(lambda one: detached(one) if isinstance(one, Tensor) else one, tree)
 
 
 def outputs_of(output: Any, name: str) -> tuple[list[Tensor], TreeSpec]:

@@ -9,10 +9,10 @@ from typing import Any
 import clew
 
 from .._core import Tensor
-from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._gradients import vjp
 from ._inputs import Argnums, Func, of_chosen_alone
-from ._tangents import linear_part
+from ._tangents import jvp
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
 
@@ -83,7 +83,7 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
         func: takes tensors, or trees of them; returns a tensor or a tree of tensors.
         argnums: which arguments to differentiate by.
         has_aux: `func` returns a tuple of the output and something else, which comes back with the Jacobian.
-        randomness: as of `vmap`; `func` runs once.
+        randomness: as of `vmap`, in which `func` runs.
 
     Returns:
         As of `jacrev`.
@@ -98,23 +98,24 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         several = isinstance(argnums, tuple)
         of_chosen, primals = of_chosen_alone(func, args, kwargs, argnums, "jacfwd")
-        push, output, aux = linear_part(of_chosen, primals, has_aux, "jacfwd")
         inputs, spec_of_inputs = tree_flatten(primals)
-        columns = clew.vmap(push, randomness=randomness)(_basis(spec_of_inputs, inputs))
         sizes = [one.numel() for one in inputs]
 
-        def blocks(output: Tensor, column: Tensor) -> Any:
+        def push(direction: Any) -> tuple[Any, ...]:
+            return jvp(of_chosen, primals, direction, has_aux=has_aux)[1:]
+
+        columns, *aux = clew.vmap(push, randomness=randomness)(_basis(spec_of_inputs, inputs))
+
+        def blocks(column: Tensor) -> Any:
             parts = [
-                part.movedim(0, -1).reshape(*output.shape, *one.shape)
+                part.movedim(0, -1).reshape(*part.shape[1:], *one.shape)
                 for part, one in zip(column.split(sizes), inputs, strict=True)
             ]
             tree = tree_unflatten(parts, spec_of_inputs)
             return tree if several else tree[0]
 
-        outputs, spec = tree_flatten(output)
-        leaves = tree_flatten(columns)[0]
-        found = tree_unflatten([blocks(one, leaf) for one, leaf in zip(outputs, leaves, strict=True)], spec)
-        return (found, aux) if has_aux else found
+        found = tree_map(blocks, columns)
+        return (found, tree_map(lambda one: one[0], aux[0])) if has_aux else found
 
     return wrapped
 

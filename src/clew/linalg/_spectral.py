@@ -237,8 +237,7 @@ def _check_driver(name: str, driver: str | None) -> None:
 
 
 def _singular_values(A: Tensor) -> Tensor:
-    needs = A.requires_grad and _core.is_grad_enabled()
-    values: Tensor = _svd(A, False)[1] if needs else _svdvals_alone(A)
+    values: Tensor = _svd(A, False)[1] if _core.asks_for_derivative(A) else _svdvals_alone(A)
     return values
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy
@@ -192,7 +191,7 @@ def _gradient_of_logcumsumexp(g: Tensor, self: Tensor, result: Tensor, dim: int)
     return part(g) - part(-g)
 
 
-_one, _nothing = _core.tensor(1.0), _core.tensor(-math.inf)
+_one, _nothing = _core.tensor(1.0), _core.tensor(-1e30)  # whose exp is 0; finite, so that its tangents are, too
 
 
 @operation(

@@ -182,7 +182,7 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
 
 def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Tensor:
     """A function without a derivative, as in PyTorch."""
-    if input.requires_grad and _core.is_grad_enabled():
+    if _core.asks_for_derivative(input):
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
     x = _floating(name, input)
     if x.is_meta:
