@@ -56,16 +56,16 @@ def make_pages(folder: Path) -> None:
 
 
 def picture(browser: Any, page: Path, select: str, size: tuple[int, int], name: str) -> None:
-    """Of the page's graph, with the first node of that name selected."""
+    """Of the page's graph at the end of its life, with the first box of that name selected."""
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True)
     seen = context.new_page()
     seen.goto(page.as_uri())
     tab = seen.get_by_role("tab", name="Graph")
     if tab.count():
         tab.click()
-    seen.wait_for_selector(".graph[data-ready=yes]", state="attached")
-    seen.locator(".toolbar .fit").click()
-    seen.locator(".box .title", has_text=select).first.click()
+    graph = seen.locator(".graph[data-ready=yes]:not([hidden])")
+    graph.locator(".box .title", has_text=select).first.click()
+    graph.locator(".life").evaluate("life => { life.value = life.max; life.dispatchEvent(new Event('input')); }")
     seen.screenshot(path=PICTURES / name)
     context.close()
 
@@ -82,8 +82,8 @@ def main() -> None:
             browser = playwright.chromium.launch(
                 executable_path=executable, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
             )
-            picture(browser, folder / "report.html", "ReluBackward0", (1200, 780), "report.png")
-            picture(browser, folder / "contrast.html", "LogBackward0", (1400, 900), "graph.png")
+            picture(browser, folder / "report.html", "ReLU", (1200, 780), "report.png")
+            picture(browser, folder / "contrast.html", "contrast()", (1400, 900), "graph.png")
             browser.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
