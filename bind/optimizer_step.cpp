@@ -19,6 +19,7 @@ public:
         if (count != static_cast<Py_ssize_t>(op.schema.arguments.size()))
             fail(ErrorKind::Type, "%s: expected %zu arguments, got %zd", op.name, op.schema.arguments.size(), count);
         length_ = PyList_Check(values[0]) ? PyList_GET_SIZE(values[0]) : 0;
+        tensors_.reserve(static_cast<std::size_t>(count));
         attributes_.resize(op.attribute_bytes);
         std::size_t field = 0;
         for (Py_ssize_t i = 0; i < count; ++i) {

@@ -33,18 +33,23 @@ SlotRest& rest_of(SavedSlot& slot) {
     return *rest;
 }
 
-void hold(SavedSlot& slot, const Tensor& value) {
+void hold(SavedSlot& slot, const Tensor& value, SlotSource source, std::uint8_t index) {
     Storage& storage = *value->storage;
     retain(&storage);
-    slot.storage = &storage;
-    slot.has_rest = false;
-    slot.layout = value->layout.get();
-    retain(slot.layout);
-    slot.offset = value->offset;
-    slot.version = version_of(*value.get());
-    slot.dtype = value->dtype;
-    slot.wrapped_number = value->has(TensorObject::kWrappedNumber);
-    slot.state = SlotState::Held;
+    Layout* const layout = value->layout.get();
+    retain(layout);
+    // Written whole: bits that are set one by one wait for the byte before.
+    slot = SavedSlot{.storage = &storage,
+                     .layout = layout,
+                     .offset = value->offset,
+                     .version = version_of(*value.get()),
+                     .dtype = value->dtype,
+                     .has_rest = false,
+                     .wrapped_number = value->has(TensorObject::kWrappedNumber),
+                     .fate = Fate::Released,
+                     .state = SlotState::Held,
+                     .source = source,
+                     .index = index};
     if (storage.saved++ == 0 && !storage.foreign) {
         graph_counters.bytes_saved += storage.bytes;
         if (storage.watched) [[unlikely]]
@@ -72,11 +77,11 @@ inline void count_out(Storage& storage, LetGo& account) {
     count_out(*storage, account);
     if (slot.has_rest) {
         delete slot.rest;
+        slot.has_rest = false;
     } else {
         release(storage);
     }
     slot.storage = nullptr;
-    slot.has_rest = false;
 }
 
 // saved_tensors_hooks: the packed value is kept in place of the storage.
@@ -113,9 +118,7 @@ void save(Node& node, SavedSlot& slot, const Tensor& value, SlotSource source, i
              "tracked by autograd: make a clone() of it to get a normal tensor, or use no_grad() instead of "
              "inference_mode()",
              node.kind->name);
-    hold(slot, value);
-    slot.source = source;
-    slot.index = static_cast<std::uint8_t>(index);
+    hold(slot, value, source, static_cast<std::uint8_t>(index));
     if (mode(kSavedHooks | kForwardMode)) [[unlikely]] {
         if (mode(kForwardMode)) keep_tangents(slot, value);
         if (mode(kSavedHooks) && saved_hooks.active()) pack(node, slot, value);
@@ -165,8 +168,8 @@ void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const 
     } else if (slot.has_rest) {
         delete slot.rest;
     }
+    // The bit beside it, has_rest, goes with the node: written just after unhold did, it would cost a stall.
     slot.state = SlotState::Empty;
-    slot.has_rest = false;
     if (slot.layout) release(slot.layout);
     slot.layout = nullptr;
 }
@@ -263,7 +266,7 @@ void refill(SavedSlot& slot, const Tensor& value, std::uint32_t version) {
         if (slot.has_rest) edge = slot.rest->edge, edge_index = slot.rest->edge_index;
         unhold(slot, graph_counters.by_scope);
     }
-    hold(slot, value);
+    hold(slot, value, slot.source, slot.index);
     if (edge) rest_of(slot).edge = std::move(edge), slot.rest->edge_index = edge_index;
     slot.version = version;
     slot.wrapped_number = number;

@@ -24,7 +24,7 @@ struct Dims {
     std::int64_t values[kMaxDims];
     int count = 0;
 
-    Dims() = default;
+    Dims() {}  // leaves the values as they are: zeros would cost every call
     Dims(const Axes& axes);
     Dims(std::initializer_list<std::int64_t> list) {
         for (auto value : list) push_back(value);

@@ -117,15 +117,23 @@ void even_spacing(const View& out, double start, double stop) {
     }
 }
 
+Loop cast(DType from, DType to) { return copy_loops().cast[static_cast<int>(from)].to[static_cast<int>(to)]; }
+
+void convert_one(void* to, DType to_type, void* from, DType from_type) {
+    constexpr std::int64_t kOne[] = {0, 0};
+    char* const data[] = {static_cast<char*>(to), static_cast<char*>(from)};
+    if (const Loop loop = cast(from_type, to_type)) return loop(data, kOne, 1);
+    Conversion(from_type, to_type).run(data[0], 0, data[1], 0, 1);
+}
+
 void fill_from(const View& out, void* value, DType dtype) {
+    if (out.ndim == 0) return convert_one(out.data, out.dtype, value, dtype);
     constexpr std::int64_t kBroadcast[kMaxDims] = {};
     // Converted once, so that the loop only stores.
     alignas(16) char converted[16] = {};
-    Conversion(dtype, out.dtype).run(converted, 0, static_cast<char*>(value), 0, 1);
+    convert_one(converted, out.dtype, value, dtype);
     copy(out, View{converted, out.dtype, out.ndim, out.sizes, kBroadcast});
 }
-
-Loop cast(DType from, DType to) { return copy_loops().cast[static_cast<int>(from)].to[static_cast<int>(to)]; }
 
 DType next_on_the_way(DType from, DType to) {
     if (cast(from, to)) return to;

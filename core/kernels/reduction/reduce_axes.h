@@ -8,6 +8,7 @@ namespace clew::kernels {
 
 // Axes of one group, kept or reduced, innermost first; strides in bytes.
 struct Axes {
+    Axes() {}  // the arrays are filled as axes are added
     int ndim = 0;
     std::int64_t count = 1;
     std::int64_t sizes[kMaxDims];

@@ -92,7 +92,6 @@ struct FullLike {
                                  .flags = kHidden | kGeometryOnly | kLeadingAxes,
                                  .domain = "real, fill_value=1.5, dtype=float64"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        check_fits("full_like", attrs.fill_value, attrs.dtype);
         out = empty(like_layout(x), attrs.dtype);
         fill_with("full_like", out, attrs.fill_value);
     }

@@ -85,6 +85,8 @@ Scalar lowest(DType integer) { return Scalar::of(range_of(integer).low); }
 Scalar highest(DType integer) { return Scalar::of(range_of(integer).high); }
 
 bool fits(const Scalar& value, DType dtype) {
+    constexpr double kInAll = 65504;  // every floating dtype reaches at least as far
+    if (value.kind != Scalar::Complex && is_inexact(dtype) && std::abs(value.real) <= kInAll) return true;
     if (value.kind == Scalar::Complex) {
         if (!is_complex(dtype) && value.imag != 0) return false;
         return fits(Scalar::of(value.real), dtype) && fits(Scalar::of(value.imag), dtype);
