@@ -58,13 +58,13 @@ public:
     }
 
     void run() {
-        const ModeGuard guard(kNoGrad, true);
+        const ModeGuard guard(kNoGrad, true);  // check() has seen that all are tensors
         std::vector<Tensor> inputs(tensors_.size());
         for (Py_ssize_t i = 0; i < length_; ++i) {
             for (std::size_t list = 0; list < tensors_.size(); ++list)
-                if (tensors_[list]) inputs[list] = Tensor(tensor(list, i));
+                if (tensors_[list]) inputs[list] = Tensor(reinterpret_cast<TensorObject*>(object(list, i)));
             for (const Numbers& numbers : numbers_)
-                op_.fields[numbers.field].set(attributes_.data(), numbers.values[static_cast<std::size_t>(i)]);
+                set_number(numbers.field, numbers.values[static_cast<std::size_t>(i)]);
             apply_in_place(op_, inputs, attributes_.data());
         }
     }
@@ -72,24 +72,24 @@ public:
 private:
     struct Numbers {
         std::size_t field;
-        std::vector<Value> values;
+        std::vector<double> values;
     };
 
+    PyObject* object(std::size_t list, Py_ssize_t i) const {
+        return PyList_Check(tensors_[list]) ? PyList_GET_ITEM(tensors_[list], i) : tensors_[list];
+    }
     TensorObject* tensor(std::size_t list, Py_ssize_t i) const {
-        PyObject* object = PyList_Check(tensors_[list]) ? PyList_GET_ITEM(tensors_[list], i) : tensors_[list];
-        TensorObject* tensor = as_tensor(object);
+        TensorObject* tensor = as_tensor(object(list, i));
         if (tensor == nullptr)
             fail(ErrorKind::Type, "%s: expected a Tensor in %s, got %s", op_.name,
-                 op_.input_name(op_, static_cast<int>(list)), Py_TYPE(object)->tp_name);
+                 op_.input_name(op_, static_cast<int>(list)), Py_TYPE(object(list, i))->tp_name);
         return tensor;
     }
     // Tensors of one element count as numbers.
-    static Value number(PyObject* object) {
-        Value value;
-        value.tag = Value::Float;
-        value.real = PyFloat_AsDouble(object);
-        if (value.real == -1 && PyErr_Occurred()) throw PythonError();
-        return value;
+    static double number(PyObject* object) {
+        const double number = PyFloat_AsDouble(object);
+        if (number == -1 && PyErr_Occurred()) throw PythonError();
+        return number;
     }
     // One for each parameter.
     void read_numbers(PyObject* list, std::size_t field) {
@@ -99,15 +99,16 @@ private:
         numbers_.push_back(std::move(numbers));
     }
     void set(std::size_t field, ArgType type, PyObject* object) {
-        Value value;
-        if (type == ArgType::Bool) {
-            value.tag = Value::Bool;
-            value.integer = PyObject_IsTrue(object);
-            checked(static_cast<int>(value.integer));
-        } else {
-            value = number(object);
-        }
-        op_.fields[field].set(attributes_.data(), value);
+        if (type != ArgType::Bool) return set_number(field, number(object));
+        value_.tag = Value::Bool;
+        value_.integer = PyObject_IsTrue(object);
+        checked(static_cast<int>(value_.integer));
+        op_.fields[field].set(attributes_.data(), value_);
+    }
+    void set_number(std::size_t field, double number) {
+        value_.tag = Value::Float;
+        value_.real = number;
+        op_.fields[field].set(attributes_.data(), value_);
     }
 
     const OpDef& op_;
@@ -115,6 +116,7 @@ private:
     std::vector<PyObject*> tensors_;  // lists, or null where there is none
     std::uint32_t counts_ = 0;        // bit i: list i has a number for each parameter: how many steps it has seen
     std::vector<char> attributes_;
+    Value value_;  // on its way into attributes_
     std::vector<Numbers> numbers_;
 };
 

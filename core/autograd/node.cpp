@@ -111,15 +111,15 @@ inline void let_go(Node* node) {
     if (dead_nodes == nullptr || dead_nodes->draining) return;
     DeadNodes& dead = *dead_nodes;
     dead.draining = true;
-    std::int64_t count = 0;
+    const std::int64_t freed_before = graph_counters.nodes_built - graph_counters.nodes_alive;
     while (!dead.waiting.empty()) {
         Node* node = dead.waiting.back();
         dead.waiting.pop_back();
         release(node);
-        ++count;
     }
     dead.draining = false;
     constexpr std::int64_t kLarge = 4096, kBytes = 128;  // of a node, about
+    const std::int64_t count = graph_counters.nodes_built - graph_counters.nodes_alive - freed_before;
     if (count > kLarge) [[unlikely]]
         pool_note_use(count * kBytes);
 }

@@ -72,7 +72,7 @@ inline void count_out(Storage& storage, LetGo& account) {
     if (storage.references == 1) account.released += storage.bytes;
 }
 
-[[gnu::hot]] void unhold(SavedSlot& slot, LetGo& account) {
+[[gnu::always_inline]] inline void unhold(SavedSlot& slot, LetGo& account) {
     Storage* storage = slot.has_rest ? slot.rest->storage.get() : slot.storage;
     count_out(*storage, account);
     if (slot.has_rest) {

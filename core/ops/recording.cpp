@@ -173,7 +173,9 @@ void InPlaceRecord::make_node(const Tensor& before) {
 
 void InPlaceRecord::finish() {
     if (!records_) {
-        if (needs_ != 0 || any_lost(call_.inputs.subspan(1))) note_lost_in_place(call_.op, call_.inputs, needs_);
+        // A tensor that requires gradients itself, as a parameter in a step, loses none.
+        if ((needs_ & ~std::uint64_t{1}) != 0 || any_lost(call_.inputs.subspan(1)))
+            note_lost_in_place(call_.op, call_.inputs, needs_);
         return;
     }
     Tensor self = call_.inputs[0];

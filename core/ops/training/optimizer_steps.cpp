@@ -18,24 +18,26 @@ constexpr const char* kUnsampled = "unsampled, 'tests/optim compare whole runs o
 // through a copy and back.
 class Dense {
 public:
-    Dense(const Tensor& tensor, const LayoutRef& order) : tensor_(tensor), dense_(tensor) {
+    Dense(const Tensor& tensor, const LayoutRef& order) : tensor_(tensor) {
         if (!tensor || tensor->layout == order || lie_alike(*tensor->layout, *order)) return;
-        dense_ = empty(order, tensor_.dtype());
-        kernels::copy(dense_.view(), tensor_.view());
+        copy_ = empty(order, tensor_.dtype());
+        kernels::copy(copy_.view(), tensor_.view());
     }
     // As one axis. Complex numbers are stepped as pairs of real ones, as in PyTorch.
     kernels::View view() {
-        if (!dense_) return {};
-        count_ = dense_.numel() * (is_complex(dense_.dtype()) ? 2 : 1);
-        return {dense_.data(), real_dtype(dense_.dtype()), 1, &count_, &kOne};
+        if (!tensor_) return {};
+        const Tensor& dense = copy_ ? copy_ : tensor_;
+        count_ = dense.numel() * (is_complex(dense.dtype()) ? 2 : 1);
+        return {dense.data(), real_dtype(dense.dtype()), 1, &count_, &kOne};
     }
     void write_back() const {
-        if (dense_ && !dense_.same(tensor_)) kernels::copy(tensor_.view(), dense_.view());
+        if (copy_) kernels::copy(tensor_.view(), copy_.view());
     }
 
 private:
     static constexpr std::int64_t kOne = 1;
-    Tensor tensor_, dense_;
+    const Tensor& tensor_;
+    Tensor copy_;
     std::int64_t count_ = 0;
 };
 
