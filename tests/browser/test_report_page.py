@@ -61,6 +61,14 @@ def test_each_section(report, opened):
     assert "train.py:12" in growth
 
 
+def test_an_error_can_be_read_on_a_phone(report, opened):
+    page = opened(report, wait_for="main", viewport={"width": 420, "height": 900}).page
+    heading = page.locator("section:visible h2").first
+    assert heading.inner_text().endswith("errors.GraphFreedError")
+    assert heading.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
 def test_the_graph_of_a_step(report, opened):
     reader = opened(report, wait_for="main")
     reader.page.get_by_role("tab", name="Graph").click()

@@ -19,7 +19,8 @@ def error_section(error: BaseException) -> str:
     """HTML."""
     reason = reason_of(error)
     name = f"{type(reason).__module__}.{type(reason).__qualname__}"
-    parts = [f"<h2>{html.escape(name)}</h2>", f'<pre class="error-text">{html.escape(str(reason))}</pre>']
+    title = html.escape(name).replace(".", ".<wbr>")  # where a phone may break it
+    parts = [f"<h2>{title}</h2>", f'<pre class="error-text">{html.escape(str(reason))}</pre>']
     repair = repair_of(reason)
     if repair is not None:
         parts.append(f"<h3>The smallest repair: {with_code(repair.title)}</h3>{change(repair.diff)}")
