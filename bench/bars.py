@@ -83,6 +83,7 @@ SHARES = (
     Share("LSTM", "clew", 1),
     Share("LSTM", "jax", 1),
     Share("GELU chain", "jax", 1.1),
+    Share("policy gradient", "clew", 0.6),
 )
 
 

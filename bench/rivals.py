@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
@@ -87,14 +88,17 @@ class Rival:
         return run
 
     def _eager(self, workload: Workload, module: Any) -> Run:
-        """torch.compile is put where the workload asks for it, clew.compile around the whole call.
+        """torch.compile is put where the workload asks for it, clew.compile mostly around the whole call.
 
         What clew.compile would leave to Python is an error, so that no time of Python's stands as its own.
         """
         if self.name != "clew.compile":
             return workload.eager(module, module.compile if self.compiles else _as_it_is)
+        whole = functools.partial(module.compile, fullgraph=True)
+        if workload.replayed_inside:
+            return workload.eager(module, whole)
         run = workload.eager(module, _as_it_is)
-        return replace(run, call=module.compile(run.call, fullgraph=True))
+        return replace(run, call=whole(run.call))
 
     def version(self, module: Any) -> str:
         try:

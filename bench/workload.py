@@ -101,6 +101,7 @@ class Workload:
     tolerance: float = 1.0  # times the tolerance of the results' dtype
     compiled: ClassVar[bool] = False  # whether torch.compile takes part
     replayed: bool = False  # whether clew.compile takes part, around the whole call
+    replayed_inside: ClassVar[bool] = False  # or rather where torch.compile would be
     clew_alone: bool = False
     beside_clew: bool = False  # not for clew
     timed: bool = True

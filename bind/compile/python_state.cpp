@@ -41,12 +41,12 @@ void PythonState::whole(PyObject* dict) {
     Dict& known = of_dict(dict);
     if (known.whole) return;
     known.whole = true;
-    known.ordered = PyODict_Check(dict);
     known.entries.clear();
     each_item(dict, [&](PyObject* key, PyObject* value) {
         known.entries.push_back({nb::borrow(key), nb::borrow(value)});
         return true;
     });
+    known.ordered = PyODict_Check(dict) && known.entries.size() > 1;
 }
 
 void PythonState::list(PyObject* list) {

@@ -64,7 +64,7 @@ private:
     struct Dict {
         nanobind::object dict;
         std::uint64_t version = 0;
-        bool whole = false, ordered = false;  // an OrderedDict, whose order has no version
+        bool whole = false, ordered = false;  // an OrderedDict of several, whose order has no version
         std::vector<Entry> entries;
     };
     struct List {

@@ -61,7 +61,8 @@ struct Option {
     int argument;  // if there is no dict
     int step;
     std::size_t field;
-    std::optional<double> set{};  // in the program, by a replay
+    std::optional<double> set{};  // in the program, by a replay,
+    std::uint64_t version = 0;    // when the dict was of this version
 };
 
 // `self.count += 1`, where nothing else reads the count.

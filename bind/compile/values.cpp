@@ -18,12 +18,6 @@ PyObject* look_up(PyObject* dict, PyObject* key) {
     return found;
 }
 
-PyObject* keyword_defaults_of(PyObject* function) {
-    return reinterpret_cast<PyFunctionObject*>(function)->func_kwdefaults;
-}
-PyObject* defaults_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_defaults; }
-PyObject* code_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_code; }
-
 nb::object slot_value(PyObject* object, PyObject* descriptor) {
     PyObject* const value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, as_object(Py_TYPE(object)));
     if (value == nullptr) PyErr_Clear();  // an empty slot
@@ -64,8 +58,7 @@ std::uint64_t version_of_dict(PyObject* dict) {
 #endif
 }
 
-bool same_value(PyObject* now, PyObject* then) {
-    if (now == then) return true;
+bool is_same_value(PyObject* now, PyObject* then) {
     if (now == nullptr || then == nullptr || Py_TYPE(now) != Py_TYPE(then)) return false;
     if (PyFloat_CheckExact(now)) return same_bits(PyFloat_AS_DOUBLE(now), PyFloat_AS_DOUBLE(then));
     if (PyLong_CheckExact(now) || PyUnicode_CheckExact(now) || PyBytes_CheckExact(now))

@@ -14,14 +14,20 @@ namespace clew::bind {
 
 bool same_bits(double now, double then);
 // By type and bits for numbers, strings, None and tuples of them; by identity for all else.
-bool same_value(PyObject* now, PyObject* then);
+bool is_same_value(PyObject* now, PyObject* then);
+inline bool same_value(PyObject* now, PyObject* then) { return now == then || is_same_value(now, then); }
 
 const char* utf8(PyObject* string);                // empty if it has lone surrogates
 PyObject* dict_of(PyObject* object);               // of an instance, or null; borrowed
 PyObject* look_up(PyObject* dict, PyObject* key);  // or null; borrowed
-PyObject* code_of(PyObject* function);             // these three borrowed
-PyObject* defaults_of(PyObject* function);
-PyObject* keyword_defaults_of(PyObject* function);
+// Of a function, these three borrowed.
+inline PyObject* code_of(PyObject* function) { return reinterpret_cast<PyFunctionObject*>(function)->func_code; }
+inline PyObject* defaults_of(PyObject* function) {
+    return reinterpret_cast<PyFunctionObject*>(function)->func_defaults;
+}
+inline PyObject* keyword_defaults_of(PyObject* function) {
+    return reinterpret_cast<PyFunctionObject*>(function)->func_kwdefaults;
+}
 nanobind::object slot_value(PyObject* object, PyObject* descriptor);  // invalid if it is empty
 std::vector<nanobind::object> items_of(PyObject* set);
 std::string text_of(PyObject* object, const char* attribute);  // empty if there is none, or it is no text

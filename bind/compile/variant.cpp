@@ -219,6 +219,8 @@ void Variant::set_options(const CallArguments& arguments) {
     Value number;
     number.tag = Value::Float;
     for (Option& one : options) {
+        const std::uint64_t version = one.dict.is_valid() ? version_of_dict(one.dict.ptr()) : 0;
+        if (version && one.set && one.version == version) continue;
         if (!one.dict.is_valid()) {
             number.real = arguments.floats[static_cast<std::size_t>(one.argument)];
         } else if (dict != one.dict.ptr() || key != one.key.ptr()) {
@@ -229,6 +231,7 @@ void Variant::set_options(const CallArguments& arguments) {
         }
         dict = one.dict.ptr();
         key = one.key.ptr();
+        one.version = version;
         if (one.set && same_bits(*one.set, number.real)) continue;
         Step& step = program.steps[static_cast<std::size_t>(one.step)];
         step.op->fields[one.field].set(step.attributes.data(), number);

@@ -1,7 +1,9 @@
 #include "core/autograd/node.h"
 
 #include <cstring>
+#include <memory>
 #include <new>
+#include <utility>
 
 #include "core/autograd/hooks.h"
 #include "core/autograd/mode.h"
@@ -74,7 +76,14 @@ void too_many_outputs(const Node& node) {
     if (record.tensor == tensor) record.tensor = nullptr;
 }
 
+void make_below(Node& node) {
+    node.clear(Node::kDeferred);
+    const std::unique_ptr<Deferred> below(std::exchange(node.released->below, nullptr));
+    below->make(node);
+}
+
 void mark_python(Node& node) {
+    whole(&node);
     node.set(Node::kPython);
     if (!node.has(Node::kTracked)) {
         node.set(Node::kTracked);

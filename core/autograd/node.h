@@ -82,6 +82,7 @@ struct Node : Object {
         kCut = 512,         // no gradient passes it: core/autograd/prune.h
         kSpared = 1024,     // the backward under way leaves what it saved
         kKept = 256,        // a kept program fills it again: it is to be told when the node dies
+        kDeferred = 2048,   // its edges lead nowhere yet: Note [Deferred graphs]
     };
     const NodeKind* kind;
     NodeExtras* extras;
@@ -129,6 +130,17 @@ NodeRef new_node(const NodeKind& kind, NodeShape shape);
 // For a node whose memory Python has made: construct() gives a head without body, attach_body() the rest.
 void construct_node(Node* self, const NodeKind& kind);
 void attach_body(Node* self, NodeShape shape);
+
+// Note [Deferred graphs]
+// A compiled call that has run its backward gives a loss whose graph has been released: all that is left to do with it
+// is to look. So only the loss's own node is made; those that it leads to wait in `released->below` until somebody asks
+// the tensor for its node. They are counted and numbered as if they were there.
+void make_below(Node& node);
+inline Node* whole(Node* node) {
+    if (node && node->has(Node::kDeferred)) [[unlikely]]
+        make_below(*node);
+    return node;
+}
 
 void mark_python(Node& node);
 [[noreturn]] void too_many_outputs(const Node& node);

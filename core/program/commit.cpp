@@ -26,7 +26,7 @@ public:
         for (const int i : slice_.living) renew(program_.living[static_cast<std::size_t>(i)]);
         for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
         renumber();
-        if (program_.outcome) results_ = make_results(state_, *program_.outcome);
+        if (program_.outcome) results_ = make_results(state_);
         set_gradients();
         for (const int i : slice_.living) settle(program_.living[static_cast<std::size_t>(i)]);
         return std::move(results_);
@@ -37,6 +37,16 @@ private:
 
     // The memory as the input has it, in place of the copy that was written.
     void write_older() {
+        if (state_.has_copies) write_copies();
+        if (slice_.counted.empty()) return;
+        const Site site = mode(kNoProvenance) ? Site() : runtime.current_site();
+        const Handle code = Handle::steal(site.code);
+        for (const auto& [step, write] : slice_.counted) {
+            const Step& of = program_.steps[static_cast<std::size_t>(step)];
+            count_write(of, of.writes[static_cast<std::size_t>(write)], site);
+        }
+    }
+    void write_copies() {
         for (const int i : slice_.inputs) {
             const Input& input = program_.inputs[static_cast<std::size_t>(i)];
             const auto memory = static_cast<std::size_t>(program_.of(input.reg).memory);
@@ -44,13 +54,6 @@ private:
             if (!ground.copied || places_[memory]) continue;
             places_[memory] = input.present()->storage;
             std::memcpy(places_[memory]->data, ground.storage->data, static_cast<std::size_t>(ground.storage->bytes));
-        }
-        if (slice_.counted.empty()) return;
-        const Site site = mode(kNoProvenance) ? Site() : runtime.current_site();
-        const Handle code = Handle::steal(site.code);
-        for (const auto& [step, write] : slice_.counted) {
-            const Step& of = program_.steps[static_cast<std::size_t>(step)];
-            count_write(of, of.writes[static_cast<std::size_t>(write)], site);
         }
     }
     void count_write(const Step& step, const KeptWrite& written, Site site) {

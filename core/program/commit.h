@@ -16,6 +16,7 @@ struct ReplayState {
     std::vector<Ground> grounds;     // of each memory
     std::vector<StorageRef> places;  // of each memory, in the commit: where it lies from now on, if not in the new one
     StorageRef arena{};              // of the plan
+    bool has_copies = false;         // of memory from before the block, which the commit writes
 
     ReplayState(Program& program, Slice& slice, bool by_plan);
     ~ReplayState();

@@ -99,7 +99,7 @@ void Recorder::note_backward(Tensors roots) {
     const auto visit = [&](Node* node) {
         if (node && !node->has(Node::kAccumulate) && seen.insert(node).second) stack.push_back(node);
     };
-    for (const Tensor& root : roots) visit(root->grad_fn.get());
+    for (const Tensor& root : roots) visit(whole(root->grad_fn.get()));
     while (!stack.empty()) {
         Node* const node = stack.back();
         stack.pop_back();

@@ -16,12 +16,20 @@ namespace {
 
 class Maker {
 public:
-    Maker(ReplayState& state, const Outcome& outcome) : state_(state), outcome_(outcome) {}
+    explicit Maker(ReplayState& state) : state_(state), outcome_(*state.program.outcome) {}
 
     std::vector<Tensor> go() {
         results_.reserve(outcome_.results.size());
-        nodes_.reserve(outcome_.nodes.size());
         for (const ResultOutline& outline : outcome_.results) results_.push_back(result(outline));
+        if (outcome_.may_wait) {
+            if (const NodeRef last = make_last(state_.program.outcome, state_.program)) {
+                for (std::size_t i = 0; i < results_.size(); ++i)
+                    if (const ResultOutline& outline = outcome_.results[i]; outline.node >= 0)
+                        set_history(results_[i], last, outline.output);
+                return std::move(results_);
+            }
+        }
+        nodes_.reserve(outcome_.nodes.size());
         for (const NodeOutline& outline : outcome_.nodes) nodes_.push_back(node(outline));
         for (std::size_t i = 0; i < nodes_.size() && !releases_.empty(); ++i)
             for (const auto& [then, now] : releases_)
@@ -37,10 +45,6 @@ public:
     }
 
 private:
-    static NodeRef fresh(const NodeOutline& outline) {
-        const ModeGuard without_site(kNoProvenance, true);  // it gets that of the recorded node
-        return new_node(*outline.kind, outline.shape);
-    }
     const Input& input(int i) const { return state_.program.inputs[static_cast<std::size_t>(i)]; }
 
     // Of the next result.
@@ -77,25 +81,16 @@ private:
     }
 
     NodeRef node(const NodeOutline& outline) {
-        NodeRef made = outline.context < 0 ? fresh(outline) : context(outline);
-        const Handle before = Handle::steal(std::exchange(made->code, Handle(outline.code).detach()));
-        made->instruction = outline.instruction;
+        NodeRef made = outline.context < 0 ? make_node(outline) : context(outline);
         const EdgeWriter edges{*made};
         for (std::size_t i = 0; i < outline.edges.size(); ++i) edges.set(i, edge(outline.edges[i]));
-        for (std::size_t i = 0; i < outline.outputs.size(); ++i)
-            set_output_shape(*made, static_cast<int>(i), outline.outputs[i].first, outline.outputs[i].second);
-        std::copy(outline.attributes.begin(), outline.attributes.end(), static_cast<char*>(made->attributes()));
-        for (std::size_t i = 0; i < outline.slots.size(); ++i) {
-            SavedSlot& slot = made->slots()[i];
-            slot.source = outline.slots[i].source;
-            slot.index = outline.slots[i].index;
-            slot.wrapped_number = outline.slots[i].wrapped_number;
-            if (outline.slots[i].reg >= 0)
-                outline.released ? describe(slot, outline.slots[i]) : fill(slot, outline.slots[i]);
-        }
+        if (outline.released)
+            mark_released(*made, release_of(*outline.released));
+        else
+            for (std::size_t i = 0; i < outline.slots.size(); ++i)
+                if (outline.slots[i].reg >= 0) fill(made->slots()[i], outline.slots[i]);
         if (outline.slices.inner >= 0) wrap(*made, outline.slices);
         if (outline.hooked >= 0) expect_hooks(made, outline.hooked);
-        if (outline.released) mark_released(*made, release_like(outline.released));
         return made;
     }
 
@@ -121,23 +116,14 @@ private:
         NodeRef made = outcome_.contexts[static_cast<std::size_t>(outline.context)];
         attach_body(made.get(), outline.shape);
         made->sequence = tick();
+        describe_node(*made, outline);
         return made;
     }
 
-    // One for each backward of the call, at the line where it was recorded.
-    Ref<Release> release_like(const Ref<Release>& then) {
+    const Ref<Release>& release_of(const Release& then) {
         for (const auto& [before, now] : releases_)
-            if (before == then.get()) return now;
-        const Site site{Handle::borrow(then->site.code).detach(), then->site.instruction};
-        return releases_.emplace_back(then.get(), Release::make(then->kind, site)).second;
-    }
-
-    // What a slot held that is freed.
-    void describe(SavedSlot& slot, const SlotOutline& outline) const {
-        const KeptRegister& known = state_.program.of(outline.reg);
-        retain(known.layout.get());
-        slot.layout = known.layout.get();
-        slot.dtype = known.dtype;
+            if (before == &then) return now;
+        return releases_.emplace_back(&then, release_like(then)).second;
     }
 
     void fill(SavedSlot& slot, const SlotOutline& outline) const {
@@ -187,6 +173,6 @@ std::vector<int> Outcome::registers() const {
     return list;
 }
 
-std::vector<Tensor> make_results(ReplayState& state, const Outcome& outcome) { return Maker(state, outcome).go(); }
+std::vector<Tensor> make_results(ReplayState& state) { return Maker(state).go(); }
 
 }  // namespace clew

@@ -7,6 +7,7 @@
 // from the registers of that replay.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/autograd/ledger.h"
@@ -26,6 +27,8 @@ struct EdgeOutline {
 
 struct SlotOutline {
     int reg = -1;  // -1: empty
+    LayoutRef layout{};
+    DType dtype{};
     int through = -1;
     std::uint32_t behind = 0;  // writes since it was saved
     SlotSource source{};
@@ -78,11 +81,22 @@ struct Outcome {
     std::vector<int> given;              // of these, what the call gives, in order
     std::vector<NodeRef> contexts{};     // objects that become nodes of autograd.Functions in the replay under way
     std::vector<NodeRef> hooked{};       // nodes of that replay which get the hooks that the call added
+    bool may_wait = false;               // all nodes but the last one: Note [Deferred graphs]
+    int released = 0;                    // nodes whose values the call's backward has released
     void order_nodes();                  // by age, as the engine takes them; what edges lead to comes first
+    bool is_only_looked_at() const;      // one result has a history, and the call's backward has released all of it
     std::vector<int> registers() const;  // that have to be there at the end
 };
 
+// As outlined, released or yet to be filled; without edges, and with the number that comes next.
+NodeRef make_node(const NodeOutline& outline);
+void describe_node(Node& node, const NodeOutline& outline);
+// Makes the last node of an outcome that may wait; the others, when somebody looks. Null if they can't wait today.
+NodeRef make_last(const std::shared_ptr<const Outcome>& outcome, const Program& program);
+// One for each backward of the call, at the line where it was recorded.
+Ref<Release> release_like(const Release& then);
+
 // After the commit has settled where memory lies.
-std::vector<Tensor> make_results(ReplayState& state, const Outcome& outcome);
+std::vector<Tensor> make_results(ReplayState& state);
 
 }  // namespace clew

@@ -35,9 +35,12 @@ void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vec
     leave();
     if (whole) look_back();
     if (whole && program_.refusals.empty()) {
-        program_.outcome = std::make_unique<Outcome>();
+        program_.outcome = std::make_shared<Outcome>();
         for (const Tensor& one : results) program_.outcome->given.push_back(outline_result(one));
         program_.outcome->order_nodes();
+        program_.outcome->may_wait = program_.outcome->is_only_looked_at();
+        program_.outcome->released = static_cast<int>(
+            std::ranges::count_if(program_.outcome->nodes, [](const NodeOutline& one) { return bool(one.released); }));
         check_ages();
         note_leaves({});
         for (Leaf& leaf : program_.leaves) {
@@ -210,6 +213,8 @@ void Recorder::outline_slots(NodeOutline& outline, Node& node, const KeptNode& k
             refuse(
                 format("gives a graph with %s, which saved a value with a history of its own", node.kind->node_name));
         outline.slots.push_back({.reg = known.reg,
+                                 .layout = LayoutRef(slot.layout),
+                                 .dtype = slot.dtype,
                                  .through = known.through,
                                  .behind = current_version(slot) - slot.version,
                                  .source = slot.source,

@@ -195,7 +195,7 @@ struct Program {
     bool decides(const Step& read) const;  // whether the run stops there if the value is another one
 
     std::vector<std::unique_ptr<Slice>> slices;  // made when asked for
-    std::unique_ptr<Outcome> outcome;            // of a compiled call: Note [Outcome]
+    std::shared_ptr<Outcome> outcome;            // of a compiled call: Note [Outcome]
 };
 
 Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype);  // offset in bytes

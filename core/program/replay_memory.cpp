@@ -52,6 +52,7 @@ void load(ReplayState& state, const Input& input) {
         ground = {now->storage, byte_offset(now) - reg.offset, false};
         if (state.slice.written[memory] && !state.direct()[memory]) {
             ground = {Storage::make(now->storage->bytes), ground.shift, true};
+            state.has_copies = true;
             std::memcpy(ground.storage->data, now->storage->data, static_cast<std::size_t>(now->storage->bytes));
         }
         if (state.plan) state.plan->move(reg.memory, ground.address());

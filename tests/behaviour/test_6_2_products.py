@@ -105,3 +105,37 @@ def test_the_result_has_no_memory_of_its_own():
     program.run()
     assert clew.memory.stats().peak - before < 1.5 * y.numel() * 4
     assert bits(y) == bits(F.relu(F.linear(x, w, b)))
+
+
+def test_a_matrix_that_several_products_turn_is_turned_once():
+    """Note [Matrices turned once]: paths of a sampler multiply by the same features again and again."""
+
+    def path(x, q, p):
+        for _ in range(5):
+            q = q + 0.1 * p
+            p = p - 0.1 * (x.T @ clew.sigmoid(x @ q))
+        return q, p, x[:20] @ q, x.T.contiguous().T @ p
+
+    for rows, columns, dtype in [(100, 8, "float32"), (17, 3, "float64"), (64, 64, "float32"), (65, 63, "float64")]:
+        compiled = clew.compile(path)
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            x, q, p = (
+                clew.from_numpy(rng.standard_normal(n).astype(dtype)) for n in ((rows, columns), columns, columns)
+            )
+            assert bits(compiled(x, q, p)) == bits(path(x, q, p)), (rows, columns)
+        assert compiled.hits == 3
+
+
+def test_a_matrix_that_is_written_is_turned_each_time():
+    def function(x, q):
+        first = x @ q
+        x.mul_(2.0)
+        return first, x @ q, x @ (q + first[0])
+
+    compiled = clew.compile(function)
+    for seed in range(4):
+        x, q = arguments(seed, (40, 8, 1), "float32")[:2]
+        other = x.clone()
+        assert bits(compiled(x, q[0])) == bits(function(other, q[0]))
+        assert bits(x) == bits(other)

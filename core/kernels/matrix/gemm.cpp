@@ -10,41 +10,14 @@
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/integer_gemm.h"
 #include "core/kernels/matrix/packed_product.h"
+#include "core/kernels/matrix/products.h"
 #include "core/kernels/matrix/small_gemm.h"
+#include "core/kernels/matrix/small_product.h"
 
 namespace clew::kernels {
 namespace {
 
 using Index = std::int64_t;
-
-template <class T>
-struct Batch {
-    Matrix<T> first;
-    Index stride;
-    Matrix<T> operator[](Index i) const { return {first.data + i * stride, first.row_stride, first.column_stride}; }
-    Batch transposed() const { return {{first.data, first.column_stride, first.row_stride}, stride}; }
-};
-
-template <class T>
-struct Products {  // out[i] (m x n) = alpha * a[i] @ b[i] + beta * out[i]
-    Index count, m, n, k;
-    Batch<const T> a, b;
-    Batch<T> out;
-    T alpha, beta;
-
-    Products transposed() const {
-        return {count, n, m, k, b.transposed(), a.transposed(), out.transposed(), alpha, beta};
-    }
-};
-
-// Note [When packing pays]
-// Measured on Zen 5. Where b's columns lie side by side, packing pays once there are many rows and a panel of b no
-// longer fits the first-level cache as it lies; where they don't (x @ w.T), almost at once.
-template <class T>
-bool is_small(const Products<T>& p) {
-    const Index work = p.m * p.n * p.k;
-    return p.k == 0 || work <= 4096 || (p.b.first.column_stride == 1 && (work <= 1000000 || p.m <= 24));
-}
 
 template <class T>
 void small_products(const Products<T>& p) {
@@ -66,17 +39,6 @@ void packed_products(const Products<T>& p, const BlockWork* work) {
         some(0, p.count);  // each is enough for all threads
     else
         parallel_for(p.count, std::max<Index>(1, kTaskWork / each), some);
-}
-
-// Note [Skinny matrix products]
-// With few rows or columns, packing the other operand costs as much as the product. Where both have their terms side
-// by side, each element is a sum along memory.
-constexpr Index kThin = 8;
-
-template <class T>
-bool is_thin(const Products<T>& p) {
-    return p.a.first.column_stride == 1 && p.b.first.row_stride == 1 && p.k >= 128 &&
-           (std::min(p.m, p.n) <= kThin || (p.k >= 1024 && p.m * p.n <= 1024));
 }
 
 template <class T>
@@ -123,28 +85,6 @@ void products(Products<T> p, const BlockWork* work) {
     if (work) by_rows(&BlockWork::after);
 }
 
-template <class T>
-Products<T> products_of(const View& out, const View& a, const View& b, Number alpha, Number beta) {
-    const auto batch_of = [](const View& view) {
-        const Index* strides = view.strides + (view.ndim - 2);
-        return Batch<T>{{static_cast<T*>(view.data), strides[0], strides[1]}, view.ndim == 3 ? view.strides[0] : 0};
-    };
-    const auto input_of = [&](const View& view) {
-        const Batch<T> batch = batch_of(view);
-        return Batch<const T>{{batch.first.data, batch.first.row_stride, batch.first.column_stride}, batch.stride};
-    };
-    const Index* sizes = out.sizes + (out.ndim - 2);
-    return {out.ndim == 3 ? out.sizes[0] : 1,
-            sizes[0],
-            sizes[1],
-            a.sizes[a.ndim - 1],
-            input_of(a),
-            input_of(b),
-            batch_of(out),
-            static_cast<T>(alpha.real),
-            static_cast<T>(beta.real)};
-}
-
 void multiply(const View& out, const View& a, const View& b, Number alpha, Number beta, const BlockWork* work) {
     for (int axis = 0; axis < out.ndim; ++axis)
         if (out.sizes[axis] == 0) return;
@@ -163,7 +103,11 @@ constexpr auto kProduct = [](const View& out, const View& a, const View& b, Numb
 
 class ProductCall final : public CallOf<1, decltype(kProduct), View, View, View, Number, Number> {
 public:
-    using CallOf::CallOf;
+    ProductCall(const View& out, const View& a, const View& b, Number alpha, Number beta)
+        : CallOf(out, a, b, alpha, beta), small_(out, a, b, alpha, beta) {}
+    void run() const override {
+        small_ ? small_.run(argument<0>().data, argument<1>().data, argument<2>().data) : CallOf::run();
+    }
     std::optional<ProductShape> product() const override {
         const View& out = argument<0>();
         const bool plain = out.dtype == DType::Float32 || out.dtype == DType::Float64;
@@ -174,6 +118,9 @@ public:
         CLEW_ASSERT_FRAME();
         multiply(argument<0>(), argument<1>(), argument<2>(), argument<3>(), argument<4>(), &work);
     }
+
+private:
+    SmallProduct small_;
 };
 
 }  // namespace

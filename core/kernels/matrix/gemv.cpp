@@ -7,6 +7,9 @@
 #include "core/kernels/matrix/complex_gemm.h"
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/gemm.h"
+#include "core/kernels/matrix/small_product.h"
+#include "core/kernels/matrix/turned_product.h"
+#include "core/kernels/memory/copy.h"
 
 namespace clew::kernels {
 namespace {
@@ -54,14 +57,61 @@ void integer_dot(const View& out, const View& a, const View& b) {
         plain_dot(a.sizes[0], static_cast<const T*>(a.data), a.strides[0], static_cast<const T*>(b.data), b.strides[0]);
 }
 
+// A vector as a matrix of one column.
+struct Column {
+    Index sizes[2], strides[2];
+    View view;
+    explicit Column(const View& x)
+        : sizes{x.sizes[0], 1}, strides{x.strides[0], 1}, view{x.data, x.dtype, 2, sizes, strides} {}
+};
+
+constexpr auto kProduct = [](const View& out, const View& a, const View& x, Number alpha, Number beta) {
+    gemm(Column(out).view, a, Column(x).view, alpha, beta);
+};
+constexpr auto kCopy = [](const View& to, const View& from) { copy(to, from); };
+
+class ProductCall final : public CallOf<1, decltype(kProduct), View, View, View, Number, Number>,
+                          public TurningProduct {
+public:
+    ProductCall(const View& out, const View& a, const View& x, Number alpha, Number beta)
+        : CallOf(out, a, x, alpha, beta), small_(Column(out).view, a, Column(x).view, alpha, beta) {}
+    void run() const override {
+        small_ ? small_.run(argument<0>().data, argument<1>().data, argument<2>().data) : CallOf::run();
+    }
+
+    // Fewer rows are not turned, longer ones in parts, whose sums are added.
+    const View* turned() const override {
+        constexpr Index kFewest = 16, kLongest = 64, kSmall = 4096;
+        const View& a = argument<1>();
+        const Index m = a.sizes[0], k = a.sizes[1];
+        const bool plain = a.dtype == DType::Float32 || a.dtype == DType::Float64;
+        const bool turns = plain && a.strides[1] == 1 && a.strides[0] >= k && k > 1;
+        return turns && m >= kFewest && k <= kLongest && m * k <= kSmall ? &a : nullptr;
+    }
+    std::unique_ptr<KernelCall> turn(char* to) const override {
+        return std::make_unique<CallOf<1, decltype(kCopy), View, View>>(Turned(argument<1>(), to).view, argument<1>());
+    }
+    std::unique_ptr<KernelCall> with_turned(char* from) const override {
+        return std::make_unique<ProductCall>(argument<0>(), Turned(argument<1>(), from).view, argument<2>(),
+                                             argument<3>(), argument<4>());
+    }
+
+private:
+    struct Turned {
+        Index strides[2];
+        View view;
+        Turned(const View& a, char* data) : strides{1, a.sizes[0]}, view{data, a.dtype, 2, a.sizes, strides} {}
+    };
+    SmallProduct small_;
+};
+
 }  // namespace
 
 void gemv(const View& out, const View& a, const View& x, Number alpha, Number beta) {
-    CLEW_CAPTURED_KERNEL(gemv, out, a, x, alpha, beta);
-    const Index m = a.sizes[0], k = a.sizes[1];
-    const Index out_sizes[] = {m, 1}, out_strides[] = {out.strides[0], 1};
-    const Index x_sizes[] = {k, 1}, x_strides[] = {x.strides[0], 1};
-    gemm({out.data, out.dtype, 2, out_sizes, out_strides}, a, {x.data, x.dtype, 2, x_sizes, x_strides}, alpha, beta);
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        if (detour_as<ProductCall>(kProduct, out, a, x, alpha, beta)) return;
+    kProduct(out, a, x, alpha, beta);
 }
 
 void dot(const View& out, const View& a, const View& b) {

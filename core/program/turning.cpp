@@ -1,0 +1,71 @@
+// Matrices that several products of a replay turn: Note [Matrices turned once].
+#include <algorithm>
+#include <utility>
+
+#include "core/kernels/matrix/turned_product.h"
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+namespace {
+
+// Where a matrix of a product lies.
+struct Matrix {
+    int memory;
+    std::int64_t offset, rows, columns, row_stride;
+    DType dtype;
+    bool operator==(const Matrix&) const = default;
+};
+
+}  // namespace
+
+// Only inputs, and only where no input is written: two may overlap.
+void Planner::turn_once() {
+    struct Use {
+        std::size_t step;
+        Call* call;
+        Matrix matrix;
+    };
+    for (std::size_t i = 0; i < program_.memories.size(); ++i)
+        if (program_.memories[i].input >= 0 && slice_.written[i]) return;
+    std::vector<Use> uses;
+    for (std::size_t step = 0; step < noted_.size(); ++step)
+        for (Call& call : noted_[step].calls) {
+            const auto* const product = dynamic_cast<const kernels::TurningProduct*>(call.call.get());
+            const kernels::View* const a = product ? product->turned() : nullptr;
+            const Reference* const at = a ? &call.references[1] : nullptr;
+            if (at && is_input(at->memory))
+                uses.push_back(
+                    {step, &call, {at->memory, at->offset, a->sizes[0], a->sizes[1], a->strides[0], a->dtype}});
+        }
+    std::vector<std::pair<std::size_t, Call>> turns;
+    while (!uses.empty()) {
+        const Use first = uses.front();
+        const auto others =
+            std::ranges::stable_partition(uses, [&](const Use& one) { return one.matrix == first.matrix; });
+        if (others.begin() - uses.begin() > 1) {
+            const auto memory = static_cast<int>(memories());
+            const std::int64_t bytes =
+                first.matrix.rows * first.matrix.columns * static_cast<std::int64_t>(item_size(first.matrix.dtype));
+            temporaries_.push_back({nullptr, 0, bytes});
+            char* const anywhere = *first.call->references[1].pointer;  // until memory is laid out
+            Call turn{dynamic_cast<const kernels::TurningProduct&>(*first.call->call).turn(anywhere), {}};
+            const auto operands = turn.call->operands();
+            turn.references = {{operands[0].place, memory, 0, true},
+                               {operands[1].place, first.matrix.memory, first.matrix.offset, false}};
+            turns.emplace_back(first.step, std::move(turn));
+            for (auto use = uses.begin(); use != others.begin(); ++use) {
+                Call& call = *use->call;
+                call.call = dynamic_cast<const kernels::TurningProduct&>(*call.call).with_turned(anywhere);
+                const auto now = call.call->operands();
+                for (std::size_t k = 0; k < now.size(); ++k) call.references[k].pointer = now[k].place;
+                call.references[1].memory = memory;
+                call.references[1].offset = 0;
+            }
+        }
+        uses.erase(uses.begin(), others.begin());
+    }
+    for (auto& [step, turn] : turns) noted_[step].calls.insert(noted_[step].calls.begin(), std::move(turn));
+}
+
+}  // namespace clew
