@@ -126,7 +126,9 @@ std::vector<Tensor> linear_tangents(const Pushed& call) {
 
 // ---------------------------------------------------------------------------------------------------------- by rules
 std::vector<Tensor> transposed_tangents(const Pushed& call) {
-    const bool records = grad_enabled();
+    const auto asks = [](const Tensor& x) { return x && x.requires_grad(); };
+    const bool records =
+        grad_enabled() && (std::ranges::any_of(call.inputs, asks) || std::ranges::any_of(call.tangents, asks));
     const ModeGuard recording(kNoGrad, false);
     std::vector<Tensor> incoming(call.outputs.size()), results(call.inputs.size()), dummies;
     std::vector<std::size_t> places;

@@ -219,6 +219,25 @@ def test_functions(module):
 
 
 @BOTH
+def test_a_function_gets_zeros_for_a_missing_tangent(module):
+    class Product(module.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_forward(x, y)
+            return x * y
+
+        @staticmethod
+        def jvp(ctx, of_x, of_y):
+            x, y = ctx.saved_tensors
+            return of_x * y + x * of_y
+
+    ad = forward_ad(module)
+    with ad.dual_level():
+        found = Product.apply(ad.make_dual(module.ones(2), module.ones(2)), module.tensor([2.0, 3.0]))
+        assert ad.unpack_dual(found).tangent.tolist() == [2.0, 3.0]
+
+
+@BOTH
 def test_a_function_without_jvp(module):
     class Double(module.autograd.Function):
         @staticmethod
@@ -343,3 +362,65 @@ def test_functional(several):
         assert one.shape == tuple(other.shape)
         assert not one.requires_grad
         numpy.testing.assert_allclose(one.numpy(), other.detach().numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("learns", [False, True])
+def test_recurrent_layers(layer, learns):
+    found = []
+    for module in (clew, torch):
+        module.manual_seed(0)
+        model = getattr(module.nn, layer)(3, 4, num_layers=2).double().requires_grad_(learns)
+        x, t = module.tensor(real(5, 2, 3)), module.tensor(real(5, 2, 3, seed=1))
+        _, tangent = module.func.jvp(lambda x: model(x)[0], (x,), (t,))  # noqa: B023
+        assert tangent.requires_grad == learns
+        weight = next(iter(model.parameters()))
+        gradient = module.autograd.grad(tangent.sum(), weight)[0] if learns else tangent
+
+        def of_x(x):
+            return module.func.grad(lambda x: model(x)[0].sum())(x)  # noqa: B023
+
+        _, second = module.func.jvp(of_x, (x,), (t,))
+        found.append([one.detach().numpy() for one in (tangent, gradient, second)])
+    for one, other in zip(*found, strict=True):
+        numpy.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
+def test_in_what_is_kept_and_compiled():
+    def derivative(x, t):
+        return clew.func.jvp(lambda x: (x.softmax(0) * x).cumsum(0), (x,), (t,))[1]
+
+    x, t = clew.tensor(real(3)), clew.tensor(real(3, seed=1))
+    compiled = clew.compile(derivative)
+    with clew.keep_graph():
+        kept = derivative(x, t)
+    for seed in range(3):
+        x.copy_(clew.tensor(real(3, seed=seed)))
+        expected = derivative(x, t)
+        assert compiled(x, t).tolist() == expected.tolist()
+        kept.forward()
+        assert kept.tolist() == expected.tolist()
+    assert compiled.hits == 2
+
+
+def test_compiled_functions_are_differentiated():
+    x, t = clew.tensor(real(3)), clew.tensor(real(3, seed=1))
+
+    def function(x):
+        return x.exp() * x
+
+    compiled = clew.compile(function)
+    compiled(x), compiled(x)
+    for _ in range(2):
+        assert clew.func.jvp(compiled, (x,), (t,))[1].tolist() == clew.func.jvp(function, (x,), (t,))[1].tolist()
+
+
+def test_through_checkpoints_and_into_grad():
+    ad = forward_ad(clew)
+    x = clew.tensor(real(3), requires_grad=True)
+    with ad.dual_level():
+        dual = ad.make_dual(x, clew.ones(3, dtype=x.dtype))
+        y = clew.utils.checkpoint.checkpoint(lambda z: z.exp() * z, dual, use_reentrant=False)
+        y.sum().backward()
+        found = ad.unpack_dual(x.grad).tangent
+        numpy.testing.assert_allclose(found.numpy(), (2 + real(3)) * numpy.exp(real(3)), rtol=1e-9)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/autograd/engine.h"
+#include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/matrix/tall_product.h"
@@ -249,14 +250,18 @@ struct RecurrentLayer {
 
 private:
     // The derivative of the composed layer, with a graph. Its inputs are seen through views of their own: what leads
-    // from one of them to another is not this layer's business.
+    // from one of them to another is not this layer's business. In forward mode nobody else need ask for a graph.
     static void composed_backward(BackwardCall& call) {
+        const bool records = grad_enabled();
+        const ModeGuard recording(kNoGrad, false);
         std::array<Tensor, kInputs> inputs;
         std::vector<Tensor> wanted;
         for (int i = 0; i < kInputs; ++i) {
             Tensor& input = inputs[static_cast<std::size_t>(i)];
             if ((input = saved_input(call, i))) input = view_alias(input);
-            if (call.needs(i)) wanted.push_back(input);
+            if (!call.needs(i)) continue;
+            if (!input.requires_grad()) set_requires_grad(input, true);
+            wanted.push_back(input);
         }
         const Composed layer(inputs, attributes_of<Attrs>(call));
         const Tensor outputs[] = {layer.output(), layer.hidden(), layer.cell()};
@@ -267,7 +272,7 @@ private:
             gradients.push_back(call.incoming[i]);
         }
         const BackwardResult result = run_backward(
-            {.roots = roots, .gradients = gradients, .keep_graph = true, .create_graph = true, .inputs = wanted});
+            {.roots = roots, .gradients = gradients, .keep_graph = records, .create_graph = records, .inputs = wanted});
         std::size_t next = 0;
         for (int i = 0; i < kInputs; ++i)
             if (call.needs(i)) call.results[static_cast<std::size_t>(i)] = result.captured[next++];

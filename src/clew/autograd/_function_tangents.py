@@ -51,8 +51,10 @@ def run_with_tangents(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any]
 def _materialized(ctx: FunctionCtx, args: Sequence[Any], tangents: list[Tensor | None]) -> list[Tensor | None]:
     if not ctx.materialize_grads:
         return tangents
+    from ..ops.creation_like import zeros_like
+
     return [
-        _core.ops.zeros_like(one) if tangent is None and isinstance(one, Tensor) and _is_inexact(one) else tangent
+        zeros_like(one) if tangent is None and isinstance(one, Tensor) and _is_inexact(one) else tangent
         for one, tangent in zip(args, tangents, strict=True)
     ]
 

@@ -189,6 +189,10 @@ class _Keep(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         raise AssertionError("checkpoint: the node that keeps arguments is in no graph")
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        return None
+
 
 def as_it_was(preserve_rng_state: bool) -> Callable[[], contextlib.AbstractContextManager[None]]:
     """A context in which random numbers go on from where they are now; the numbers after it are not affected."""
