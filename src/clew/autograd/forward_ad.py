@@ -57,6 +57,12 @@ def enter_dual_level() -> int:
 
     Raises:
         RuntimeError: one is open already.
+
+    Example:
+        >>> import torch.autograd.forward_ad as fwAD
+        >>> fwAD.enter_dual_level()
+        0
+        >>> fwAD.exit_dual_level()
     """
     if _opened.level is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment; use func.jvp, which nests")
@@ -69,6 +75,11 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
     Raises:
         RuntimeError: it is not the one that was opened last.
+
+    Example:
+        >>> import torch.autograd.forward_ad as fwAD
+        >>> _ = fwAD.enter_dual_level()
+        >>> fwAD.exit_dual_level()
     """
     if _opened.level is None or level not in (None, 0):
         raise RuntimeError(
