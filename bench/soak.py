@@ -1,6 +1,6 @@
-"""Replays a tiny step very often and shows that nothing grows.
+"""Replays small programs very often and shows that nothing grows.
 
-    python bench/soak.py [replays, by default 1000000]
+    python bench/soak.py [replays, by default 1000000] [program ...]
 
 One line for each tenth: bytes of tensors that live and that the allocator keeps, blocks that Python's allocator has
 handed out, objects that its collector knows, and the memory of the process. Its exit code is 1 if the last line has
@@ -9,6 +9,7 @@ more than the second in any of the first four.
 
 from __future__ import annotations
 
+import collections
 import gc
 import os
 import sys
@@ -53,6 +54,54 @@ def kept_block() -> Callable[[int], Any]:
     return again
 
 
+def kept_training() -> Callable[[int], Any]:
+    """`program.run()` of a step with momentum, a view that is written and a second derivative."""
+    x, weight = clew.randn(5, 4), clew.randn(4, requires_grad=True)
+    optimizer = clew.optim.SGD([weight], lr=1e-3, momentum=0.9)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        h = (x @ weight).clone()
+        h[1:] *= 0.5
+        (slope,) = clew.autograd.grad(h.tanh().sum(), weight, create_graph=True)
+        slope.square().sum().backward()
+        optimizer.step()
+
+    step()
+    with clew.keep_graph() as program:
+        step()
+    return lambda _: program.run()
+
+
+def effects() -> Callable[[int], Any]:
+    """Changes of older objects, a hidden state, several variants, and a function that is made and dropped."""
+    state: dict[str, Any] = {"hidden": clew.zeros(4), "losses": collections.deque(maxlen=8), "last": [0.0]}
+    weight = clew.randn(4, requires_grad=True)
+
+    def body(x: Any) -> Any:
+        hidden = (state["hidden"] * weight + x.sum()).tanh()
+        state["hidden"] = hidden.detach()
+        loss = hidden.square().sum()
+        state["losses"].append(loss.item())
+        state["last"][0] = loss.item()
+        (gradient,) = clew.autograd.grad(loss, weight)
+        return {"loss": loss.detach(), "gradient": gradient}
+
+    step, inputs = clew.compile(body), [clew.ones(size) for size in (2, 3)]
+
+    def once(i: int) -> None:
+        step(inputs[i % 2])
+        if i % 4096 == 0:
+            dropped = clew.compile(body)
+            for _ in range(3):
+                dropped(inputs[0])
+
+    return once
+
+
+PROGRAMS = {one.__name__: one for one in (compiled_step, kept_block, kept_training, effects)}
+
+
 def counts() -> tuple[int, int, int, int]:
     gc.collect()
     stats = clew.memory.stats()
@@ -83,7 +132,7 @@ def soak(name: str, once: Callable[[int], Any], replays: int) -> bool:
 
 def main() -> int:
     replays = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    results = [soak(make.__name__, make(), replays) for make in (compiled_step, kept_block)]
+    results = [soak(name, PROGRAMS[name](), replays) for name in sys.argv[2:] or PROGRAMS]
     print("nothing grew" if all(results) else "something grew")
     return 0 if all(results) else 1
 

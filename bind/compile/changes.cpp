@@ -99,6 +99,10 @@ void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
     if (has_python_method(Py_TYPE(container), "__setitem__")) return;  // watched
     if (PyDict_Check(container) && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)))
         return set_entry(container, key, value);
+    if (PyList_CheckExact(container) && has_place(container, key)) {
+        effects.push_back({Effect::SetItem, nb::borrow(container), nb::borrow(key), nb::borrow(value)});
+        return;
+    }
     stay_eager(std::string("sets an item of a ") + Py_TYPE(container)->tp_name + " from before the call");
 }
 

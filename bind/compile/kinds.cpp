@@ -51,6 +51,15 @@ bool is_exact_as_double(PyObject* object) {
     return overflow == 0 && value <= (1LL << 53) && value >= -(1LL << 53);
 }
 
+// Whether the list has an item there.
+bool has_place(PyObject* list, PyObject* index) {
+    if (!PyLong_CheckExact(index)) return false;
+    int overflow = 0;
+    const long long place = PyLong_AsLongLongAndOverflow(index, &overflow);
+    const long long size = PyList_GET_SIZE(list);
+    return overflow == 0 && place < size && place >= -size;
+}
+
 bool is_python_class(PyTypeObject* type) {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
 }

@@ -207,6 +207,14 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
     }
 }
 
+// Whether what it sets items of is as long as that takes.
+bool ResultForm::effects_fit() const {
+    return std::ranges::all_of(effects_, [](const MadeEffect& one) {
+        return one.effect.kind != Effect::SetItem || !PyList_CheckExact(one.effect.holder.ptr()) ||
+               has_place(one.effect.holder.ptr(), one.effect.key.ptr());
+    });
+}
+
 void ResultForm::make_effects(Made& made) const {
     for (const MadeEffect& one : effects_) {
         const nb::object value = make(one.value, made);

@@ -59,6 +59,7 @@ public:
         std::vector<nanobind::object> values{};  // each once, so that what was one object is one
     };
     nanobind::object make(int value, Made& made) const;
+    bool effects_fit() const;
     void make_effects(Made& made) const;
     // The objects that become these nodes, and then what they hold.
     std::vector<NodeRef> make_contexts() const;

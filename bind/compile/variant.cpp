@@ -97,6 +97,7 @@ public:
     Running(Variant& variant, const CallArguments& arguments) : variant_(variant) {
         variant.check_same(arguments);
         variant.check_counters();
+        if (!variant.form->effects_fit()) throw ReplayFailed("found a shorter list than it sets an item of", nullptr);
         variant.running = true;
         try {
             variant.bind(arguments);

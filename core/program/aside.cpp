@@ -40,25 +40,8 @@ bool Recorder::is_over() {
 // Destructors may run Python, which may come to handle() again: there is nothing left to do by then.
 void Recorder::forget() {
     forget_nodes(program_);
-    const auto registers = std::exchange(program_.registers, {});
-    program_.nodes.clear();
-    for (auto* const list : {&program_.refusals, &program_.once}) list->clear();
-    program_.steps.clear();
-    program_.memories.clear();
-    program_.inputs.clear();
-    program_.constants.clear();
-    program_.reads.clear();
-    program_.leaves.clear();
-    program_.grads.clear();
-    program_.held.clear();
-    memories_.clear();
-    foreign_.clear();
-    held_.clear();
-    inputs_.clear();
-    hooks_.clear();
-    cells_.clear();
-    outlined_results_.clear();
-    outlined_nodes_.clear();
+    const auto recorded = std::exchange(static_cast<Recorded&>(program_), {});
+    const auto tables = std::exchange(static_cast<RecorderTables&>(*this), {});
 }
 
 }  // namespace clew

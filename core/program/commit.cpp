@@ -155,23 +155,25 @@ private:
             const Leaf& leaf = program_.leaves[static_cast<std::size_t>(step.index)];
             const Tensor tensor = leaf_of(program_, leaf);
             if (!tensor) continue;
-            const Tensor gradient = step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0], leaf.result);
+            const Tensor gradient = step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0], leaf);
             if (gradient && program_.outcome && program_.memory_of(step.inputs[0]).input < 0)
                 gradient->storage->version = leaf.version;
             assign_grad(tensor, gradient);
         }
     }
-    // The tensor object that stands for a register outside, or a new one. `result`: it is that of the call, or -1.
-    Tensor object_of(int index, int result) {
-        for (const Input& input : program_.inputs)
-            if (input.reg == index) return input.present();
-        if (result >= 0) return results_[static_cast<std::size_t>(result)];
+    // The tensor object that stands for a register outside, as the .grad of the leaf; or a new one.
+    Tensor object_of(int index, const Leaf& leaf) {
+        if (leaf.result >= 0) return results_[static_cast<std::size_t>(leaf.result)];
+        if (leaf.gradient < 0)
+            for (const Input& input : program_.inputs)
+                if (input.reg == index) return input.present();
         for (const int i : slice_.living) {
             Living& living = program_.living[static_cast<std::size_t>(i)];
-            if (living.reg != index) continue;
+            if (leaf.gradient < 0 ? living.reg != index : i != leaf.gradient) continue;
             if (living.tensor) return Tensor(living.tensor);
-            const Tensor& made = reg(index);
-            const Tensor fresh = alias(made, made->layout, made->offset);
+            const Tensor fresh = settled(state_, living.reg);
+            if (const int input = program_.memory_of(living.reg).input; input >= 0)
+                share_version(fresh, program_.inputs[static_cast<std::size_t>(input)].present());
             fresh->lost = HistoryBreak::by_plain_backward();
             living.tensor = fresh.get();
             keep_tensor(program_, i, false);

@@ -45,8 +45,11 @@ void Recorder::note_leaves(const std::unordered_map<const TensorObject*, int>& p
         Leaf& leaf = program_.leaves[static_cast<std::size_t>(program_.steps[i].index)];
         if (last[leaf.tensor.get()] == static_cast<std::size_t>(program_.steps[i].index))
             leaf.last = static_cast<int>(i);
-        if (leaf.last >= 0 && leaf.tensor->extras && leaf.tensor->extras->grad)
-            leaf.version = version_of(*leaf.tensor->extras->grad.get());
+        if (leaf.last >= 0 && leaf.tensor->extras && leaf.tensor->extras->grad) {
+            const Tensor& gradient = leaf.tensor->extras->grad;
+            leaf.version = version_of(*gradient.get());
+            if (const auto found = places.find(gradient.get()); found != places.end()) leaf.gradient = found->second;
+        }
         if (const auto found = places.find(leaf.tensor.get()); found != places.end()) leaf.living = found->second;
         if (leaf.tensor->has(TensorObject::kOlder)) leaf.input = input_of(leaf.tensor);
     }

@@ -37,6 +37,7 @@ void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vec
     if (whole && program_.refusals.empty()) {
         program_.outcome = std::make_shared<Outcome>();
         for (const Tensor& one : results) program_.outcome->given.push_back(outline_result(one));
+        for (const Leaf& leaf : program_.leaves) outline_gradient(leaf);
         program_.outcome->order_nodes();
         program_.outcome->may_wait = program_.outcome->is_only_looked_at();
         program_.outcome->released = static_cast<int>(
@@ -120,6 +121,14 @@ int Recorder::outline_result(const Tensor& tensor) {
     program_.outcome->results.push_back(std::move(outline));
     outlined_results_[tensor.get()] = index;
     return index;
+}
+
+// One that the call made of memory from before it is made anew, as a result is: it is no tensor from before.
+void Recorder::outline_gradient(const Leaf& leaf) {
+    const Tensor gradient = leaf.tensor->extras ? leaf.tensor->extras->grad : Tensor();
+    if (!gradient || gradient->has(TensorObject::kOlder)) return;
+    const int memory = memory_of(gradient, false);
+    if (memory >= 0 && program_.memories[static_cast<std::size_t>(memory)].input >= 0) outline_result(gradient);
 }
 
 EdgeOutline Recorder::outline_edge(const Edge& edge) {

@@ -116,7 +116,8 @@ struct Leaf {
     int input = -1, living = -1;
     int last = -1;              // the step that sets it last; -1: another entry says so
     std::uint32_t version = 0;  // of its .grad at the end
-    int result = -1;            // of the outcome, if the call gives the .grad itself
+    int result = -1;            // of the outcome: the .grad, if it is given or lies on memory from before the call
+    int gradient = -1;          // of Program::living: the .grad
     Tensor tensor{};            // while the block runs
 };
 
@@ -157,7 +158,8 @@ struct NumberUse {
     std::size_t constant;  // of Program::constants
 };
 
-struct Program {
+// What a recorder writes down.
+struct Recorded {
     std::vector<KeptRegister> registers;
     std::vector<Memory> memories;
     std::vector<Input> inputs;
@@ -176,6 +178,9 @@ struct Program {
     std::vector<Refusal> once;  // why it can't run a second time as a whole
     std::vector<Handle> held;   // Python things that steps need
     bool has_backward = false;
+};
+
+struct Program : Recorded {
     bool finished = false;
     bool loaded = false;       // from a file
     bool coded = true;         // code may take over: core/program/code

@@ -182,6 +182,8 @@ void Recorder::run(OpCall& call) {
     if (call.form == Form::Functional)
         for (const Tensor& output : call.outputs) step.outputs.push_back(define(output, index));
     program_.steps.push_back(std::move(step));
+    for (const Tensor& input : call.inputs)
+        if (input && input->base) note_history(input, index);  // a view of what was written got another one just now
     for (const Tensor& output : call.outputs) note_history(output, index);
     if (call.form == Form::InPlace) note_history(call.inputs[0], index);
 }

@@ -11,7 +11,19 @@
 
 namespace clew {
 
-class Recorder : public Interpreter {
+// Where what it has met stands in the program.
+struct RecorderTables {
+    std::unordered_map<std::uint64_t, int> memories_;  // by identity
+    std::unordered_map<const Storage*, int> foreign_;  // by address: held
+    std::vector<StorageRef> held_;
+    std::unordered_map<const TensorObject*, int> inputs_;           // tensors from before the block; their register
+    std::unordered_map<const TensorObject*, std::uint64_t> hooks_;  // of tensors that had some before
+    std::unordered_set<const TensorObject*> cells_;                 // leaves whose .grad was read or set
+    std::unordered_map<const TensorObject*, int> outlined_results_;
+    std::unordered_map<const Node*, int> outlined_nodes_;
+};
+
+class Recorder : public Interpreter, private RecorderTables {
 public:
     explicit Recorder(Program& program) : program_(program) {}
     ~Recorder() override;
@@ -79,6 +91,7 @@ private:
 
     // outline.cpp
     int outline_result(const Tensor& tensor);
+    void outline_gradient(const Leaf& leaf);
     int input_with_base(const Tensor& tensor) const;
     void check_ages();
     int outline_node(Node* node);
@@ -99,17 +112,9 @@ private:
     bool on_ = false;
     bool aside_ = false;
     bool abandoned_ = false;
-    std::thread::id thread_{};                         // on whose stack it is
-    bool failed_ = false;                              // an operation raised
-    std::unordered_map<std::uint64_t, int> memories_;  // by identity
-    std::unordered_map<const Storage*, int> foreign_;  // by address: held
-    std::vector<StorageRef> held_;
-    std::unordered_map<const TensorObject*, int> inputs_;           // tensors from before the block; their register
-    std::unordered_map<const TensorObject*, std::uint64_t> hooks_;  // of tensors that had some before
-    std::unordered_set<const TensorObject*> cells_;                 // leaves whose .grad was read or set
+    std::thread::id thread_{};  // on whose stack it is
+    bool failed_ = false;       // an operation raised
     const TensorObject* grad_read_ = nullptr;
-    std::unordered_map<const TensorObject*, int> outlined_results_;
-    std::unordered_map<const Node*, int> outlined_nodes_;
     std::vector<Node*> contexts_, hooked_;
     int functions_ = 0;  // under way, one in another
     Handle last_code_;

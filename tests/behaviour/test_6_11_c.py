@@ -129,8 +129,12 @@ def test_what_is_written_compiles_without_a_warning_and_runs_clean_under_sanitiz
 @pytest.mark.skipif(clang() is None, reason="no clang")
 def test_clang_takes_it_too(tmp_path):
     kept_net().to_c(tmp_path)
-    command = [*clang(), *WARNINGS, "-c", "program.c", "-o", "program.o"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr == ""
+    command = [*clang(), *WARNINGS, "-O1", "program.c", "main.c", "-o", "main", "-lm"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (made.returncode, made.stderr) == (0, "")
+    ran = subprocess.run(["./main", "20"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    losses = [float(text) for text in re.findall(r"loss (\S+)", ran.stdout)]
+    assert losses[-1] < losses[0]
 
 
 def test_it_needs_nothing_but_libm_and_takes_no_memory(tmp_path):

@@ -1,11 +1,16 @@
 """6.12: a budget keeps what graphs save below a number, by computing again; the gradients' bits are eager's."""
 
 import contextlib
+import sys
+from pathlib import Path
 
 import pytest
-from budget_models import MODELS
 
 import clew
+
+sys.path.append(str(Path(__file__).parents[2]))  # behind everything installed
+
+from bench.budget_models import MODELS
 
 pytestmark = pytest.mark.beyond
 

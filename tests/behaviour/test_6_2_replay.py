@@ -380,3 +380,41 @@ def test_dtypes(dtype):
 def test_tensors_without_values_are_refused():
     with pytest.raises(clew.KeepError, match="meta"), clew.keep_graph():
         clew.ones(3, device="meta") * 2
+
+
+def test_a_view_that_is_read_after_a_write_to_it():
+    """Its history is made anew when it is read: a node of the program, too."""
+
+    def block(x, value):
+        base = x * 2
+        view = base[...]
+        view[-1] = value
+        return clew.logcumsumexp(view, -1)
+
+    x, value = clew.randn(2, 3, requires_grad=True), clew.tensor(2.0)
+    with clew.keep_graph() as program:
+        y = block(x, value)
+    for _ in range(3):
+        with clew.no_grad():
+            x.mul_(1.5)
+        program.run()
+        expected = block(x, value)
+        assert clew.equal(y, expected)
+        gradients = [clew.autograd.grad(one.sum(), x, retain_graph=True)[0] for one in (y, expected)]
+        assert clew.equal(*gradients)
+
+
+def test_a_grad_that_looks_at_an_inputs_memory_is_a_tensor_of_its_own():
+    w, x = clew.ones(3, requires_grad=True), clew.ones(3)
+    with clew.keep_graph() as program:
+        w.grad = x.detach()
+    gradient = w.grad
+    program.run()
+    assert w.grad is gradient
+    w.grad = gradient = None
+    program.run()
+    assert w.grad is not x
+    version = x._version
+    w.grad.add_(1)
+    assert x.tolist() == [2, 2, 2]
+    assert x._version == version + 1

@@ -143,6 +143,38 @@ def test_a_result_is_the_grad_itself_only_where_it_is_in_eager() -> None:
             assert [one.tolist()[0] for one in held] == [i // 2 // len(made) for i in range(len(held))]
 
 
+GRADS: dict[str, Any] = {
+    "the argument": lambda x: (x, x),
+    "detached": lambda x: (x.detach(), x),
+    "detached and given": lambda x: [x.detach()] * 2,
+    "the argument, and a detached one given": lambda x: (x, x.detach()),
+    "one of two that are alike": lambda x: (x.detach(), x.detach()),
+    "a view": lambda x: (x.view(3), x),
+}
+
+
+@pytest.mark.parametrize("name", GRADS)
+def test_a_grad_on_memory_of_an_argument_is_the_tensor_that_it_is_in_eager(name: str) -> None:
+    w = clew.ones(3, requires_grad=True)
+
+    def function(x: Any) -> Any:
+        w.grad, given = GRADS[name](x)
+        return given
+
+    compiled = clew.compile(function)
+    for place in range(5):
+        seen = []
+        for run in (function, compiled):
+            w.grad = None
+            x = clew.ones(3) * place
+            given, version = run(x), x._version
+            with clew.no_grad():
+                w.grad.add_(1)
+            seen.append((w.grad is x, w.grad is given, given is x, w.grad._is_view(), x.tolist(), x._version - version))
+        assert seen[0] == seen[1]
+    assert compiled.hits > 2
+
+
 def test_a_replay_keeps_no_memory_and_a_dropped_function_frees_all() -> None:
     compiled, weight = trained()
     counts = []

@@ -52,6 +52,8 @@ def test_training_on_the_device_is_training_in_python(tmp_path: Path) -> None:
     seen, test = shipped.rotated(images), len(images) // 4
     program = shipped.trained(images[test:], labels[test:], steps=100)
     shipped.ship(program, tmp_path)
+    sanitized = "CFLAGS=-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+    subprocess.run(["make", "-B", "main", sanitized], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
     _, after = shipped.train_on(tmp_path, seen, labels, steps=200)
 
     def load(first: int, begin: int, end: int) -> None:

@@ -143,7 +143,7 @@ class Function:
         separate = cls.setup_context is not Function.setup_context
         if kwargs:
             args = _positional(cls, args, kwargs, separate)
-        if _core.is_interpreted():
+        if _core.is_interpreted() and _core.active_batches():
             from ..func._rules import innermost_batch
 
             if batch := innermost_batch(args):

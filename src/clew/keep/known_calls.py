@@ -24,8 +24,8 @@ _READS = """
     _abc._abc_instancecheck _abc._abc_subclasscheck
     clew._core.run_backward clew._core.tensor clew._core.promote_types
     clew._core.get_default_dtype clew._core.is_grad_enabled clew._core.set_grad_enabled clew._core.set_mode
-    clew._core.get_mode clew._core.is_interpreted clew._core.is_traced clew._core.function_call
-    clew._core.function_record
+    clew._core.get_mode clew._core.is_interpreted clew._core.active_batches clew._core.is_traced
+    clew._core.function_call clew._core.function_record
     clew._core.function_kind clew._core.function_saved_tensors clew._core.function_zero_gradient
     clew._core.default_tensor clew._core.infer clew._core.python_step clew._core.timing clew._core.backward_serial
     clew._core.open_dual_level clew._core.close_dual_level clew._core.dual_levels clew._core.suspend_dual_level
