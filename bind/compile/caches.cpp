@@ -16,8 +16,7 @@ namespace clew::bind {
 namespace {
 
 bool is_cache(PyObject* callee) {
-    static PyObject* const type =
-        nb::object(nb::module_::import_("functools").attr("_lru_cache_wrapper")).release().ptr();
+    static PyObject* const type = from_module("functools", "_lru_cache_wrapper");
     return as_object(Py_TYPE(callee)) == type;
 }
 

@@ -1,4 +1,5 @@
 // Callables that a compiled call makes and that outlive it, mostly hooks: closures, bound methods, partials.
+#include "bind/compile/kinds.h"
 #include "bind/compile/results.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -9,7 +10,7 @@ namespace clew::bind {
 namespace {
 
 bool is_partial(PyObject* object) {
-    static PyObject* const type = nb::object(nb::module_::import_("functools").attr("partial")).release().ptr();
+    static PyObject* const type = from_module("functools", "partial");
     return as_object(Py_TYPE(object)) == type;
 }
 

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/compile/values.h"
+#include "bind/errors.h"
 #include "bind/operation_object.h"
 
 namespace nb = nanobind;
@@ -25,6 +26,13 @@ bool is_of_class_statement(PyTypeObject* type) {
 }
 
 }  // namespace
+
+// For ever. Not by the `__import__` of the frame that is watched, which may have none, as where namedtuple() makes one.
+PyObject* from_module(const char* module, const char* name) {
+    const nb::tuple names = nb::make_tuple(name);
+    const nb::object found = nb::steal(checked(PyImport_ImportModuleLevel(module, nullptr, nullptr, names.ptr(), 0)));
+    return nb::object(found.attr(name)).release().ptr();
+}
 
 bool is_atom(PyObject* object) {
     return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
@@ -79,7 +87,7 @@ bool is_plain_instance(PyObject* object) {
 }
 
 bool is_deque(PyObject* object) {
-    static PyObject* const type = nb::object(nb::module_::import_("collections").attr("deque")).release().ptr();
+    static PyObject* const type = from_module("collections", "deque");
     return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
 }
 

@@ -13,6 +13,7 @@ bool is_one_of(const std::string& name, const char* const (&list)[N]) {
     return std::any_of(list, list + N, [&](const char* one) { return name == one; });
 }
 
+PyObject* from_module(const char* module, const char* name);
 bool is_atom(PyObject* object);               // a number, a string, None: what it is can't change
 bool is_clews(PyTypeObject* type);            // written in C
 bool is_python_class(PyTypeObject* type);     // one that can be changed

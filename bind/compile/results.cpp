@@ -13,7 +13,7 @@ namespace clew::bind {
 namespace {
 
 bool is_size_type(PyObject* type) {
-    static PyObject* const size = nb::object(nb::module_::import_("clew._size").attr("Size")).release().ptr();
+    static PyObject* const size = from_module("clew._size", "Size");
     return type == size;
 }
 

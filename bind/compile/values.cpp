@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "bind/compile/kinds.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/base/error.h"
@@ -32,7 +33,7 @@ unsigned int version_of_type(PyObject* object) {
 }
 
 nb::object registrations() {
-    static PyObject* const token = nb::object(nb::module_::import_("_abc").attr("get_cache_token")).release().ptr();
+    static PyObject* const token = from_module("_abc", "get_cache_token");
     return nb::steal(checked(PyObject_CallNoArgs(token)));
 }
 

@@ -143,6 +143,18 @@ def test_a_result_is_the_grad_itself_only_where_it_is_in_eager() -> None:
             assert [one.tolist()[0] for one in held] == [i // 2 // len(made) for i in range(len(held))]
 
 
+def test_a_frame_without_builtins_is_watched_in_a_new_process(run_script: Any) -> None:
+    """As that of a named tuple's `__new__`: what the recording itself imports it finds elsewhere."""
+    run_script(
+        "import collections\n"
+        "Pair = collections.namedtuple('Pair', 'a b')\n"
+        "compiled = torch.compile(lambda x: Pair(x * 2, x + 1))\n"
+        "for i in range(3):\n"
+        "    assert compiled(torch.ones(1) * i).a.item() == 2 * i\n"
+        "assert compiled.hits == 2\n"
+    )
+
+
 GRADS: dict[str, Any] = {
     "the argument": lambda x: (x, x),
     "detached": lambda x: (x.detach(), x),
