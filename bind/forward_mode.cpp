@@ -56,10 +56,20 @@ void init_forward_mode(nb::module_& module) {
         nb::arg("level"), nb::arg("dual"), "The tangent of the tensor along the level, or None.");
     module.def(
         "give_tangent",
-        [](std::int64_t level, nb::handle tensor, nb::handle tangent) {
-            level_of(level).give_tangent(tensor_from(tensor), tensor_from(tangent));
+        [](std::int64_t level, nb::handle output, nb::handle tangent, const std::vector<nb::object>& inputs) {
+            std::vector<Tensor> tensors;
+            for (const nb::object& input : inputs) tensors.push_back(tensor_from(input));
+            give_tangent(level_of(level), tensor_from(output), tensor_from(tangent), tensors);
         },
-        nb::arg("level"), nb::arg("tensor"), nb::arg("tangent"), "Gives a new tensor its tangent along the level.");
+        nb::arg("level"), nb::arg("output"), nb::arg("tangent"), nb::arg("inputs"),
+        "Gives what a Function made of its inputs its tangent along the level.");
+    module.def(
+        "write_tangent",
+        [](std::int64_t level, nb::handle tensor, nb::handle tangent) {
+            write_tangent(level_of(level), tensor_from(tensor), tangent.is_none() ? Tensor() : tensor_from(tangent));
+        },
+        nb::arg("level"), nb::arg("tensor"), nb::arg("tangent").none(),
+        "The tangent of a tensor that was written; None is zeros.");
     module.def(
         "asks_for_derivative", [](nb::handle tensor) { return asks_for_derivative(tensor_from(tensor)); },
         nb::arg("tensor"), "Whether a graph or a dual level asks for the derivative by this tensor.");

@@ -58,7 +58,7 @@ public:
     }
 
     void run() {
-        const ModeGuard guard(kNoGrad, true);  // check() has seen that all are tensors
+        const ModeGuard guard(kNoGrad, true);  // check() has seen that all are tensors, and nobody else has the lists
         std::vector<Tensor> inputs(tensors_.size());
         for (Py_ssize_t i = 0; i < length_; ++i) {
             for (std::size_t list = 0; list < tensors_.size(); ++list)

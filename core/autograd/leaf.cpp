@@ -247,6 +247,9 @@ void accumulate(Node& accumulator, Tensor gradient) {
              shape_text(leaf.sizes()).c_str(), shape_text(gradient.sizes()).c_str());
     check_device(gradient, leaf, "AccumulateGrad");
     if (is_batched(gradient) != is_batched(leaf)) fail_batched_gradient();
+    // A .grad without history has no tangents, either.
+    if (mode(kForwardMode) && !grad_enabled()) [[unlikely]]
+        gradient = alias(gradient, gradient->layout, gradient->offset);
     const Tensor before = grad_of(leaf);
     if (!before) {
         Tensor kept = first_gradient(std::move(gradient), leaf);

@@ -33,6 +33,10 @@ public:
     Tensor tangent_of(const Tensor& tensor);
     // Of a new tensor, whatever it is a view of.
     void give_tangent(const Tensor& tensor, Tensor tangent);
+    // Whether the tensor has a tangent, be it of zeros, which are not always there.
+    bool knows(const Tensor& tensor) { return find(tensor) != nullptr; }
+    // Of what a Function returned: a view of an input shares the input's.
+    void give_output(const Tensor& output, Tensor tangent, Tensors inputs);
     // Of a tensor that was written; null: zeros from now on.
     void write_tangent(const Tensor& tensor, Tensor tangent);
 
@@ -66,6 +70,9 @@ DualLevel& level_of(std::int64_t number);
 Tensor make_dual(DualLevel& level, const Tensor& primal, const Tensor& tangent);  // a view of the primal
 Tensor primal_of(DualLevel& level, const Tensor& dual);                           // a view without tangent
 Tensor tangent_of(DualLevel& level, const Tensor& dual);                          // or null
+// Of what a Function made of its inputs, and of an input that it wrote: null means zeros there.
+void give_tangent(DualLevel& level, const Tensor& output, const Tensor& tangent, Tensors inputs);
+void write_tangent(DualLevel& level, const Tensor& output, const Tensor& tangent);
 // Whether a graph or a level asks for the derivative by this tensor.
 bool asks_for_derivative(const Tensor& tensor);
 // `to` gets the tangents of `from` along all levels: it is the same value with another history.

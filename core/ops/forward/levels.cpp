@@ -1,5 +1,6 @@
 // Levels that are open, and dual tensors.
 #include <algorithm>
+#include <utility>
 
 #include "core/autograd/leaf.h"
 #include "core/base/error.h"
@@ -12,9 +13,17 @@ namespace {
 
 std::int64_t last_level = 0;
 
+// What is left open when its thread ends is never closed: that would run Python, and the thread has lost the GIL.
+struct LevelsOfThread {
+    DualLevels open;
+    ~LevelsOfThread() {
+        for (auto& level : open) static_cast<void>(level.release());
+    }
+};
+
 DualLevels& levels() {
-    thread_local DualLevels all;
-    return all;
+    thread_local LevelsOfThread mine;
+    return mine.open;
 }
 
 // A tensor that may stand for samples, as its value.
@@ -112,18 +121,30 @@ Tensor make_dual(DualLevel& level, const Tensor& primal, const Tensor& tangent) 
 
 Tensor primal_of(DualLevel& level, const Tensor& dual) {
     const Unwrapped value(dual);
-    level.suspended = true;
-    struct Resume {
+    struct Suspended {
         DualLevel& level;
-        ~Resume() { level.suspended = false; }
-    } resume{level};
+        bool before = std::exchange(level.suspended, true);
+        ~Suspended() { level.suspended = before; }
+    } suspended{level};
     return value.wrapped(view_alias(value.value));
 }
 
 Tensor tangent_of(DualLevel& level, const Tensor& dual) {
     const Unwrapped value(dual);
     Tensor tangent = level.tangent_of(value.value);
+    if (!tangent && level.knows(value.value)) tangent = zeros_like(value.value);
     return tangent ? value.wrapped(std::move(tangent)) : tangent;
+}
+
+void give_tangent(DualLevel& level, const Tensor& output, const Tensor& tangent, Tensors inputs) {
+    Unwrapped value(output), along(tangent);
+    std::vector<Tensor> values;
+    for (const Tensor& input : inputs) values.push_back(Unwrapped(input).value);
+    level.give_output(value.value, along.value, values);
+}
+
+void write_tangent(DualLevel& level, const Tensor& output, const Tensor& tangent) {
+    level.write_tangent(Unwrapped(output).value, tangent ? Unwrapped(tangent).value : tangent);
 }
 
 bool asks_for_derivative(const Tensor& tensor) {

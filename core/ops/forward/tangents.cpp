@@ -96,6 +96,19 @@ void DualLevel::give_tangent(const Tensor& tensor, Tensor tangent) {
     keep_in_slots(tensor);
 }
 
+void DualLevel::give_output(const Tensor& output, Tensor tangent, Tensors inputs) {
+    for (const Tensor& input : inputs) {
+        if (input->storage != output->storage || !knows(input)) continue;
+        const Tensor whole = tangent_of(input);
+        if (whole && whole->storage != tangent->storage)
+            fail(ErrorKind::Runtime,
+                 "jvp: a custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+                 "returning a view; return the same view of the input's tangent, or a clone in forward");
+        return share(input, output, std::move(tangent));
+    }
+    give_tangent(output, std::move(tangent));
+}
+
 Ref<Tangent> DualLevel::saved(const Tensor& tensor, Tensor tangent) {
     return Ref<Tangent>(new Tangent(tangents_, tensor, std::move(tangent)));
 }

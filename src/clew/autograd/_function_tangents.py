@@ -32,9 +32,9 @@ def run_with_tangents(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any]
         tangents = [_core.tangent_of(level, one) if isinstance(one, Tensor) else None for one in args]
         if any(one is not None for one in tangents):
             along[level] = tangents
-    if not along:
-        return run()
     try:
+        if not along:
+            return run()
         with _suspended(levels):
             result = run()
         outputs = result if isinstance(result, tuple) else (result,)
@@ -42,7 +42,7 @@ def run_with_tangents(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any]
             # Levels further out see what jvp computes.
             with _suspended([one for one in levels if one >= level]):
                 found = cls.jvp(ctx, *_materialized(ctx, args, tangents))
-            _give(cls, level, outputs, found)
+            _give(cls, level, args, outputs, found)
     finally:
         ctx.__dict__.pop("saved_for_forward", None)
     return result
@@ -63,18 +63,33 @@ def _is_inexact(tensor: Tensor) -> bool:
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def _give(cls: type[Function], level: int, outputs: tuple[Any, ...], found: Any) -> None:
+def _give(cls: type[Function], level: int, args: Sequence[Any], outputs: tuple[Any, ...], found: Any) -> None:
     tangents = found if isinstance(found, tuple) else (found,)
     if len(tangents) != len(outputs):
         raise RuntimeError(
             f"{cls.__name__}.jvp: expected a tangent or None for each of the {len(outputs)} outputs of forward, got "
             f"{len(tangents)}"
         )
+    inputs = [one for one in args if isinstance(one, Tensor)]
     for output, tangent in zip(outputs, tangents, strict=True):
-        if tangent is None or not isinstance(output, Tensor) or not _is_inexact(output):
+        if not isinstance(output, Tensor) or not _is_inexact(output):
             continue
-        if tangent.shape != output.shape:
-            raise RuntimeError(
-                f"{cls.__name__}.jvp: expected a tangent of the shape {output.shape} of its output, got {tangent.shape}"
-            )
-        _core.give_tangent(level, output, tangent)
+        _check(cls, output, tangent)
+        if any(output is one for one in inputs):  # it was written: other inputs are returned as views
+            _core.write_tangent(level, output, tangent)
+        elif tangent is not None:
+            _core.give_tangent(level, output, tangent, inputs)
+
+
+def _check(cls: type[Function], output: Tensor, tangent: Any) -> None:
+    if tangent is None:
+        return
+    if not isinstance(tangent, Tensor):
+        raise TypeError(
+            f"{cls.__name__}.jvp: expected a tensor or None for each output of forward, got {type(tangent).__name__}"
+        )
+    if tangent.shape != output.shape or tangent.dtype != output.dtype:
+        raise RuntimeError(
+            f"{cls.__name__}.jvp: expected a tangent of the shape {output.shape} and {output.dtype} like its output, "
+            f"got {tangent.shape} and {tangent.dtype}"
+        )

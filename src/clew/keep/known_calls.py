@@ -29,7 +29,8 @@ _READS = """
     clew._core.function_kind clew._core.function_saved_tensors clew._core.function_zero_gradient
     clew._core.default_tensor clew._core.infer clew._core.python_step clew._core.timing clew._core.backward_serial
     clew._core.open_dual_level clew._core.close_dual_level clew._core.dual_levels clew._core.suspend_dual_level
-    clew._core.make_dual clew._core.primal_of clew._core.tangent_of clew._core.give_tangent clew._core.carry_tangents
+    clew._core.make_dual clew._core.primal_of clew._core.tangent_of clew._core.give_tangent clew._core.write_tangent
+    clew._core.carry_tangents
     clew._core.asks_for_derivative
     clew._core.batch_of clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
     clew._core.choose_stream clew._core._set_makes_meta clew._core.default_stream clew.ops.einsum.make_plan
