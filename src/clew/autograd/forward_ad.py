@@ -5,7 +5,7 @@ that the tangents of the inputs say. It costs two or three times the operation, 
 graph, so it works under `no_grad`, too.
 
 Example:
-    >>> import torch.autograd.forward_ad as fwAD
+    >>> fwAD = torch.autograd.forward_ad
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
     ...     y, tangent = fwAD.unpack_dual(x**3)
@@ -39,7 +39,7 @@ class UnpackedDualTensor(NamedTuple):
     """What `unpack_dual` returns.
 
     Example:
-        >>> import torch.autograd.forward_ad as fwAD
+        >>> fwAD = torch.autograd.forward_ad
         >>> with fwAD.dual_level():
         ...     print(fwAD.unpack_dual(torch.ones(1)).tangent)
         None
@@ -59,7 +59,7 @@ def enter_dual_level() -> int:
         RuntimeError: one is open already.
 
     Example:
-        >>> import torch.autograd.forward_ad as fwAD
+        >>> fwAD = torch.autograd.forward_ad
         >>> fwAD.enter_dual_level()
         0
         >>> fwAD.exit_dual_level()
@@ -77,7 +77,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         RuntimeError: it is not the one that was opened last.
 
     Example:
-        >>> import torch.autograd.forward_ad as fwAD
+        >>> fwAD = torch.autograd.forward_ad
         >>> _ = fwAD.enter_dual_level()
         >>> fwAD.exit_dual_level()
     """
@@ -111,7 +111,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         ValueError: a tensor of integers.
 
     Example:
-        >>> import torch.autograd.forward_ad as fwAD
+        >>> fwAD = torch.autograd.forward_ad
         >>> with fwAD.dual_level():
         ...     x = fwAD.make_dual(torch.tensor([0.0, 1.0]), torch.ones(2))
         ...     print(fwAD.unpack_dual(x * x).tangent)
@@ -133,7 +133,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Both may be differentiated.
 
     Example:
-        >>> import torch.autograd.forward_ad as fwAD
+        >>> fwAD = torch.autograd.forward_ad
         >>> with fwAD.dual_level():
         ...     x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
         ...     value, tangent = fwAD.unpack_dual(x.exp().log())
@@ -150,7 +150,7 @@ class dual_level(_Mode):
     """The level that dual tensors belong to, for a block. Also a decorator.
 
     Example:
-        >>> import torch.autograd.forward_ad as fwAD
+        >>> fwAD = torch.autograd.forward_ad
         >>> with fwAD.dual_level():
         ...     x = fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0))
         ...     y = x * x
