@@ -92,6 +92,13 @@ def test_its_in_place_form(overload):
     check_all(overload, True)
 
 
+def test_a_number_beside_float64_keeps_its_precision():
+    x = clew.tensor([0.5, 1.0], dtype=clew.float64)
+    compiled = clew.compile(lambda x: x.xlogy(1.5))
+    expected = bits([x.xlogy(1.5)])
+    assert [bits([compiled(x)]) for _ in range(4)] == [expected] * 4
+
+
 def test_the_check_sees_other_bits():
     x = clew.tensor([1.0, -0.0])
     assert bits([x]) != bits([clew.tensor([1.0, 0.0])])

@@ -191,7 +191,10 @@ struct Xlogy {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         const Tensor nothing = logical_and(compare(kEq, x, 0), compare(kEq, y, y));
         const Tensor both[] = {x, y};
-        const Tensor product = mul(x, log(is_floating(result_dtype(both)) ? converted(y, result_dtype(both)) : y));
+        // A number that Python gave would count as one again, whose logarithm has the default dtype.
+        const Tensor other = alias(y, y->layout, y->offset);
+        const DType dtype = result_dtype(both);
+        const Tensor product = mul(x, log(is_floating(dtype) ? converted(other, dtype) : other));
         ternary("xlogy", kernels::ternary().where, std::array{nothing, number(0, DType::Float64), product}, out);
     }
     static constexpr auto rules = std::tuple{
