@@ -128,7 +128,13 @@ void Recorder::outline_gradient(const Leaf& leaf) {
     const Tensor gradient = leaf.tensor->extras ? leaf.tensor->extras->grad : Tensor();
     if (!gradient || gradient->has(TensorObject::kOlder)) return;
     const int memory = memory_of(gradient, false);
-    if (memory >= 0 && program_.memories[static_cast<std::size_t>(memory)].input >= 0) outline_result(gradient);
+    if (memory >= 0 && program_.memories[static_cast<std::size_t>(memory)].input >= 0) {
+        outline_result(gradient);
+        return;
+    }
+    const auto [first, is_new] = gradient_on_.emplace(gradient->storage.get(), gradient.get());
+    if (!is_new && first->second != gradient.get() && first->second->offset == gradient->offset)
+        refuse("gives two leaves gradients that are two tensors on the same memory");
 }
 
 EdgeOutline Recorder::outline_edge(const Edge& edge) {

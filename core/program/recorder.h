@@ -20,6 +20,7 @@ struct RecorderTables {
     std::unordered_map<const TensorObject*, std::uint64_t> hooks_;  // of tensors that had some before
     std::unordered_set<const TensorObject*> cells_;                 // leaves whose .grad was read or set
     std::unordered_map<const TensorObject*, int> outlined_results_;
+    std::unordered_map<const Storage*, const TensorObject*> gradient_on_;  // which gradient of the call lies there
     std::unordered_map<const Node*, int> outlined_nodes_;
 };
 

@@ -114,3 +114,23 @@ def test_a_replay_that_fails_leaves_it():
     step(clew.full((3,), 2.0))
     assert step.hits == hits + 1
     assert clew.equal(weight.grad, clew.full((3,), 2.0))
+
+
+def test_two_gradients_on_the_same_memory_are_two_tensors():
+    v, w = clew.ones(2, requires_grad=True), clew.ones(2, requires_grad=True)
+
+    def step(x):
+        y = x * 1
+        v.grad = y
+        w.grad = y.detach()
+
+    compiled = clew.compile(step)
+
+    def calls():
+        for _ in range(3):
+            compiled(clew.ones(2))
+            assert v.grad is not w.grad
+            assert v.grad.data_ptr() == w.grad.data_ptr()
+
+    with pytest.warns(clew.KeepWarning, match="two tensors on the same memory"):
+        calls()
