@@ -158,7 +158,7 @@ private:
     bool refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call);
     bool refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call);
     void find_planned();
-    void turn_once();
+    void transpose_once();
     void leave_out_unread();
     void find_constants();
     void group();

@@ -8,7 +8,7 @@
 #include "core/kernels/matrix/dots.h"
 #include "core/kernels/matrix/gemm.h"
 #include "core/kernels/matrix/small_product.h"
-#include "core/kernels/matrix/turned_product.h"
+#include "core/kernels/matrix/transposed_product.h"
 #include "core/kernels/memory/copy.h"
 
 namespace clew::kernels {
@@ -71,7 +71,7 @@ constexpr auto kProduct = [](const View& out, const View& a, const View& x, Numb
 constexpr auto kCopy = [](const View& to, const View& from) { copy(to, from); };
 
 class ProductCall final : public CallOf<1, decltype(kProduct), View, View, View, Number, Number>,
-                          public TurningProduct {
+                          public TransposingProduct {
 public:
     ProductCall(const View& out, const View& a, const View& x, Number alpha, Number beta)
         : CallOf(out, a, x, alpha, beta), small_(Column(out).view, a, Column(x).view, alpha, beta) {}
@@ -79,28 +79,29 @@ public:
         small_ ? small_.run(argument<0>().data, argument<1>().data, argument<2>().data) : CallOf::run();
     }
 
-    // Fewer rows are not turned, longer ones in parts, whose sums are added.
-    const View* turned() const override {
+    // Fewer rows are not transposed, longer ones in parts, whose sums are added.
+    const View* transposed() const override {
         constexpr Index kFewest = 16, kLongest = 64, kSmall = 4096;
         const View& a = argument<1>();
         const Index m = a.sizes[0], k = a.sizes[1];
         const bool plain = a.dtype == DType::Float32 || a.dtype == DType::Float64;
-        const bool turns = plain && a.strides[1] == 1 && a.strides[0] >= k && k > 1;
-        return turns && m >= kFewest && k <= kLongest && m * k <= kSmall ? &a : nullptr;
+        const bool transposes = plain && a.strides[1] == 1 && a.strides[0] >= k && k > 1;
+        return transposes && m >= kFewest && k <= kLongest && m * k <= kSmall ? &a : nullptr;
     }
-    std::unique_ptr<KernelCall> turn(char* to) const override {
-        return std::make_unique<CallOf<1, decltype(kCopy), View, View>>(Turned(argument<1>(), to).view, argument<1>());
+    std::unique_ptr<KernelCall> transpose(char* to) const override {
+        return std::make_unique<CallOf<1, decltype(kCopy), View, View>>(Transposed(argument<1>(), to).view,
+                                                                        argument<1>());
     }
-    std::unique_ptr<KernelCall> with_turned(char* from) const override {
-        return std::make_unique<ProductCall>(argument<0>(), Turned(argument<1>(), from).view, argument<2>(),
+    std::unique_ptr<KernelCall> with_transposed(char* from) const override {
+        return std::make_unique<ProductCall>(argument<0>(), Transposed(argument<1>(), from).view, argument<2>(),
                                              argument<3>(), argument<4>());
     }
 
 private:
-    struct Turned {
+    struct Transposed {
         Index strides[2];
         View view;
-        Turned(const View& a, char* data) : strides{1, a.sizes[0]}, view{data, a.dtype, 2, a.sizes, strides} {}
+        Transposed(const View& a, char* data) : strides{1, a.sizes[0]}, view{data, a.dtype, 2, a.sizes, strides} {}
     };
     SmallProduct small_;
 };

@@ -1,4 +1,4 @@
-// Turning blocks of a matrix over, in registers.
+// Transposing blocks of a matrix, in registers.
 #pragma once
 #include "core/kernels/isa.h"
 #include "core/kernels/view.h"

@@ -40,7 +40,7 @@ struct Square {
             exchange_rows<d / 2>(row);
         }
     }
-    static CLEW_INLINE void turn(char* out, int64_t out_stride, const char* in, int64_t in_stride) {
+    static CLEW_INLINE void transpose(char* out, int64_t out_stride, const char* in, int64_t in_stride) {
         Vector row[kSide];
 #pragma GCC unroll 16
         for (int i = 0; i < kSide; ++i) row[i] = *reinterpret_cast<const Unaligned*>(in + i * in_stride);
@@ -52,7 +52,7 @@ struct Square {
 
 // Along the longer side.
 template <class T>
-void turn_singly(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
+void transpose_singly(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
     constexpr int64_t kSize = sizeof(T);
     const auto line = [](char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
         for (int64_t k = 0; k < count; ++k) {
@@ -80,51 +80,53 @@ CLEW_INLINE void in_tiles(int64_t rows, int64_t columns, int64_t side, const Pie
 // What is left over at two sides is transposed by squares that reach back over others and write the same once more;
 // only if it is narrow, singly.
 template <class T, int kBytes>
-void turn_by_squares(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
+void transpose_by_squares(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows,
+                          int64_t columns) {
     constexpr int64_t kSide = Square<T, kBytes>::kSide, kSize = sizeof(T);
     const auto squared = [](int64_t length) { return length % kSide < kNarrow ? length - length % kSide : length; };
     const int64_t bottom = squared(rows), right = squared(columns);
     in_tiles(bottom, right, kSide, [&](int64_t i, int64_t j) {
         i = i + kSide > rows ? rows - kSide : i;
         j = j + kSide > columns ? columns - kSide : j;
-        Square<T, kBytes>::turn(out + i * out_stride + j * kSize, out_stride, in + j * in_stride + i * kSize,
-                                in_stride);
+        Square<T, kBytes>::transpose(out + i * out_stride + j * kSize, out_stride, in + j * in_stride + i * kSize,
+                                     in_stride);
     });
-    turn_singly<T>(out + right * kSize, out_stride, in + right * in_stride, in_stride, bottom, columns - right);
-    turn_singly<T>(out + bottom * out_stride, out_stride, in + bottom * kSize, in_stride, rows - bottom, columns);
+    transpose_singly<T>(out + right * kSize, out_stride, in + right * in_stride, in_stride, bottom, columns - right);
+    transpose_singly<T>(out + bottom * out_stride, out_stride, in + bottom * kSize, in_stride, rows - bottom, columns);
 }
 
 // By the largest squares that fit.
 template <class T, int kBytes = kVectorBytes>
-void turn_block(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
+void transpose_block(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
     if constexpr (kBytes < 16) {
-        turn_singly<T>(out, out_stride, in, in_stride, rows, columns);
+        transpose_singly<T>(out, out_stride, in, in_stride, rows, columns);
     } else {
         constexpr int64_t kSide = Square<T, kBytes>::kSide;
         if (rows >= kSide && columns >= kSide)
-            turn_by_squares<T, kBytes>(out, out_stride, in, in_stride, rows, columns);
+            transpose_by_squares<T, kBytes>(out, out_stride, in, in_stride, rows, columns);
         else
-            turn_block<T, kBytes / 2>(out, out_stride, in, in_stride, rows, columns);
+            transpose_block<T, kBytes / 2>(out, out_stride, in, in_stride, rows, columns);
     }
 }
 // Small and large elements one by one.
 template <class T>
-void turn_elements(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
+void transpose_elements(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows,
+                        int64_t columns) {
     constexpr int64_t kSide = 16, kSize = sizeof(T);
     in_tiles(rows, columns, kSide, [&](int64_t i, int64_t j) {
-        turn_singly<T>(out + i * out_stride + j * kSize, out_stride, in + j * in_stride + i * kSize, in_stride,
-                       rows - i < kSide ? rows - i : kSide, columns - j < kSide ? columns - j : kSide);
+        transpose_singly<T>(out + i * out_stride + j * kSize, out_stride, in + j * in_stride + i * kSize, in_stride,
+                            rows - i < kSide ? rows - i : kSide, columns - j < kSide ? columns - j : kSide);
     });
 }
 
 void block(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns,
            int64_t size) {
-    const auto turn = size == 8    ? turn_block<uint64_t>
-                      : size == 4  ? turn_block<uint32_t>
-                      : size == 2  ? turn_elements<uint16_t>
-                      : size == 16 ? turn_elements<Complex<double>>
-                                   : turn_elements<uint8_t>;
-    turn(out, out_stride, in, in_stride, rows, columns);
+    const auto transpose = size == 8    ? transpose_block<uint64_t>
+                           : size == 4  ? transpose_block<uint32_t>
+                           : size == 2  ? transpose_elements<uint16_t>
+                           : size == 16 ? transpose_elements<Complex<double>>
+                                        : transpose_elements<uint8_t>;
+    transpose(out, out_stride, in, in_stride, rows, columns);
 }
 
 }  // namespace

@@ -85,10 +85,10 @@ void DualLevel::push_axes_in_place(OpCall& call, const Tensor& tangent) {
     const Tensor before = alias(call.inputs[0], call.inputs[0]->layout, call.inputs[0]->offset);
     share(call.inputs[0], before, tangent);
     dispatch(call);
-    Tensor turned;
-    OpCall view{batching::out_of_place(call.op), Tensors(&tangent, 1), call.attributes, std::span<Tensor>(&turned, 1)};
+    Tensor moved;
+    OpCall view{batching::out_of_place(call.op), Tensors(&tangent, 1), call.attributes, std::span<Tensor>(&moved, 1)};
     dispatch(view);
-    share(before, call.inputs[0], std::move(turned));
+    share(before, call.inputs[0], std::move(moved));
 }
 
 void DualLevel::push_sum(OpCall& call, const std::vector<Tensor>& tangents) {

@@ -1,8 +1,8 @@
-// Matrices that several products of a replay turn: Note [Matrices turned once].
+// Matrices that several products of a replay transpose: Note [Matrices transposed once].
 #include <algorithm>
 #include <utility>
 
-#include "core/kernels/matrix/turned_product.h"
+#include "core/kernels/matrix/transposed_product.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -20,7 +20,7 @@ struct Matrix {
 }  // namespace
 
 // Only inputs, and only where no input is written: two may overlap.
-void Planner::turn_once() {
+void Planner::transpose_once() {
     struct Use {
         std::size_t step;
         Call* call;
@@ -31,14 +31,14 @@ void Planner::turn_once() {
     std::vector<Use> uses;
     for (std::size_t step = 0; step < noted_.size(); ++step)
         for (Call& call : noted_[step].calls) {
-            const auto* const product = dynamic_cast<const kernels::TurningProduct*>(call.call.get());
-            const kernels::View* const a = product ? product->turned() : nullptr;
+            const auto* const product = dynamic_cast<const kernels::TransposingProduct*>(call.call.get());
+            const kernels::View* const a = product ? product->transposed() : nullptr;
             const Reference* const at = a ? &call.references[1] : nullptr;
             if (at && is_input(at->memory))
                 uses.push_back(
                     {step, &call, {at->memory, at->offset, a->sizes[0], a->sizes[1], a->strides[0], a->dtype}});
         }
-    std::vector<std::pair<std::size_t, Call>> turns;
+    std::vector<std::pair<std::size_t, Call>> transpositions;
     while (!uses.empty()) {
         const Use first = uses.front();
         const auto others =
@@ -49,14 +49,15 @@ void Planner::turn_once() {
                 first.matrix.rows * first.matrix.columns * static_cast<std::int64_t>(item_size(first.matrix.dtype));
             temporaries_.push_back({nullptr, 0, bytes});
             char* const anywhere = *first.call->references[1].pointer;  // until memory is laid out
-            Call turn{dynamic_cast<const kernels::TurningProduct&>(*first.call->call).turn(anywhere), {}};
-            const auto operands = turn.call->operands();
-            turn.references = {{operands[0].place, memory, 0, true},
-                               {operands[1].place, first.matrix.memory, first.matrix.offset, false}};
-            turns.emplace_back(first.step, std::move(turn));
+            Call transposition{dynamic_cast<const kernels::TransposingProduct&>(*first.call->call).transpose(anywhere),
+                               {}};
+            const auto operands = transposition.call->operands();
+            transposition.references = {{operands[0].place, memory, 0, true},
+                                        {operands[1].place, first.matrix.memory, first.matrix.offset, false}};
+            transpositions.emplace_back(first.step, std::move(transposition));
             for (auto use = uses.begin(); use != others.begin(); ++use) {
                 Call& call = *use->call;
-                call.call = dynamic_cast<const kernels::TurningProduct&>(*call.call).with_turned(anywhere);
+                call.call = dynamic_cast<const kernels::TransposingProduct&>(*call.call).with_transposed(anywhere);
                 const auto now = call.call->operands();
                 for (std::size_t k = 0; k < now.size(); ++k) call.references[k].pointer = now[k].place;
                 call.references[1].memory = memory;
@@ -65,7 +66,8 @@ void Planner::turn_once() {
         }
         uses.erase(uses.begin(), others.begin());
     }
-    for (auto& [step, turn] : turns) noted_[step].calls.insert(noted_[step].calls.begin(), std::move(turn));
+    for (auto& [step, transposition] : transpositions)
+        noted_[step].calls.insert(noted_[step].calls.begin(), std::move(transposition));
 }
 
 }  // namespace clew
