@@ -47,7 +47,8 @@ def _of_package(program: dict[str, Any]) -> Path:
         raise MissingSource(f"the package {name} is not installed") from None
     if found["Version"] != program["version"]:
         raise MissingSource(f"{name} {program['version']} is not installed, but {found['Version']}")
-    blocks = _BLOCK.findall(found.get_payload())  # type: ignore[arg-type]
+    # Not the payload: the package importlib_metadata, once it is imported, leaves it empty.
+    blocks = _BLOCK.findall(found["Description"])
     folder = CACHE / f"{name}-{found['Version']}"
     folder.mkdir(parents=True, exist_ok=True)
     fenced, indented = blocks[program["block"]]
